@@ -121,20 +121,20 @@ def session_of(path: str, address: str, folder: Path, kill: Callable[[], None]) 
 @contextmanager
 def killing(kill: Callable[[], None]) -> Iterator[None]:
     """Call `kill` a second after a query has begun."""
-    fetched, asked = frames.fetched, 0
+    fetch_arrays, asked = frames.fetch_arrays, 0
 
     def watched(frame: Any) -> Any:
         nonlocal asked
         asked += 1
         if asked == KILLED_IN:
             threading.Timer(1.0, kill).start()
-        return fetched(frame)
+        return fetch_arrays(frame)
 
-    frames.fetched = watched
+    frames.fetch_arrays = watched
     try:
         yield
     finally:
-        frames.fetched = fetched
+        frames.fetch_arrays = fetch_arrays
 
 
 @contextmanager

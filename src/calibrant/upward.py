@@ -12,9 +12,9 @@ __all__ = ["MODULE_OF", "resolve"]
 
 # Name -> its module in the package.
 MODULE_OF = {
-    "Columns": "sources.faults",
+    "Columns": "sources.columns",
+    "open_frame": "sources.frames",
     "table_of_chunks": "sources.chunks",
-    "table_of_frame": "sources.frames",
     "AuditDisplay": "plots.audit",
     "CostCurveDisplay": "plots.cost",
     "CumulativeResidualsDisplay": "plots.cumulative_residuals",
@@ -30,6 +30,7 @@ MODULE_OF = {
     "render_audit": "report.page",
     "render_comparison": "report.models",
     "render_monitor": "report.monitor",
+    "render_segments": "report.page",
     "write_report": "report.files",
 }
 

@@ -371,7 +371,7 @@ def test_interruption_is_said_and_leaves_nothing(scores, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("calibrant.sources.files.table_of_files", interrupted)
+    monkeypatch.setattr("calibrant.sources.files.FileRows.table", interrupted)
     before = sorted(tmp_path.iterdir())
     done = run("audit", scores, "--label", "y", "--score", "p", "--report", tmp_path / "a.html")
     assert done.exit_code == 130

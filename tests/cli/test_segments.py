@@ -10,8 +10,8 @@ import calibrant as cal
 from calibrant.cli.main import app
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["audit", *map(str, arguments), "--label", "y", "--score", "p"])
+def run(*arguments, stdin=None):
+    return CliRunner().invoke(app, ["audit", *map(str, arguments), "--label", "y", "--score", "p"], input=stdin)
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,12 @@ def test_text_and_json_are_those_of_python(file):
     assert "branch = rare <b>" not in wanted.segment.tolist()  # 60 rows or so, by itself the rarest level
     assert "sex = missing" in wanted.segment.tolist()
     assert wanted.n_unlisted >= 1
+
+
+def test_standard_input_is_opened_once(file):
+    piped = run("-", "--by", "sex", "--json", stdin=file.read_bytes())
+    assert piped.exit_code == 0, piped.output
+    assert json.loads(piped.stdout)["segments"] == json.loads(run(file, "--by", "sex", "--json").stdout)["segments"]
 
 
 def test_exit_codes(file):

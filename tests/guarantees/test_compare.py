@@ -72,6 +72,7 @@ def failures(world: Compared, n: int, runs: int, seed: int, **keywords) -> int:
     return failed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [500, 50])
 @pytest.mark.parametrize("name", worst_cases(500))
 def test_all_intervals_hold_together(name, n):
@@ -109,6 +110,7 @@ def test_positives_that_only_one_model_finds_are_rarely_seen():
     assert_failures_within(failed, runs, 0.025)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sizes", "share"), [((100,) * 50, 0.02), ((258,) * 3 + (1,) * 226, 0.3)])
 def test_clusters_that_hide_a_model_that_is_wrong_in_all_of_their_rows(sizes, share):
     """Noise in single rows makes clusters look independent, where the second model is wrong in a share of them."""

@@ -88,6 +88,7 @@ def test_seldom_raised_where_all_is_well_in_many_samples(scores, rates, n):
         assert set.union(*found) <= set(CHANCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scores", "rates"), [("two decimals", "calibrated"), ("continuous", "wave"), ("rare", "calibrated")]
 )

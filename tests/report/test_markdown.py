@@ -1,12 +1,15 @@
 """One list of facts: what a terminal, a page, a notebook and Markdown say of a result cannot differ."""
 
 import re
+from html import unescape
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import calibrant as cal
 from calibrant.auditing.facts import DETAILS, audit_facts
+from calibrant.cli.main import app
 from calibrant.errors import ArgumentError
 from support.html_page import NASTY, Page
 
@@ -112,3 +115,49 @@ def test_file_is_the_text(audits, tmp_path):
         with pytest.raises(ArgumentError, match=expected):
             getattr(audits["infinite log loss"], method)(tmp_path / name)
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.fixture(scope="module")
+def others():
+    y, p = rows(1_000)
+    alarmed = cal.Monitor(tolerance=0.01)
+    alarmed.update(y, p**0.5)
+    return {
+        "segments": cal.audit_segments(y, p, by={"sex": np.arange(1_000) % 2, NASTY: y % 2}, tolerance=0.05),
+        "comparison": cal.compare(y, {"old": p, NASTY: p**1.3}, costs=(1, 4)),
+        "three models": cal.compare(y, {"a": p, "b": p**1.3, "c": p**0.7}),
+        "monitor": alarmed,
+        "empty monitor": cal.Monitor(odds_tolerance=1.2, mode="rate"),
+    }
+
+
+@pytest.mark.parametrize("case", ["segments", "comparison", "three models", "monitor", "empty monitor"])
+def test_other_results_say_the_same_in_all_forms(others, case):
+    result = others[case]
+    text = unescaped(result.to_markdown())
+    page = Page(result.to_html())
+    assert "<script" not in result.to_markdown()
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    assert headings == [words for _, words in page.headings if words != "Evidence and bias"]
+    terminal = str(getattr(result, "state", result))
+    assert [number for number in numbers(terminal) if number not in page.text or number not in text] == []
+    notebook = result._repr_html_() if hasattr(result, "_repr_html_") else ""
+    for label, value in re.findall(r"<tr><th[^>]*>([^<]*)</th><td[^>]*>([^<]*)</td></tr>", notebook):
+        assert [number for number in numbers(unescape(value)) if number not in text] == [], label
+
+
+@pytest.mark.slow
+def test_the_ending_of_the_report_decides(tmp_path):
+    y, p = rows(500)
+    path = tmp_path / "scores.csv"
+    path.write_text("y,p,q\n" + "".join(f"{int(a)},{b},{b * b}\n" for a, b in zip(y, p, strict=True)))
+    for name, arguments in {
+        "audit": ["--score", "p"],
+        "compare": ["--score", "p", "--score", "q"],
+        "monitor": ["--score", "p", "--tolerance", "0.1", "--state", str(tmp_path / "state.json")],
+    }.items():
+        report = tmp_path / f"{name}.md"
+        done = CliRunner().invoke(app, [name, str(path), "--label", "y", *arguments, "--report", str(report)])
+        assert done.exit_code == 0, done.output
+        assert report.read_text(encoding="utf-8").startswith("# C")
+        assert "<svg" not in report.read_text(encoding="utf-8")

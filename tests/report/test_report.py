@@ -303,6 +303,7 @@ def test_slider_looks_up_the_confusion_metrics_of_every_threshold():
     assert set(audit.to_dict()["decision_curve"]) >= {"threshold", "true_positives", "expected_cost", "net_benefit"}
 
 
+@pytest.mark.slow
 def test_two_hundred_segments_stay_readable():
     """A sentence for all, pictures of some, a table of the most notable and the others folded."""
     rng = np.random.default_rng(0)

@@ -19,8 +19,9 @@ import pytest
 from calibrant.atomic_write import replacing
 from calibrant.errors import SourceError
 from calibrant.sources import connection
-from calibrant.sources.faults import Columns
-from calibrant.sources.files import read_rows, read_table
+from calibrant.sources.columns import Columns
+from calibrant.sources.files import read_table
+from support.routes import held_rows
 
 if os.name == "nt":
     pytest.skip("signals and limits of POSIX", allow_module_level=True)
@@ -238,7 +239,7 @@ class TestFullDisks:
         """The same reading succeeds where there is space, so that the space was what the test above took away."""
         monkeypatch.setattr(connection, "_MEMORY", LITTLE_MEMORY)
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-        assert len(read_rows(scores, Columns("y", "p", clusters=("id",))).cluster) == N
+        assert len(held_rows(scores, Columns("y", "p", clusters=("id",))).clusters) == N
         assert contents(tmp_path) == {}
 
 

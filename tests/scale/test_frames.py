@@ -19,7 +19,7 @@ from calibrant.cells import gathering, refinement
 from calibrant.errors import CalibrantError, DataError, SourceError
 from calibrant.metrics import cutoff_calibration
 from calibrant.sources import frames
-from calibrant.sources.faults import Columns
+from calibrant.sources.columns import Columns
 from support.frame_cases import RIGHT, WRONG
 from support.routes import BROKEN, CASES, assert_same, expected, few_in_memory, summary
 
@@ -172,9 +172,9 @@ def test_columns_in_memory_are_not_copied(library):
     }[library]()
     found = frames.open_frame(frame, Columns("y", "p", None, None))
     if library == "polars":
-        assert np.shares_memory(found.scores, frame["p"].to_numpy(allow_copy=False))
+        assert np.shares_memory(found.score, frame["p"].to_numpy(allow_copy=False))
     else:
-        assert np.shares_memory(found.scores, p)
+        assert np.shares_memory(found.score, p)
 
 
 def test_names_that_are_there_twice():
@@ -263,9 +263,9 @@ class TestScans:
 
         def counted(frame):
             count.append(frame)
-            return lazy_rows.fetched(frame)
+            return lazy_rows.fetch_arrays(frame)
 
-        monkeypatch.setattr(frames, "fetched", counted)
+        monkeypatch.setattr(frames, "fetch_arrays", counted)
         return count
 
     @pytest.fixture(params=["duckdb", "lazy polars"])
@@ -291,7 +291,7 @@ class TestScans:
         # Rows are handed over in batches, which is not counted here, until they are few enough to be kept.
         assert looks + 1 <= len(scans) <= looks + 6
         scans.clear()
-        monkeypatch.setattr(frames, "_slices", lambda frame: None)
+        monkeypatch.setattr(frames, "_batches", lambda frame: None)
         table = ScoreTable.from_frame(make({"y": y, "p": s}), **NAMES)
         assert_same(table, "calibrated")
         assert 3 <= len(scans) <= 4
@@ -299,14 +299,14 @@ class TestScans:
     @pytest.mark.parametrize("name", CASES)
     def test_at_most_four(self, make, scans, name, monkeypatch):
         few_in_memory(monkeypatch)
-        monkeypatch.setattr(frames, "_slices", lambda frame: None)
+        monkeypatch.setattr(frames, "_batches", lambda frame: None)
         assert_same(table_of(make, name), name, rounded=name in BROKEN)
         assert len(scans) <= 4 + (name in BROKEN)  # pairs of score and weight are counted by themselves
 
     @pytest.mark.parametrize("name", ["calibrated", "tiny", "bent both ways", "backwards", "weights"])
     def test_beyond_many_different_scores_the_fit_is_that_of_cells(self, make, scans, name, monkeypatch):
         few_in_memory(monkeypatch)
-        monkeypatch.setattr(frames, "_slices", lambda frame: None)
+        monkeypatch.setattr(frames, "_batches", lambda frame: None)
         monkeypatch.setattr(gathering, "MOST_CORNERED", 0)
         assert summary(table_of(make, name))[0] == expected(name)[0]
         assert len(scans) <= 4
@@ -314,7 +314,7 @@ class TestScans:
     @pytest.mark.parametrize("name", ["calibrated", "tiny", "skewed", "half at one score", "ties"])
     def test_what_the_last_scan_leaves_open_stays_within_limits(self, make, scans, name, monkeypatch):
         few_in_memory(monkeypatch)
-        monkeypatch.setattr(frames, "_slices", lambda frame: None)
+        monkeypatch.setattr(frames, "_batches", lambda frame: None)
         monkeypatch.setattr(gathering, "MOST_FETCHED", 5)
         monkeypatch.setattr(refinement, "LATER_BITS", 6)
         found, wanted = cutoff_calibration(table_of(make, name)), expected(name)[0][0]
@@ -324,11 +324,11 @@ class TestScans:
 
     def test_batches_need_pyarrow_of_duckdb(self, make, monkeypatch):
         columns = Columns("y", "p", None, None)
-        assert frames.open_frame(make({"y": [0, 1], "p": [0.2, 0.7]}), columns).slices is not None
+        assert frames.open_frame(make({"y": [0, 1], "p": [0.2, 0.7]}), columns).checked.slices is not None
         monkeypatch.setattr(frames, "find_spec", lambda name: None)
         frame = make({"y": [0, 1], "p": [0.2, 0.7]})
         found = frames.open_frame(frame, columns)
-        assert (found.slices is None) == (not isinstance(frame, pl.LazyFrame))
+        assert (found.checked.slices is None) == (not isinstance(frame, pl.LazyFrame))
 
     def test_once_more_for_broken_weights(self, make, scans, looks):
         y, s, w = CASES["weights of tenths"]
@@ -345,14 +345,14 @@ class TestScans:
         few, many = rng.integers(0, 1000, 300_000) / 1000, rng.random(300_000)
         for scores, least, most in ((few, 0, 10_000), (many, 250_000, 350_000)):
             found = frames.open_frame(make({"y": few > 0.5, "p": scores}), Columns("y", "p", None, None))
-            assert least <= found.distinct <= most
+            assert least <= found.checked.distinct <= most
 
     def test_different_weights_are_estimated(self, make):
         # Few scores, but each row with a weight of its own: the pairs are as many as the rows.
         rng = np.random.default_rng(6)
         columns = {"y": rng.integers(0, 2, 300_000), "p": rng.integers(0, 10, 300_000) / 10, "w": rng.random(300_000)}
         found = frames.open_frame(make(columns), Columns("y", "p", "w", None))
-        assert 250_000 <= found.distinct <= 350_000
+        assert 250_000 <= found.checked.distinct <= 350_000
 
 
 @pytest.mark.parametrize("library", ["duckdb", "lazy polars"])
@@ -362,7 +362,7 @@ def test_many_buckets_can_be_looked_into(library):
 
     units = np.arange(200_000, dtype=np.int64) << 20
     frame = LIBRARIES[library]({"y": np.arange(200_000) % 2, "p": units * 2.0**-42})
-    rows = frames.open_frame(frame, Columns("y", "p", None, None)).rows
-    score, n, k = rows.pooled_scores(BucketSet(Grid(20), np.arange(0, 200_000, 2)))
+    rows = frames.open_frame(frame, Columns("y", "p", None, None)).checked.rows
+    score, n, k = rows.pool_scores(BucketSet(Grid(20), np.arange(0, 200_000, 2)))
     np.testing.assert_array_equal(score, units[::2] * 2.0**-42)
     assert (n.sum(), k.sum()) == (100_000, 0)

@@ -15,10 +15,11 @@ from typer.testing import CliRunner
 from calibrant import ScoreTable, audit_segments
 from calibrant.cli.main import app
 from calibrant.errors import DataError, SourceError
-from calibrant.sources.faults import Columns
-from calibrant.sources.files import read_rows, read_table
+from calibrant.sources.columns import Columns
+from calibrant.sources.files import read_table
 from calibrant.sources.query import Query
 from support.postgresql import running_server
+from support.routes import held_rows
 
 RNG = np.random.default_rng(3)
 P = RNG.random(500)
@@ -69,9 +70,9 @@ def test_a_database_file(request, database, end):
 @pytest.mark.parametrize("database", ["in_duckdb", "in_sqlite"])
 def test_rows_with_groups(request, database):
     path = request.getfixturevalue(database)
-    rows = read_rows(Query("SELECT * FROM scores", path), Columns("y", "p", clusters=("w",)))
+    rows = held_rows(Query("SELECT * FROM scores", path), Columns("y", "p", clusters=("w",)))
     np.testing.assert_array_equal(rows.score, P)
-    np.testing.assert_array_equal(rows.cluster, W - 1)
+    np.testing.assert_array_equal(rows.clusters, W - 1)
 
 
 def test_segments_of_sqlite_are_numbers_where_all_values_are(tmp_path):

@@ -15,7 +15,7 @@ from calibrant import ScoreTable, audit
 from calibrant.cells import frame_rows as lazy_rows
 from calibrant.errors import DataError, SourceError
 from calibrant.sources import frames
-from calibrant.sources.faults import Columns
+from calibrant.sources.columns import Columns
 from support.frame_cases import RIGHT, WRONG
 from support.routes import BROKEN, CASES, assert_same, few_in_memory
 
@@ -60,7 +60,7 @@ def test_score_by_score(parquet, name):
 def test_by_cells(parquet, name, monkeypatch):
     few_in_memory(monkeypatch)
     scans = []
-    monkeypatch.setattr(frames, "fetched", lambda frame: scans.append(1) or lazy_rows.fetched(frame))
+    monkeypatch.setattr(frames, "fetch_arrays", lambda frame: scans.append(1) or lazy_rows.fetch_arrays(frame))
     table = ScoreTable.from_frame(parquet(name), **keywords(name))
     assert table.cells is not None
     assert_same(table, name, rounded=name in BROKEN)
@@ -175,7 +175,7 @@ def test_an_audit(parquet):
 
 def test_number_of_jobs(parquet, monkeypatch):
     scans = []
-    monkeypatch.setattr(frames, "fetched", lambda frame: scans.append(1) or lazy_rows.fetched(frame))
+    monkeypatch.setattr(frames, "fetch_arrays", lambda frame: scans.append(1) or lazy_rows.fetch_arrays(frame))
     ScoreTable.from_frame(parquet("calibrated"), **NAMES)
     assert len(scans) == 2
 
@@ -184,8 +184,8 @@ def test_many_buckets_can_be_looked_into(spark):
     from calibrant.cells.grid import BucketSet, Grid
 
     frame = spark.range(100_000).selectExpr("id % 2 AS y", "id * 1048576 / 4398046511104D AS s")
-    rows = frames.open_frame(frame, Columns("y", "s", None, None)).rows
-    _, n, k = rows.pooled_scores(BucketSet(Grid(20), np.arange(0, 100_000, 2)))
+    rows = frames.open_frame(frame, Columns("y", "s", None, None)).checked.rows
+    _, n, k = rows.pool_scores(BucketSet(Grid(20), np.arange(0, 100_000, 2)))
     assert (n.sum(), k.sum()) == (50_000, 0)
 
 

@@ -8,6 +8,7 @@ from calibrant import ScoreTable
 from calibrant.cells import gathering, refinement
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import cutoff_calibration
+from calibrant.sources.rows import rows_of
 
 N = 3000
 
@@ -86,6 +87,12 @@ def assert_same(table: ScoreTable, name: str, *, rounded: bool = False):
     np.testing.assert_allclose([numbers[i] for i in near], [others[i] for i in near], rtol=1e-12, atol=1e-12)
     assert numbers[3:5] == others[3:5]
     np.testing.assert_allclose(blocks, wanted, rtol=1e-12, atol=1e-12)
+
+
+def held_rows(source, columns):
+    """Rows of a source one by one, in memory."""
+    with rows_of(source, columns) as rows:
+        return rows.held()
 
 
 def few_in_memory(monkeypatch):

@@ -77,6 +77,7 @@ def test_tables_and_sentences_name_segments_and_models_so():
         assert "\\n" in text or "..." in text
 
 
+@pytest.mark.slow
 def test_pictures_name_them_so():
     rng = np.random.default_rng(0)
     p = rng.uniform(size=400)

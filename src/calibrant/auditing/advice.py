@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from calibrant.auditing.next_steps import NextStep, Place, next_step
+from calibrant.auditing.next_steps import CallTexts, NextStep, next_step
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.segment_audit import SegmentAudit
 from calibrant.auditing.segment_wording import off_sentence
@@ -113,7 +113,7 @@ def advise(
     recalibration: Recalibration | None,
     segments: SegmentAudit | None,
     warnings: Sequence[DataWarning],
-    place: Place,
+    texts: CallTexts,
     *,
     segments_differ: bool | None,
     observed_expected: Estimate,
@@ -142,7 +142,7 @@ def advise(
         # A plan counts independent rows, and would ask for too few.
         return Advice(action, reason, *NextStep())
     columns = () if segments is None else tuple(dict.fromkeys(name for of in segments.columns_of for name in of))
-    next_ = next_step(step[0] if step else action, place, tolerance, level, columns, expected_brier=expected_brier)
+    next_ = next_step(step[0] if step else action, texts, tolerance, level, columns, expected_brier=expected_brier)
     return Advice(action, reason, *next_)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -17,11 +17,11 @@ from calibrant.auditing.measures import measure
 from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import provenance_of
 from calibrant.auditing.recalibration import cross_fitted
-from calibrant.auditing.rows import AuditedRows, audited_rows, without_gaps
+from calibrant.auditing.rows import READ, AuditedRows, audited_rows, given_rows
 from calibrant.auditing.scope import complete
 from calibrant.auditing.segment_audit import segment_audit
 from calibrant.auditing.segment_repair import segments_differ
-from calibrant.auditing.segment_rows import check_segments, names_of, segment_totals
+from calibrant.auditing.segment_rows import check_segments, names_of, segment_request
 from calibrant.auditing.summary import details, summary, summary_facts
 from calibrant.auditing.warnings import data_warnings
 from calibrant.certificates.question import Question
@@ -32,8 +32,7 @@ from calibrant.decisions.clusters import cluster_net_benefit
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.clusters import Clusters
-from calibrant.table.parameters import check_choice
-from calibrant.table.progress import portion, tell
+from calibrant.table.progress import report_progress, subtask
 from calibrant.table.results import HtmlReport
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import html_table
@@ -47,6 +46,8 @@ __all__ = ["Audit", "audit"]
 
 # Points drawn of the cumulative residuals: more than a picture has pixels, few enough for a small file.
 _CURVE_POINTS = 900
+# Shares of an audit, beside the reading of the rows, that are its statements and the folds of recalibration.
+_STATEMENTS, _FOLDS = 0.15, 0.1
 # Columns of a printed audit: a usual terminal.
 _WIDTH = 80
 
@@ -208,7 +209,19 @@ def audit(
     >>> calibrant.audit(frame, label="outcome", score="p").cutoff == result.cutoff
     True
     """
-    given = dict(locals())
+    rows_given: dict[str, Any] = {
+        "y_true": y_true,
+        "y_proba": y_proba,
+        "label": label,
+        "score": score,
+        "weight": weight,
+        "sample_weight": sample_weight,
+        "pos_label": pos_label,
+        "clusters": clusters,
+        "by": by,
+        "missing": missing,
+    }
+    words = {"name": name, "title": title, "note": note, "author": author}
     question = Question(
         tolerance=tolerance,
         confidence_level=confidence_level,
@@ -223,55 +236,40 @@ def audit(
         question.need_cluster_method()
     unseen = question.unseen
     if by is not None:
-        check_segments(y_true, weighted=weight is not None or sample_weight is not None, clustered=clusters is not None)
-        given["by"] = names_of(by)
-    kept = None
-    if check_choice("missing", missing, ("raise", "drop")) == "drop" and y_proba is not None:
-        kept = without_gaps(y_true, y_proba, sample_weight, clusters, by, pos_label)
-        y_true, y_proba, sample_weight, clusters, by = kept[:5]
-    rows = audited_rows(
-        y_true,
-        y_proba,
-        label=label,
-        score=score,
-        weight=weight,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        clusters=clusters,
-        missing=missing,
-        by=given["by"] or (),
-        kept=kept,
-    )
+        check_segments(weighted=weight is not None or sample_weight is not None, clustered=clusters is not None)
+    segments, differ = None, None
+    with subtask(READ), given_rows(**rows_given) as source:
+        rows = audited_rows(source, y_true, grouped=clusters is not None)
+        if by is not None:
+            totals = source.segments(segment_request(by, depth))
+            segments = segment_audit(totals, question)
+            differ = segments_differ(segments, source)
     table = rows.table
-    statements = statements_about(rows, question)
-    with portion(0.75, 0.85):
+    with subtask(_STATEMENTS):
+        statements = statements_about(rows, question)
+    with subtask(_FOLDS):
         recalibration = cross_fitted(
-            rows.all, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
+            rows.units, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
         )
-    tell("Measures and curves", 0.85)
+    report_progress("Measures and curves")
     sample = _sample(table, rows, pos_label)
     asked: dict[str, Any] = {"confidence_level": confidence_level, "threshold": question.threshold}
-    performance, wider = performance_of(rows.all, guarantee=guarantee, **asked), None
+    performance, wider = performance_of(rows.units, guarantee=guarantee, **asked), None
     if rows.clustered is not None and not unseen:
-        wider = performance_of(rows.all, guarantee="unseen clusters", **asked)
+        wider = performance_of(rows.units, guarantee="unseen clusters", **asked)
     if rows.clustered is not None:
         # Statistics that need independent rows stay unknown.
         table = replace(table, sampling=rows.clustered.sampling)
     cutoff = cutoff_calibration(table)
-    warnings = data_warnings(rows.all, cutoff, rows.order, unseen=unseen)
+    warnings = data_warnings(rows.units, cutoff, rows.order, unseen=unseen)
     regret = max_regret(table, confidence_level=confidence_level) if table.independent else None
     expected_error = bounds_of_expected_error(table, confidence_level)
-    segments, differ = None, None
-    if by is not None:
-        named: dict[str, Any] = {"label": label, "score": score, "pos_label": pos_label, "missing": missing}
-        totals = segment_totals(y_true, y_proba, by, depth=depth, **named)
-        segments = segment_audit(totals, question)
-        differ = segments_differ(segments, y_true, y_proba, by, **named)
     reliability = binned_curve(table)
     decisions = decision_curve(table, statements.decision, confidence_level)
     if rows.clustered is not None and not unseen:
         reliability = cluster_bins(rows.clustered, reliability.confidence_level)
         decisions = cluster_net_benefit(rows.clustered, decisions)
+    given = {**rows_given, **asdict(question), **words, "by": None if by is None else names_of(by), "depth": depth}
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
     for part in (*statements, regret, expected_error, segments):
         references += part.references if part is not None else ()
@@ -295,7 +293,7 @@ def audit(
             recalibration,
             segments,
             warnings,
-            rows.place,
+            rows.texts,
             segments_differ=differ,
             observed_expected=performance.observed_expected,
             expected_brier=table.mean_variance,
@@ -309,7 +307,7 @@ def audit(
         cumulative_residuals=cumulative_residuals(table, n_points=_CURVE_POINTS),
         decision_curve=decisions,
         references=tuple(dict.fromkeys(references)),
-        provenance=provenance_of(audit, given, rows=sample.n, digest=rows.all.digest),
+        provenance=provenance_of(audit, given, rows=sample.n, digest=rows.units.digest),
         segments=segments,
         left_out=rows.intake.left_out,
     )

@@ -8,16 +8,16 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from calibrant.printable import shell_word
-from calibrant.sources.faults import Columns
-from calibrant.sources.named_columns import in_memory
+from calibrant.sources.columns import Columns
+from calibrant.sources.frames import is_in_memory
 from calibrant.sources.query import Query
 from calibrant.table.numbers import given, significant, write_upper
 
-__all__ = ["NextStep", "Place", "next_step", "place_of"]
+__all__ = ["CallTexts", "NextStep", "next_step", "texts_of"]
 
 
-class Place(NamedTuple):
-    """Where the rows of an audit are: as arguments of a shell command, of `calibrant.audit` and of ``fit``."""
+class CallTexts(NamedTuple):
+    """How to write the rows of an audit: as arguments of a shell command, of `calibrant.audit` and of ``fit``."""
 
     command: str = "FILE --label y --score p"
     audit: str = "y, p"
@@ -31,8 +31,10 @@ class NextStep(NamedTuple):
     python: str | None = None
 
 
-def place_of(source: Any, named: Columns) -> Place:
-    """Return where named columns of a dataframe, files or a query are."""
+def texts_of(source: Any, named: Columns | None) -> CallTexts:
+    """Return how to write named columns of a dataframe, files or a query; without names, arrays."""
+    if named is None:
+        return CallTexts()
     label, score, weight, pos_label = named.label, named.score, named.weight, named.pos_label
     missing = named.missing if named.drops else None
     options = {
@@ -56,19 +58,19 @@ def place_of(source: Any, named: Columns) -> Place:
         names = [os.fspath(name) for name in source]
         file, rows = " ".join(map(shell_word, names)), repr(names if len(names) > 1 else names[0])
     else:
-        if in_memory(source) and not named.drops:
+        if is_in_memory(source) and not named.drops:
             fit = f"frame[{score!r}], frame[{label!r}]"
             fit += "" if weight is None else f", frame[{weight!r}]"
             fit += "" if pos_label is None else f", pos_label={pos_label!r}"
         else:
             fit = f"cal.ScoreTable.from_frame(frame, {keywords})"
-        return Place(f"FILE {written}", f"frame, {keywords}", fit)
-    return Place(f"{file} {written}", f"{rows}, {keywords}", f"cal.read_table({rows}, {keywords})")
+        return CallTexts(f"FILE {written}", f"frame, {keywords}", fit)
+    return CallTexts(f"{file} {written}", f"{rows}, {keywords}", f"cal.read_table({rows}, {keywords})")
 
 
 def next_step(
     action: str,
-    place: Place,
+    texts: CallTexts,
     tolerance: float | None,
     confidence_level: float,
     by: Sequence[str] = (),
@@ -81,20 +83,20 @@ def next_step(
     """
     if action == "recalibrate by segment":
         listed = " ".join(f"--by {shell_word(name)}" for name in by)
-        held = f"frame[{list(by)!r}]" if place.fit.startswith("frame[") else "segments"
-        command = f"calibrant recalibrate {place.command} {listed} --model model.json"
-        if place.fit.startswith("cal."):  # a table, which has no columns
+        held = f"frame[{list(by)!r}]" if texts.fit.startswith("frame[") else "segments"
+        command = f"calibrant recalibrate {texts.command} {listed} --model model.json"
+        if texts.fit.startswith("cal."):  # a table, which has no columns
             return NextStep(command)
-        return NextStep(command, f"calibrator = cal.SegmentCalibrator().fit({place.fit}, segments={held})")
+        return NextStep(command, f"calibrator = cal.SegmentCalibrator().fit({texts.fit}, segments={held})")
     if action == "recalibrate":
         return NextStep(
-            f"calibrant recalibrate {place.command} --model model.json",
-            f"calibrator = cal.AutoCalibrator().fit({place.fit})",
+            f"calibrant recalibrate {texts.command} --model model.json",
+            f"calibrator = cal.AutoCalibrator().fit({texts.fit})",
         )
     if action == "shift":
         return NextStep(
-            f"calibrant recalibrate {place.command} --method platt --model model.json",
-            f"calibrator = cal.PlattCalibrator().fit({place.fit})",
+            f"calibrant recalibrate {texts.command} --method platt --model model.json",
+            f"calibrator = cal.PlattCalibrator().fit({texts.fit})",
         )
     if action == "collect more data":
         wanted = "0.05" if tolerance is None else given(tolerance)
@@ -106,7 +108,7 @@ def next_step(
         return NextStep(f"calibrant plan --tolerance {wanted}{shell}", f"cal.required_sample_size({wanted}{python})")
     if action == "check the labels":
         # The class that counts as 1 stands last, if it was named.
-        command, audit = place.command.partition(" --pos-label ")[0], place.audit.partition(", pos_label=")[0]
+        command, audit = texts.command.partition(" --pos-label ")[0], texts.audit.partition(", pos_label=")[0]
         return NextStep(f"calibrant audit {command} --pos-label OTHER", f"cal.audit({audit}, pos_label=...)")
     if action == "check the scores":
         return NextStep(None, "p = model.predict_proba(X)[:, 1]")

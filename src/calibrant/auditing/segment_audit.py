@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.segment_rows import segment_totals
+from calibrant.auditing.rows import segment_totals
 from calibrant.auditing.segment_table import OF_MIXTURES, SegmentFindings, judged_segments
 from calibrant.auditing.segment_wording import audit_rows, audit_text
 from calibrant.certificates.question import Question
@@ -17,7 +17,7 @@ from calibrant.certificates.segments import SHARES, confidence_shares, largest_e
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import SegmentTotals
 from calibrant.table.numbers import confidence, rows, write_upper
-from calibrant.table.results import Drawable
+from calibrant.table.results import Drawable, HtmlReport
 from calibrant.table.shown import html_grid
 
 __all__ = ["SegmentAudit", "audit_segments", "segment_audit"]
@@ -26,7 +26,7 @@ _REFERENCES = ("gao2017", "bentkus2004", "shevtsova2010", "shevtsova2013", "fan2
 
 
 @dataclass(frozen=True, kw_only=True)
-class SegmentAudit(SegmentFindings, Drawable):
+class SegmentAudit(SegmentFindings, Drawable, HtmlReport):
     """Result of `calibrant.audit_segments`: one entry of each array per segment, column by column.
 
     Attributes
@@ -85,7 +85,7 @@ class SegmentAudit(SegmentFindings, Drawable):
         What must hold, and keys of `calibrant.references`.
     """
 
-    _display = "SegmentDisplay"
+    _display, _page = "SegmentDisplay", "render_segments"
 
     def __str__(self) -> str:
         return audit_text(self)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.segment_rows import segment_totals
+from calibrant.auditing.rows import segment_totals
 from calibrant.auditing.segment_table import OF_MIXTURES, SearchFindings, judged_segments
 from calibrant.auditing.segment_wording import search_rows, search_text
 from calibrant.certificates.segments import detectable_error, lower_bounds

@@ -30,22 +30,22 @@ class Accumulator:
         self._most_distinct = most_distinct
         self._most_buckets = most_buckets
         none = np.zeros(0, dtype=np.int64)
-        self.held: Pooled | BucketSums = (np.zeros(0), none, none)
+        self.sums: Pooled | BucketSums = (np.zeros(0), none, none)
         self.grid = Grid(0)
 
     def add(self, pooled: Pooled) -> None:
         """Add distinct scores with rows and positives at each."""
-        if isinstance(self.held, BucketSums):
-            self.held += BucketSums.of_scores(*pooled, self.grid)
-            if not self.held.n.sum(dtype=np.float64) < MOST_ROWS:
-                self.held = self.held.as_weights()
-            while len(self.held) > self._most_buckets:
-                self.held, self.grid = self.held.coarser(1), self.grid.coarser(1)
+        if isinstance(self.sums, BucketSums):
+            self.sums += BucketSums.of_scores(*pooled, self.grid)
+            if not self.sums.n.sum(dtype=np.float64) < MOST_ROWS:
+                self.sums = self.sums.as_weights()
+            while len(self.sums) > self._most_buckets:
+                self.sums, self.grid = self.sums.coarser(1), self.grid.coarser(1)
             return
-        self.held = pool_together([self.held, pooled])
-        if len(self.held[0]) > self._most_distinct:
-            self.grid = self._narrowest(self.held)
-            self.held = BucketSums.of_scores(*self.held, self.grid)
+        self.sums = pool_together([self.sums, pooled])
+        if len(self.sums[0]) > self._most_distinct:
+            self.grid = self._narrowest(self.sums)
+            self.sums = BucketSums.of_scores(*self.sums, self.grid)
 
     def _narrowest(self, pooled: Pooled) -> Grid:
         """Return the narrowest buckets of which few enough hold rows."""
@@ -67,16 +67,16 @@ def pool_together(parts: list[Pooled]) -> Pooled:
 
 def pooled_batches(parts: Iterable[CleanRows]) -> Generator[Pooled]:
     """Add up rows at each score, many parts at a time, whatever their size."""
-    held: list[CleanRows] = []
+    batch: list[CleanRows] = []
     size = 0
     for part in parts:
-        held.append(part)
+        batch.append(part)
         size += len(part.score)
         if size >= _BATCH:
-            yield _pool(held)
-            held, size = [], 0
-    if held:
-        yield _pool(held)
+            yield _pool(batch)
+            batch, size = [], 0
+    if batch:
+        yield _pool(batch)
 
 
 def _pool(slices: list[CleanRows]) -> Pooled:

@@ -37,7 +37,7 @@ class BucketSums:
         Without a grid each score has a bucket of its own.
         """
         units = score_units(score)
-        bucket = np.arange(len(score)) if grid is None else grid.place(units)
+        bucket = np.arange(len(score)) if grid is None else grid.bucket_of(units)
         starts = _run_starts(bucket)
         if not len(starts):
             none = np.zeros((2, 0), dtype=n.dtype)
@@ -90,10 +90,10 @@ class BucketSums:
         """Return the sums in the order of bucket numbers, one for each number."""
         if not len(self):
             return self
-        held = self
-        if not (held.bucket[1:] >= held.bucket[:-1]).all():
-            held = held.pick(score_order(held.bucket))
-        return held.in_runs(_run_starts(held.bucket))
+        ordered = self
+        if not (ordered.bucket[1:] >= ordered.bucket[:-1]).all():
+            ordered = ordered.pick(score_order(ordered.bucket))
+        return ordered.in_runs(_run_starts(ordered.bucket))
 
     def in_runs(self, starts: npt.NDArray[np.intp]) -> BucketSums:
         """Return the sums over the runs that begin at `starts`, each under the number of its first bucket."""

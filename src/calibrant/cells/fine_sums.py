@@ -51,31 +51,31 @@ class FineSums:
             )
 
     def _add(self, label: npt.NDArray[np.int8], units: IntArray, weight: NumberArray | None) -> None:
-        place = self._inside.index(units)
-        if place.min() < 0:
-            kept = np.flatnonzero(place >= 0)
-            if not len(kept):
+        index = self._inside.index(units)
+        if index.min() < 0:
+            inside = np.flatnonzero(index >= 0)
+            if not len(inside):
                 return
-            label, units, place = label[kept], units[kept], place[kept]
-            weight = None if weight is None else weight[kept]
-        self.rows += len(place)
+            label, units, index = label[inside], units[inside], index[inside]
+            weight = None if weight is None else weight[inside]
+        self.rows += len(index)
         if self._bits:
-            place <<= self._bits
-            place |= self._grid.place(units) & ((1 << self._bits) - 1)
-        place <<= 1
-        place |= label
+            index <<= self._bits
+            index |= self._grid.bucket_of(units) & ((1 << self._bits) - 1)
+        index <<= 1
+        index |= label
         above = units
         above &= (1 << self._grid.shift) - 1
         if weight is None:
-            self._weight += len(place)
-            self._reserve(len(place))
+            self._weight += len(index)
+            self._reserve(len(index))
             above += 1 << _COUNT
-            np.add.at(self._both, place, above)
+            np.add.at(self._both, index, above)
             return
         self._weight += float(weight.sum())
         self._unpack(weight.dtype)
-        np.add.at(self._counts, place, weight)
-        np.add.at(self._above, place, above * weight)
+        np.add.at(self._counts, index, weight)
+        np.add.at(self._above, index, above * weight)
 
     def sums(self) -> BucketSums:
         """Return the sums of all buckets that hold rows; no row can be added afterwards."""
@@ -84,12 +84,12 @@ class FineSums:
         self._both = self._counts = self._above = np.zeros(0, dtype=np.int64)  # memory is short here
         rows = counts[:, 0] + counts[:, 1]
         check_weight_range(float(rows.max()), float(rows.sum()))
-        held = np.flatnonzero(rows)
-        both = np.stack([rows[held], counts[held, 1]])
+        filled = np.flatnonzero(rows)
+        both = np.stack([rows[filled], counts[filled, 1]])
         del rows, counts
-        bucket = self._inside.numbers[held >> self._bits] << self._bits
-        bucket |= held & ((1 << self._bits) - 1)
-        return BucketSums.above_starts(self._grid, bucket, both, above[held].T)
+        bucket = self._inside.numbers[filled >> self._bits] << self._bits
+        bucket |= filled & ((1 << self._bits) - 1)
+        return BucketSums.above_starts(self._grid, bucket, both, above[filled].T)
 
     def _reserve(self, rows: int) -> None:
         """See to it that so many more rows, half of the most at most, fit into any bucket."""

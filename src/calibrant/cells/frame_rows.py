@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.grid import BucketSet, Grid
 from calibrant.cells.losses import HALF, LOG_LOSS_BITS, LossTotals
-from calibrant.cells.slices import PackedRows
+from calibrant.cells.slices import PackedRows, Slices
 from calibrant.errors import need_package
 from calibrant.table.fixed_point import BITS, IntArray, score_units
 from calibrant.table.missing import Intake
@@ -22,7 +22,7 @@ from calibrant.table.pooling import Pooled, pool_counts, score_order
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["Arrays", "CheckedRows", "Fetch", "LazyRows", "fetched"]
+__all__ = ["Arrays", "CheckedRows", "Fetch", "LazyRows", "fetch_arrays"]
 
 _SIFT = 16_381  # one in so many scores is looked at to estimate how many are different; a prime
 _LEAST = 5e-324  # the smallest double
@@ -31,14 +31,14 @@ Arrays = dict[str, npt.NDArray[Any]]
 Fetch = Callable[["nw.LazyFrame[Any]"], Arrays]
 
 
-def fetched(frame: nw.LazyFrame[Any]) -> Arrays:
+def fetch_arrays(frame: nw.LazyFrame[Any]) -> Arrays:
     """Run a query in its engine and return its columns, which must not hold missing values."""
     if frame.implementation.is_duckdb():
         # The way round pyarrow, which DuckDB does not need.
         return {name: np.ma.getdata(column) for name, column in frame.to_native().fetchnumpy().items()}
     # Polars would otherwise hold the columns of all rows in memory.
-    found = frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
-    return {name: found[name].to_numpy() for name in found.columns}
+    collected = frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
+    return {name: collected[name].to_numpy() for name in collected.columns}
 
 
 class LazyRows:
@@ -46,7 +46,8 @@ class LazyRows:
 
     `frame` has the columns ``s`` (score, float64), ``y`` (0 or 1, int64) and, with weights, ``w`` (positive; int64 if
     the weights are numbers of rows, float64 otherwise). `weights` says which: "none", "whole" (numbers of rows) or
-    "other". `fetch` runs a query and returns its columns, as `fetched`, or something that also tells what went wrong.
+    "other". `fetch` runs a query and returns its columns, as `fetch_arrays`, or something that also
+    tells what went wrong.
     """
 
     def __init__(self, frame: nw.LazyFrame[Any], weights: str, fetch: Fetch) -> None:
@@ -61,10 +62,10 @@ class LazyRows:
         """
         import narwhals as nw
 
-        frame = _placed(self._inside(buckets), grid)
+        frame = _with_bucket(self._inside(buckets), grid)
         ends = {"low": nw.col("s").min(), "high": nw.col("s").max()}
-        found = self.fetch(frame.group_by("bucket").agg(**self._bucket(), **ends))
-        return replace(_sums(found, grid), low=found["low"], high=found["high"]).pooled()
+        sums = self.fetch(frame.group_by("bucket").agg(**self._bucket(), **ends))
+        return replace(_sums(sums, grid), low=sums["low"], high=sums["high"]).pooled()
 
     def all_sums(self, grid: Grid) -> tuple[BucketSums, LossTotals, int]:
         """Return the sums of all rows over the buckets of a grid, as `bucket_sums`, their losses, and an estimate.
@@ -75,7 +76,9 @@ class LazyRows:
         import narwhals as nw
 
         s, y = nw.col("s"), nw.col("y")
-        frame = _placed(self.frame, grid).with_columns(away=y - s, chance=(1 - y - s).abs())  # exact for either label
+        frame = _with_bucket(self.frame, grid).with_columns(
+            away=y - s, chance=(1 - y - s).abs()
+        )  # exact for either label
         chance, away = nw.col("chance"), nw.col("away")
         logged = nw.max_horizontal(chance, nw.lit(_LEAST)).log()  # engines disagree about the logarithm of 0
         frame = frame.with_columns(squared=_units(away * away), log_loss=(logged * -(2.0**LOG_LOSS_BITS) + 0.5).floor())
@@ -83,15 +86,15 @@ class LazyRows:
         alone = spread - spread.floor() < 1.0 / _SIFT
         frame = frame.with_columns(key=nw.when(alone).then(0.0 - s).otherwise(nw.col("bucket") + 1.0))
         lost = {"least": chance.min(), **self._sum("squared"), **self._sum("log_loss")}
-        found = self.fetch(frame.group_by("key").agg(**self._bucket(), **lost))
-        impossible = bool(found["least"].min() == 0.0)
-        losses = LossTotals(_whole(found, "squared"), _whole(found, "log_loss"), impossible=impossible)
-        key = found["key"]
+        sums = self.fetch(frame.group_by("key").agg(**self._bucket(), **lost))
+        impossible = bool(sums["least"].min() == 0.0)
+        losses = LossTotals(_whole(sums, "squared"), _whole(sums, "log_loss"), impossible=impossible)
+        key = sums["key"]
         single = key <= 0.0
-        found["bucket"] = np.where(
-            single, grid.place(score_units(np.where(single, 0.0 - key, 0.0))), (key - 1.0).astype(np.int64)
+        sums["bucket"] = np.where(
+            single, grid.bucket_of(score_units(np.where(single, 0.0 - key, 0.0))), (key - 1.0).astype(np.int64)
         )
-        return _sums(found, grid).pooled(), losses, int(single.sum()) * _SIFT
+        return _sums(sums, grid).pooled(), losses, int(single.sum()) * _SIFT
 
     def _bucket(self) -> dict[str, nw.Expr]:
         """Return what is added up in a bucket, see `_sums`."""
@@ -119,23 +122,23 @@ class LazyRows:
 
         return None if self.weights == "none" else nw.col("w")
 
-    def pooled_scores(self, buckets: BucketSet | None) -> Pooled:
+    def pool_scores(self, buckets: BucketSet | None) -> Pooled:
         """Return distinct scores in some buckets, or all, with rows and positives at each."""
         import narwhals as nw
 
         frame = self._inside(buckets)
         if self.weights == "other":
             # Added up here in a fixed order, so that neither row order nor threads show in the last bit.
-            found = self.fetch(frame.group_by("s", "y", "w").agg(rows=nw.len().cast(nw.Int64)))
-            score = found["s"] + 0.0  # -0.0 becomes 0.0
-            order = score_order(score, found["y"], found["w"])
-            total = (found["w"] * found["rows"])[order]
-            return pool_counts(score[order], total, total * found["y"][order])
+            sums = self.fetch(frame.group_by("s", "y", "w").agg(rows=nw.len().cast(nw.Int64)))
+            score = sums["s"] + 0.0  # -0.0 becomes 0.0
+            order = score_order(score, sums["y"], sums["w"])
+            total = (sums["w"] * sums["rows"])[order]
+            return pool_counts(score[order], total, total * sums["y"][order])
         positives = _total(nw.col("y"), self._weight(), self.weights)
-        found = self.fetch(frame.group_by("s").agg(n=self._count(), k=positives))
-        return pool_counts(found["s"] + 0.0, found["n"], found["k"])
+        sums = self.fetch(frame.group_by("s").agg(n=self._count(), k=positives))
+        return pool_counts(sums["s"] + 0.0, sums["n"], sums["k"])
 
-    def kept(self, buckets: BucketSet) -> LazyRows:
+    def keep(self, buckets: BucketSet) -> LazyRows:
         """Return these rows: the engine adds up where they are."""
         return self
 
@@ -148,8 +151,8 @@ class LazyRows:
 
     def fetch_packed(self, buckets: BucketSet) -> PackedRows:
         """Return the rows in some buckets."""
-        found = self.fetch(self.packed(buckets))
-        return PackedRows(found["value"], found.get("w"))
+        columns = self.fetch(self.packed(buckets))
+        return PackedRows(columns["value"], columns.get("w"))
 
     def _inside(self, buckets: BucketSet | None) -> nw.LazyFrame[Any]:
         """Return the rows in some buckets, which may be a hundred thousand: too many for an expression."""
@@ -157,11 +160,11 @@ class LazyRows:
 
         if buckets is None:
             return self.frame
-        place = _place(nw.col("s"), buckets.grid)
+        bucket = _bucket_of(nw.col("s"), buckets.grid)
         numbers = _as_frame(buckets.numbers, self.frame)
         if numbers is None:
-            return self.frame.filter(place.is_in(buckets.numbers.tolist()))
-        return self.frame.with_columns(place=place).join(numbers, on="place", how="semi")
+            return self.frame.filter(bucket.is_in(buckets.numbers.tolist()))
+        return self.frame.with_columns(bucket=bucket).join(numbers, on="bucket", how="semi")
 
 
 class CheckedRows(NamedTuple):
@@ -173,24 +176,23 @@ class CheckedRows(NamedTuple):
     # About how many different scores, or at most so many if `slices` is None; if weights are not numbers of rows, about
     # how many pairs of score and weight.
     distinct: int
-    # Returns the same rows packed, a slice at a time, whenever it is called.
-    slices: Callable[[], Iterator[PackedRows]] | None = None
+    slices: Slices | None = None
     intake: Intake = Intake()
 
 
 def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
-    """Return numbers as column ``place`` of a frame in the engine of another; None where we know no way to make one."""
+    """Return numbers as column ``bucket`` of a frame in the engine of another; None where there is no way to."""
     import narwhals as nw
 
     if like.implementation.is_polars():
         import polars as pl
 
-        return nw.from_native(pl.LazyFrame({"place": numbers}))
+        return nw.from_native(pl.LazyFrame({"bucket": numbers}))
     if like.implementation.is_duckdb():
         # A relation does not give away its connection, but what is derived from it stays there.
         listed = ",".join(map(str, numbers.tolist()))
         one_row = like.to_native().limit(0).aggregate("count(*) AS none")
-        native = one_row.project(f"unnest(CAST(string_split('{listed}', ',') AS BIGINT[])) AS place")
+        native = one_row.project(f"unnest(CAST(string_split('{listed}', ',') AS BIGINT[])) AS bucket")
         in_duckdb: nw.LazyFrame[Any] = nw.from_native(native)
         return in_duckdb
     if like.implementation.is_pyspark() or like.implementation.is_pyspark_connect():
@@ -199,7 +201,7 @@ def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] |
         from pyspark.sql.functions import broadcast
 
         session = like.to_native().sparkSession
-        made = session.createDataFrame(pa.table({"place": numbers}))
+        made = session.createDataFrame(pa.table({"bucket": numbers}))
         in_spark: nw.LazyFrame[Any] = nw.from_native(broadcast(made))
         return in_spark
     return None
@@ -210,7 +212,7 @@ def _units(score: nw.Expr) -> nw.Expr:
     return (score * 2.0**BITS + 0.5).floor()
 
 
-def _place(score: nw.Expr, grid: Grid) -> nw.Expr:
+def _bucket_of(score: nw.Expr, grid: Grid) -> nw.Expr:
     """Bucket of a score; a power of two leaves nothing to be rounded, and one floor does for two."""
     import narwhals as nw
 
@@ -235,22 +237,22 @@ def _total(value: nw.Expr, weight: nw.Expr | None, weights: str) -> nw.Expr:
     return product.sum().cast(nw.Float64 if weights == "other" else nw.Int64)
 
 
-def _placed(frame: nw.LazyFrame[Any], grid: Grid) -> nw.LazyFrame[Any]:
+def _with_bucket(frame: nw.LazyFrame[Any], grid: Grid) -> nw.LazyFrame[Any]:
     """Add the bucket of each row, and how many units its score is above the start of the bucket."""
     import narwhals as nw
 
-    placed = frame.with_columns(bucket=_place(nw.col("s"), grid), units=_units(nw.col("s")).cast(nw.Int64))
-    return placed.with_columns(above=nw.col("units") - nw.col("bucket") * (1 << grid.shift))
+    with_bucket = frame.with_columns(bucket=_bucket_of(nw.col("s"), grid), units=_units(nw.col("s")).cast(nw.Int64))
+    return with_bucket.with_columns(above=nw.col("units") - nw.col("bucket") * (1 << grid.shift))
 
 
-def _sums(found: Arrays, grid: Grid) -> BucketSums:
-    above = np.stack([found["above"] - found["above_positive"], found["above_positive"]])
-    return BucketSums.above_starts(grid, found["bucket"], np.stack([found["n"], found["k"]]), above)
+def _sums(sums: Arrays, grid: Grid) -> BucketSums:
+    above = np.stack([sums["above"] - sums["above_positive"], sums["above_positive"]])
+    return BucketSums.above_starts(grid, sums["bucket"], np.stack([sums["n"], sums["k"]]), above)
 
 
-def _whole(found: Arrays, name: str) -> float:
+def _whole(sums: Arrays, name: str) -> float:
     """Return the sum of a column over all buckets, from both of its words: a Python integer if weights are whole."""
-    if f"{name}_lower" not in found:
-        return math.fsum(found[f"{name}_upper"])
-    upper, lower = (sum(found[f"{name}_{word}"].tolist()) for word in ("upper", "lower"))
+    if f"{name}_lower" not in sums:
+        return math.fsum(sums[f"{name}_upper"])
+    upper, lower = (sum(sums[f"{name}_{word}"].tolist()) for word in ("upper", "lower"))
     return int((upper << HALF) + lower)

@@ -9,8 +9,8 @@ from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.frame_rows import CheckedRows
 from calibrant.cells.grid import Grid
 from calibrant.cells.losses import LossTotals
-from calibrant.cells.refinement import opened, refined
-from calibrant.cells.slices import SliceRows, unpacked
+from calibrant.cells.refinement import refine, split_pending
+from calibrant.cells.slices import SliceRows, unpack
 from calibrant.table.score_table import ScoreTable
 
 __all__ = [
@@ -34,19 +34,19 @@ FINE_BITS = 21  # the same, at most, where it hands over rows
 CELL_BITS = 17  # two to this power cells where no narrower ones are needed
 
 
-def table_of_rows(found: CheckedRows) -> ScoreTable:
+def table_of_rows(checked: CheckedRows) -> ScoreTable:
     """Ask checked rows in an engine or in files for distinct scores, if these are few, else for cells."""
-    return replace(_pooled(found), intake=found.intake)
+    return replace(_pool(checked), intake=checked.intake)
 
 
-def _pooled(found: CheckedRows) -> ScoreTable:
-    rows, low, high, distinct, slices, _ = found
+def _pool(checked: CheckedRows) -> ScoreTable:
+    rows, low, high, distinct, slices, _ = checked
     if distinct <= MOST_DISTINCT:
-        return ScoreTable.from_counts(*rows.pooled_scores(None))
+        return ScoreTable.from_counts(*rows.pool_scores(None))
     if slices is not None:
         bits = min(FINE_BITS, _bits_for(distinct) + 3)
-        return table_of_slices(SliceRows(lambda: unpacked(slices()), rows.fetch_packed), low, high, bits)
-    return _added_up_there(found)
+        return table_of_slices(SliceRows(lambda: unpack(slices.all()), slices.inside), low, high, bits)
+    return _table_from_engine_sums(checked)
 
 
 def _bits_for(scores: int) -> int:
@@ -59,14 +59,14 @@ def table_of_slices(rows: SliceRows, low: float, high: float, bits: int) -> Scor
     grid, widest = Grid.over(low, high, bits=bits), Grid.over(low, high, bits=min(bits, CELL_BITS))
     sums, losses, count = rows.all_sums(grid, low, high)
     most = MOST_DISTINCT * float(sums.n.sum()) / count
-    first = opened(sums, grid, widest)
+    first = split_pending(sums, grid, widest)
     del sums
-    return table_of_sums(refined(rows, first, most=most, widest=widest), losses)
+    return table_of_sums(refine(rows, first, most=most, widest=widest), losses)
 
 
-def _added_up_there(found: CheckedRows) -> ScoreTable:
+def _table_from_engine_sums(checked: CheckedRows) -> ScoreTable:
     """Let an engine add up all rows, in three scans, after that which has checked them."""
-    rows, low, high, distinct, *_ = found
+    rows, low, high, distinct, *_ = checked
     corners = distinct <= MOST_CORNERED
     bits = max(FIRST_BITS, _bits_for(distinct) + 1) if corners else FIRST_BITS
     grid, widest = Grid.over(low, high, bits=bits), Grid.over(low, high, bits=CELL_BITS)
@@ -74,10 +74,10 @@ def _added_up_there(found: CheckedRows) -> ScoreTable:
     if rows.weights != "other":
         distinct = different
         if distinct <= MOST_DISTINCT:
-            return ScoreTable.from_counts(*rows.pooled_scores(None))
+            return ScoreTable.from_counts(*rows.pool_scores(None))
     most = MOST_FETCHED * float(sums.n.sum()) / max(1, distinct)  # rows at so many different scores
-    first = opened(sums, grid, widest, corners=corners)
-    return table_of_sums(refined(rows, first, most=most, widest=widest, corners=corners, scans=2), losses)
+    first = split_pending(sums, grid, widest, corners=corners)
+    return table_of_sums(refine(rows, first, most=most, widest=widest, corners=corners, scans=2), losses)
 
 
 def table_of_sums(sums: BucketSums, losses: LossTotals) -> ScoreTable:

@@ -42,7 +42,7 @@ class Grid:
         """Return a grid that makes one of every ``2**bits`` buckets; their numbers lose as many bits."""
         return Grid(self.shift + bits)
 
-    def place(self, units: IntArray) -> IntArray:
+    def bucket_of(self, units: IntArray) -> IntArray:
         """Return the bucket of scores given in units; it never decreases with the score."""
         return units >> self.shift
 
@@ -57,7 +57,7 @@ class BucketSet:
     @classmethod
     def over(cls, grid: Grid, low: float, high: float) -> BucketSet:
         """Return all buckets of a grid from that of one score to that of another."""
-        first, last = grid.place(score_units(np.array([low, high]))).tolist()
+        first, last = grid.bucket_of(score_units(np.array([low, high]))).tolist()
         return cls(grid, np.arange(first, last + 1))
 
     @cached_property
@@ -75,14 +75,14 @@ class BucketSet:
 
     def index(self, units: IntArray) -> IntArray:
         """Return at which place of `numbers` the bucket of each score stands, given in units; -1 if it is none."""
-        place = self.grid.place(units)
+        number = self.grid.bucket_of(units)
         if self.numbers[-1] - self.numbers[0] == len(self.numbers) - 1:
-            place -= self.numbers[0]
-            place[(place < 0) | (place >= len(self.numbers))] = -1
-            return place
+            number -= self.numbers[0]
+            number[(number < 0) | (number >= len(self.numbers))] = -1
+            return number
         if self._listed is None:
-            near = np.minimum(np.searchsorted(self.numbers, place), len(self.numbers) - 1)
-            return np.where(self.numbers[near] == place, near, -1)
-        place -= self.numbers[0]
-        np.clip(place, -1, len(self._listed) - 1, out=place)
-        return self._listed[place].astype(np.int64)
+            near = np.minimum(np.searchsorted(self.numbers, number), len(self.numbers) - 1)
+            return np.where(self.numbers[near] == number, near, -1)
+        number -= self.numbers[0]
+        np.clip(number, -1, len(self._listed) - 1, out=number)
+        return self._listed[number].astype(np.int64)

@@ -63,12 +63,12 @@ class _EqualMass:
         return cls(np.cumsum(width) - width, width)
 
     def __call__(self, units: IntArray, out: IntArray | None = None) -> IntArray:
-        place = np.bitwise_and(units, (1 << (BITS - _COARSE_BITS)) - 1, out=out)
+        index = np.bitwise_and(units, (1 << (BITS - _COARSE_BITS)) - 1, out=out)
         cell = units >> (BITS - _COARSE_BITS)
-        place *= np.take(self.width, cell)
-        place >>= BITS - _COARSE_BITS
-        place += np.take(self.base, cell)
-        return place
+        index *= np.take(self.width, cell)
+        index >>= BITS - _COARSE_BITS
+        index += np.take(self.base, cell)
+        return index
 
 
 def pruned_range(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> float | None:
@@ -79,16 +79,16 @@ def pruned_range(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -
     buckets, atoms = _choose_buckets(score)
     sums = _bucket_sums(label, score, buckets, atoms)
     rise, fall = sums.totals()
-    wanted = can_hold_extreme(rise, fall, slack=rounding_slack(rise, fall))
+    uncertain = can_hold_extreme(rise, fall, slack=rounding_slack(rise, fall))
     if atoms is not None:
-        wanted &= sums.has_others()
+        uncertain &= sums.has_others()
     edges = sums.net().cumsum()
     points = [edges.to_float()]
-    if wanted.any():
-        rows = _fetch(label, score, buckets, wanted, atoms, most=len(score) // 4)
+    if uncertain.any():
+        rows = _fetch(label, score, buckets, uncertain, atoms, most=len(score) // 4)
         if rows is None:
             return None
-        points.append(_inside(*rows, edges, sums, buckets, atoms, wanted))
+        points.append(_inside(*rows, edges, sums, buckets, atoms, uncertain))
     value = np.concatenate([[0.0], *points])
     spread = (float(value.max()) / len(score)) - (float(value.min()) / len(score))
     return spread if spread > UNIT else 0.0
@@ -169,12 +169,12 @@ class _Chunks:
         for start in range(0, len(self._score), _CHUNK):
             s = self._score[start : start + _CHUNK]
             scaled, units = self._scaled[: len(s)], self._units[: len(s)]
-            place, wide = self._place[: len(s)], self._wide[: len(s)]
+            index, wide = self._place[: len(s)], self._wide[: len(s)]
             np.multiply(s, 1.0 / UNIT, out=scaled, dtype=np.float64)
             np.add(scaled, 0.5, out=scaled)
             np.copyto(units, scaled, casting="unsafe")  # as score_units, without new arrays
             np.copyto(wide, self._label[start : start + _CHUNK])
-            yield s, units, place, wide
+            yield s, units, index, wide
 
 
 def _bucket_sums(
@@ -184,20 +184,20 @@ def _bucket_sums(
     size = columns * buckets.n_buckets
     sums = _Sums(np.zeros(size, np.int64), np.zeros(size, np.int64), columns)
     for i, chunk in enumerate(_Chunks(label, score), start=1):
-        s, units, place, y = chunk
-        buckets(units, out=place)
+        s, units, index, y = chunk
+        buckets(units, out=index)
         if atoms is None:
-            place <<= 1
+            index <<= 1
         else:
-            other = s != np.take(atoms, place)
-            place <<= 1
-            place += other
-            place <<= 1
-        place |= y
+            other = s != np.take(atoms, index)
+            index <<= 1
+            index += other
+            index <<= 1
+        index |= y
         y <<= BITS
         units -= y
         np.abs(units, out=units)
-        np.add.at(sums.lower, place, units)
+        np.add.at(sums.lower, index, units)
         if i * _CHUNK % _FLUSH == 0:
             sums.carry()
     sums.carry()
@@ -208,12 +208,12 @@ def _fetch(
     label: npt.NDArray[np.int8],
     score: npt.NDArray[np.floating],
     buckets: _BucketMap,
-    wanted: npt.NDArray[np.bool_],
+    uncertain: npt.NDArray[np.bool_],
     atoms: FloatArray | None,
     most: int,
 ) -> tuple[FloatArray, FixedPoint] | None:
     """Copy out the rows of the wanted buckets, atoms left out; sorted scores and residuals, or None if too many."""
-    ranges = _score_ranges(buckets, wanted)
+    ranges = _score_ranges(buckets, uncertain)
     scores, labels, fetched = [], [], 0
     for start in range(0, len(score), _CHUNK):
         s = score[start : start + _CHUNK]
@@ -221,11 +221,11 @@ def _fetch(
         for low, high in ranges:
             near |= (s >= low) & (s <= high)
         at = np.flatnonzero(near)
-        place = buckets(score_units(s[at]))
-        kept = wanted[place]
+        index = buckets(score_units(s[at]))
+        chosen = uncertain[index]
         if atoms is not None:
-            kept &= s[at] != atoms[place]
-        at = at[kept]
+            chosen &= s[at] != atoms[index]
+        at = at[chosen]
         if len(at):
             scores.append(s[at])
             labels.append(label[start : start + _CHUNK][at])
@@ -239,9 +239,9 @@ def _fetch(
     return s[order], FixedPoint.of(np.zeros_like(residual), residual)
 
 
-def _score_ranges(buckets: _BucketMap, wanted: npt.NDArray[np.bool_]) -> list[tuple[float, float]]:
+def _score_ranges(buckets: _BucketMap, uncertain: npt.NDArray[np.bool_]) -> list[tuple[float, float]]:
     """Return a few score ranges that cover the wanted buckets: to compare scores is cheaper than to map them."""
-    numbers = np.flatnonzero(wanted)
+    numbers = np.flatnonzero(uncertain)
     gaps = np.diff(numbers)
     # Split at the widest gaps; to skip a narrow one saves less than a further comparison costs.
     widest = np.argsort(gaps, kind="stable")[::-1][: _RANGES - 1]
@@ -270,20 +270,20 @@ def _inside(
     sums: _Sums,
     buckets: _BucketMap,
     atoms: FloatArray | None,
-    wanted: npt.NDArray[np.bool_],
+    uncertain: npt.NDArray[np.bool_],
 ) -> FloatArray:
     """Walk at the end of every score inside the wanted buckets."""
     if atoms is not None:
         # An atom enters as a single step with its whole residual.
-        at = np.flatnonzero(wanted & ~np.isnan(atoms))
+        at = np.flatnonzero(uncertain & ~np.isnan(atoms))
         s = np.concatenate([s, atoms[at]])
         step = FixedPoint.joined([step, sums.net_of_atoms()[at]])
         order = np.argsort(s, kind="stable")
         s, step = s[order], step[order]
-    place = buckets(score_units(s))
-    first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+    index = buckets(score_units(s))
+    first = np.flatnonzero(np.append(True, index[1:] != index[:-1]))
     sizes = np.diff(np.append(first, len(s)))
-    before = (edges - sums.net())[place[first]]
+    before = (edges - sums.net())[index[first]]
     run = step.cumsum()
     walk = run + (before - (run[first] - step[first]))[np.repeat(np.arange(len(first)), sizes)]
     return walk[np.append(s[1:] != s[:-1], True)].to_float()

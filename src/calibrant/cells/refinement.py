@@ -1,11 +1,11 @@
-"""From sums of all rows to the answer: which buckets can hold a part of it is told by sums, and only these are opened.
+"""From sums of all rows to an exact table: only buckets that can hold an extreme or a block boundary are opened.
 
 How far the cumulative residuals can rise and fall in a bucket is known from its sums, and how far the cumulative sum
-diagram of the isotonic fit can sag; so few buckets can hold an extreme of the walk, an end of its largest climb or
-drop, or a corner of the fit. All others become cells at once. Open buckets are fetched score by score if their rows
-are few enough. Else they are divided again, scan by scan: all together, unless a few heavy ones stand out. These go
-first: a bucket with half of the rows at one score in it leaves nothing certain until that score stands by itself. In
-the end scores are put together again where nothing was found. Any source of rows will do that can answer two
+diagram of the isotonic fit can sag; so few buckets can hold an extreme of the cumulative residuals, an end of their
+largest climb or drop, or a corner of the fit. All others become cells at once. Open buckets are fetched score by score
+if their rows are few enough. Else they are divided again, scan by scan: all together, unless a few heavy ones stand
+out. These go first: a bucket with half of the rows at one score in it leaves nothing certain until that score stands by
+itself. In the end scores are put together again where there was neither. Any source of rows will do that can answer two
 questions, both of them plain aggregations.
 """
 
@@ -30,7 +30,7 @@ from calibrant.table.fixed_point import IntArray, score_units
 from calibrant.table.pooling import FloatArray, Pooled, score_order
 from calibrant.table.validation import check_same_rows
 
-__all__ = ["Opened", "Rows", "coarsened", "opened", "refined"]
+__all__ = ["Pending", "Rows", "coarsen", "refine", "split_pending"]
 
 LATER_BITS = 17  # into about how many all buckets of one later scan are divided together
 _LEAST_BITS = 2  # into how many one of them is divided at least
@@ -50,91 +50,116 @@ class Rows(Protocol):
         """Add up the buckets of a grid, over the rows in some wider buckets."""
         ...
 
-    def pooled_scores(self, buckets: BucketSet) -> Pooled:
+    def pool_scores(self, buckets: BucketSet) -> Pooled:
         """Return distinct scores in some buckets, with rows and positives at each."""
         ...
 
-    def kept(self, buckets: BucketSet) -> Rows:
+    def keep(self, buckets: BucketSet) -> Rows:
         """Return the rows in some buckets, which are few, in memory if that is where they will be added up."""
         ...
 
 
-class Opened(NamedTuple):
-    """Sums of all rows, once it is known where a part of the answer may be."""
+class Pending(NamedTuple):
+    """Sums of all rows, once it is known where an extreme or a block boundary may be."""
 
-    held: BucketSums  # buckets of `grid` that are to be looked into
-    rest: BucketSums  # cells of all others, in which there is no part of the answer
+    open: BucketSums  # buckets of `grid` that are to be looked into
+    resolved: BucketSums  # cells of all others, in which there is none
     grid: Grid
 
 
-def refined(
-    rows: Rows, first: Opened, *, most: float, widest: Grid, corners: bool = True, scans: int | None = None
+class _Level(NamedTuple):
+    """Buckets of one grid, some of them perhaps to be looked into, and the rows that are asked for that."""
+
+    sums: BucketSums
+    grid: Grid
+    rows: Rows
+
+
+def refine(
+    rows: Rows, first: Pending, *, most: float, widest: Grid, corners: bool = True, scans: int | None = None
 ) -> BucketSums:
     """Divide buckets until the cumulative residuals and the isotonic fit are exact; return sums of all rows.
 
     At most `most` rows, or so much weight, are fetched score by score. The buckets of `widest` are the widest cells of
-    the result, see `coarsened`. Without `corners` the isotonic fit is that of the cells. So it is if too many rows are
+    the result, see `coarsen`. Without `corners` the isotonic fit is that of the cells. So it is if too many rows are
     left for the last of so many `scans`; then the cumulative residuals may be known within limits only.
     """
-    held, grids, sources, rest = [first.held], [first.grid], [rows], first.rest
+    levels, resolved = [_Level(first.open, first.grid, rows)], first.resolved
     while scans is None or scans > 0:
-        wanted = _wanted(held, rest, corners)
-        open_rows = sum(sums.n[which].sum() for sums, which in zip(held, wanted, strict=True))
+        uncertain = _uncertain([level.sums for level in levels], resolved, corners)
+        open_rows = sum(level.sums.n[which].sum() for level, which in zip(levels, uncertain, strict=True))
         if corners and scans == 1 and open_rows > most:
             corners = False
             continue
         if not open_rows:
             break
-        spread = [np.where(which, sums.sums().sum(axis=0), -1.0) for sums, which in zip(held, wanted, strict=True)]
-        level = int(np.argmax([each.max(initial=-1.0) for each in spread]))
-        chosen = wanted[level]
-        if open_rows > most:
-            # What little is known of the heaviest buckets also keeps others open: where they are few, they go first.
-            heavy = chosen & (spread[level] >= spread[level].max() / _HEAVY)
-            chosen = heavy if 2 * heavy.sum() < chosen.sum() else chosen
-            if scans == 1:
-                heaviest = score_order(-spread[level])
-                chosen = chosen.copy()
-                chosen[heaviest[np.cumsum(held[level].n[heaviest]) > most]] = False
-                if not chosen.any():
-                    break
-        grid = grids[level]
-        if sources[level] is rows and held[level].n.sum() <= _KEPT * most:
-            sources[level] = rows.kept(BucketSet(grid, held[level].bucket))
-        part, source = held[level].pick(chosen), sources[level]
-        held[level] = held[level].pick(~chosen)
-        buckets = BucketSet(grid, part.bucket)
-        if part.n.sum() <= most or grid.shift == 0:
-            found = BucketSums.of_scores(*source.pooled_scores(buckets))
-        else:
-            grid = grid.finer(max(_LEAST_BITS, LATER_BITS - len(part).bit_length()))
-            found = source.bucket_sums(grid, buckets)
-        if part.n.dtype.kind == "i" and found.n.dtype.kind == "i":
-            check_same_rows(*((int(sums.n.sum()), int(sums.k.sum())) for sums in (part, found)))
-        held.append(found)
-        grids.append(grid)
-        sources.append(source)
+        spread = [
+            np.where(which, level.sums.sums().sum(axis=0), -1.0) for level, which in zip(levels, uncertain, strict=True)
+        ]
+        widest_spread = int(np.argmax([each.max(initial=-1.0) for each in spread]))
+        sums, grid, source = levels[widest_spread]
+        chosen = _choose(sums, uncertain[widest_spread], spread[widest_spread], most, open_rows, last=scans == 1)
+        if not chosen.any():
+            break
+        if source is rows and sums.n.sum() <= _KEPT * most:
+            source = rows.keep(BucketSet(grid, sums.bucket))
+        levels[widest_spread] = _Level(sums.pick(~chosen), grid, source)
+        levels.append(_look_into(sums.pick(chosen), grid, source, most))
         scans = None if scans is None else scans - 1
-    return coarsened(BucketSums.joined([*held, rest]), widest)
+    return coarsen(BucketSums.joined([*(level.sums for level in levels), resolved]), widest)
 
 
-def opened(first: BucketSums, grid: Grid, widest: Grid, *, corners: bool = True) -> Opened:
+def _choose(
+    sums: BucketSums,
+    uncertain: npt.NDArray[np.bool_],
+    spread: FloatArray,
+    most: float,
+    open_rows: float,
+    *,
+    last: bool,
+) -> npt.NDArray[np.bool_]:
+    """Choose the buckets of a level that are looked into now; none if no scan is left that could hold one."""
+    if open_rows <= most:
+        return uncertain
+    # What little is known of the heaviest buckets also keeps others open: where they are few, they go first.
+    heavy = uncertain & (spread >= spread.max() / _HEAVY)
+    chosen = heavy if 2 * heavy.sum() < uncertain.sum() else uncertain.copy()
+    if last:
+        heaviest = score_order(-spread)
+        chosen[heaviest[np.cumsum(sums.n[heaviest]) > most]] = False
+    return chosen
+
+
+def _look_into(part: BucketSums, grid: Grid, source: Rows, most: float) -> _Level:
+    """Ask for the rows of some buckets: score by score if they are few, else in narrower buckets."""
+    buckets = BucketSet(grid, part.bucket)
+    if part.n.sum() <= most or grid.shift == 0:
+        sums = BucketSums.of_scores(*source.pool_scores(buckets))
+    else:
+        grid = grid.finer(max(_LEAST_BITS, LATER_BITS - len(part).bit_length()))
+        sums = source.bucket_sums(grid, buckets)
+    if part.n.dtype.kind == "i" and sums.n.dtype.kind == "i":
+        check_same_rows(*((int(each.n.sum()), int(each.k.sum())) for each in (part, sums)))
+    return _Level(sums, grid, source)
+
+
+def split_pending(first: BucketSums, grid: Grid, widest: Grid, *, corners: bool = True) -> Pending:
     """Tell, from the sums of all rows over the buckets of a grid, which of them are to be looked into.
 
-    What is put together is proved to have no part of the answer even if nothing more is ever known of the rest.
+    What is put together is proved to hold no extreme and no block boundary even if nothing more is ever known.
     """
     single = first.low == first.high
-    wanted = _may_hold_part(first, single, corners)
-    starts = _run_starts(widest.place(score_units(first.low)))
+    uncertain = _may_hold_part(first, single, corners)
+    starts = _run_starts(widest.bucket_of(score_units(first.low)))
     alone = single[starts] & (np.diff(starts, append=len(first)) == 1)
     rise, fall = np.add.reduceat(first.sums(), starts, axis=1)
     turning = _can_turn(rise, fall, alone, float(first.n.sum()))
-    cells, begins = _put_together(first, starts, turning, wanted)
-    return Opened(cells.pick(wanted[begins]), cells.pick(~wanted[begins]), grid)
+    cells, begins = _put_together(first, starts, turning, uncertain)
+    return Pending(cells.pick(uncertain[begins]), cells.pick(~uncertain[begins]), grid)
 
 
 def _may_hold_part(sums: BucketSums, single: npt.NDArray[np.bool_], corners: bool) -> npt.NDArray[np.bool_]:
-    """Tell which buckets, in increasing order, hold several scores and perhaps a part of the answer."""
+    """Tell which buckets, in increasing order, hold several scores and perhaps an extreme or a block boundary."""
     rise, fall = sums.sums()
     turns = _can_turn(rise, fall, single, float(sums.n.sum()))
     del rise, fall
@@ -167,18 +192,18 @@ def _put_together(
     return sums.in_runs(which), which
 
 
-def _wanted(held: list[BucketSums], rest: BucketSums, corners: bool) -> list[npt.NDArray[np.bool_]]:
-    """Tell which buckets held are still to be looked into; none of the `rest` is."""
-    everything = BucketSums.joined([*held, rest])
+def _uncertain(levels: list[BucketSums], resolved: BucketSums, corners: bool) -> list[npt.NDArray[np.bool_]]:
+    """Tell which buckets of each level are still to be looked into; none of those `resolved` is."""
+    everything = BucketSums.joined([*levels, resolved])
     order = score_order(everything.low)
     everything = everything.pick(order)
     single = everything.low == everything.high
-    wanted = np.empty_like(single)
-    wanted[order] = _may_hold_part(everything, single, corners)
-    return np.split(wanted, np.cumsum([len(sums) for sums in held]))[:-1]
+    uncertain = np.empty_like(single)
+    uncertain[order] = _may_hold_part(everything, single, corners)
+    return np.split(uncertain, np.cumsum([len(sums) for sums in levels]))[:-1]
 
 
-def coarsened(sums: BucketSums, widest: Grid) -> BucketSums:
+def coarsen(sums: BucketSums, widest: Grid) -> BucketSums:
     """Put scores together that were looked at one by one where in the end nothing was found.
 
     `sums` are of all rows, with exact cumulative residuals and isotonic fit. The buckets of `widest` are the widest
@@ -187,7 +212,7 @@ def coarsened(sums: BucketSums, widest: Grid) -> BucketSums:
     together.
     """
     sums = sums.pick(score_order(sums.low))
-    starts = _run_starts(widest.place(score_units(sums.low)))
+    starts = _run_starts(widest.bucket_of(score_units(sums.low)))
     rise, fall = sums.sums()
     slack = rounding_slack(rise, fall)
     turning = can_hold_extreme(np.add.reduceat(rise, starts), np.add.reduceat(fall, starts), slack)

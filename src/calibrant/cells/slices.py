@@ -21,7 +21,7 @@ from calibrant.table.pooling import FloatArray, NumberArray, Pooled
 from calibrant.table.row_errors import describe_other_rows
 from calibrant.table.validation import CleanRows
 
-__all__ = ["PackedRows", "SliceRows", "unpacked"]
+__all__ = ["PackedRows", "SliceRows", "Slices", "unpack"]
 
 
 class PackedRows(NamedTuple):
@@ -31,7 +31,14 @@ class PackedRows(NamedTuple):
     weight: NumberArray | None
 
 
-def unpacked(slices: Iterable[PackedRows]) -> Iterator[CleanRows]:
+class Slices(NamedTuple):
+    """Ways to have the rows of an engine or of files packed, as often as needed."""
+
+    all: Callable[[], Iterator[PackedRows]]  # all rows, a slice at a time
+    inside: Callable[[BucketSet], PackedRows]  # those in some buckets, which the engine is quicker to find
+
+
+def unpack(slices: Iterable[PackedRows]) -> Iterator[CleanRows]:
     """Yield the rows in pieces that stay in the cache."""
     for value, weight in slices:
         for start in range(0, len(value), BLOCK):
@@ -61,7 +68,7 @@ class SliceRows:
             rows += len(part.score)
             weighty += len(part.score) if part.weight is None else int(np.count_nonzero(part.weight))
         if sums.rows != rows:
-            raise describe_other_rows("scores beyond the smallest or largest of an earlier one")
+            raise describe_other_rows("scores outside the range of those of the first reading")
         return sums.sums(), losses, weighty
 
     def bucket_sums(self, grid: Grid, buckets: BucketSet) -> BucketSums:
@@ -70,21 +77,21 @@ class SliceRows:
         for part in self._slices():
             sums.add(part)
         if not sums.rows:
-            raise describe_other_rows("none where some were")
+            raise describe_other_rows("no row where the first reading had some")
         return sums.sums()
 
-    def pooled_scores(self, buckets: BucketSet) -> Pooled:
+    def pool_scores(self, buckets: BucketSet) -> Pooled:
         """Return distinct scores in some buckets, with rows and positives at each."""
         pooled = list(pooled_batches(self._inside(buckets)))
         if not pooled:
-            raise describe_other_rows("none where some were")
+            raise describe_other_rows("no row where the first reading had some")
         return pool_together(pooled)
 
-    def kept(self, buckets: BucketSet) -> SliceRows:
+    def keep(self, buckets: BucketSet) -> SliceRows:
         """Return the rows in some buckets, in memory."""
         if self._fetch is not None:
-            found = self._fetch(buckets)
-            return SliceRows(lambda: unpacked([found]))
+            packed = self._fetch(buckets)
+            return SliceRows(lambda: unpack([packed]))
         rows = list(self._inside(buckets))
         return SliceRows(lambda: rows)
 

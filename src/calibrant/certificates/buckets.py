@@ -33,7 +33,7 @@ def keeps_scores(table: ScoreTable) -> bool:
 
 def buckets_of(table: ScoreTable) -> IntArray | None:
     """Return the bucket of each row of a table; None if one reaches over a border, as no way of reading makes it."""
-    low, high = (BUCKETS.place(score_units(ends)) for ends in (table.low, table.high))
+    low, high = (BUCKETS.bucket_of(score_units(ends)) for ends in (table.low, table.high))
     return low if np.array_equal(low, high) else None
 
 

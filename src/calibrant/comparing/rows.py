@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,13 @@ from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS
 from calibrant.comparing.units import Units
 from calibrant.distributions.cluster_jackknife import LEAST_CLUSTERS, LEAST_EFFECTIVE, Guarantee, allows_unseen
 from calibrant.errors import ArgumentError, DataError
+from calibrant.sources.array_rows import TableRows
+from calibrant.sources.columns import Columns
+from calibrant.sources.protocol import ModelRows
+from calibrant.sources.rows import rows_of
 from calibrant.table.clusters import cluster_numbers
 from calibrant.table.pooling import FloatArray, number_values, score_order
-from calibrant.table.progress import portion
+from calibrant.table.progress import subtask
 from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
@@ -61,7 +64,7 @@ def compared_rows(
                 " and ".join(name for name, value in given.items() if value is not None),
                 "pass compare(frame, label='y', scores=['old', 'new']), or compare(y, {'old': p, 'new': q})",
             )
-        with portion(0.0, READ):
+        with subtask(READ):
             y_true, y_proba, clusters, pos_label = _named(y_true, label, scores, clusters, pos_label)
     if hasattr(y_proba, "columns"):
         import narwhals as nw
@@ -92,12 +95,8 @@ def _need_several(names: Sequence[str]) -> None:
         )
 
 
-def _named(
-    source: Any, label: str, scores: Sequence[str], clusters: Any, pos_label: Any
-) -> tuple[Any, dict[str, Any], Any, Any]:
-    """Read the columns: labels, scores by name, clusters, and the positive label if labels are as they were."""
-    from calibrant.sources.query import Query
-
+def _named(source: Any, label: str, scores: Sequence[str], clusters: Any, pos_label: Any) -> ModelRows:
+    """Read the columns."""
     if isinstance(scores, str):
         raise ArgumentError("the names of several columns of scores", repr(scores), "pass scores=['old', 'new']")
     names = list(scores)
@@ -105,26 +104,16 @@ def _named(
     if label in names:
         raise ArgumentError("different columns for label and scores", f"{label!r} for both", "name other columns")
     named = () if clusters is None else (clusters,) if isinstance(clusters, str) else tuple(clusters)
-    if isinstance(source, (str, PathLike, Query, list, tuple)):
-        from calibrant.sources.files import read_scores
-
-        found = read_scores(source, label=label, scores=names, cluster=named, pos_label=pos_label)
-        return found.label, found.scores, found.cluster, None
-    from calibrant.sources.frames import scores_in_memory
-
-    labels, columns, groups = scores_in_memory(source, label, names, named, pos_label)
-    return labels, columns, groups, pos_label
+    columns = Columns(label, names[0], None, pos_label, named, models=tuple(names))
+    with rows_of(source, columns) as rows:
+        return rows.models()
 
 
 def _cleaned(
     y_true: Any, scores: Mapping[str, Any], clusters: Any, guarantee: Guarantee, pos_label: Any
 ) -> ComparedRows:
     if isinstance(y_true, ScoreTable):
-        raise ArgumentError(
-            "labels, and the scores of the models",
-            "a ScoreTable",
-            "pass the rows: a table does not know which row had which score",
-        )
+        TableRows(y_true).models()
     label, cleaned = None, {}
     for name, score in scores.items():
         try:

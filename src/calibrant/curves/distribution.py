@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between, check_count
 from calibrant.table.results import Drawable
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.score_table import FloatArray, NumberArray
 from calibrant.table.visible_scores import View, score_view
 
 __all__ = ["Histogram", "score_histogram"]
@@ -55,12 +55,12 @@ class Histogram(Drawable):
 
 
 def score_histogram(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     n_bins: int = 40,
     within: tuple[float, float] | Literal["data"] = (0.0, 1.0),
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> Histogram:
     """Count the rows of each class in bins of equal width.

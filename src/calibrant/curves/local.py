@@ -12,16 +12,16 @@ from calibrant.distributions.binomial import share_interval
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.errors import ArgumentError
 from calibrant.fits.local_polynomial import LocalFit, check_smoother, evenly_spaced, local_fit
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import FloatArray
 
 __all__ = ["local_curve"]
 
 
 def local_curve(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     span: float = 0.15,
     degree: int = 0,
@@ -30,7 +30,7 @@ def local_curve(
     n_points: int = 100,
     interval: Literal["wilson", "clopper-pearson"] | None = None,
     confidence_level: float = 0.95,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> Curve:
     """Share of positives near each score, by local regression on the nearest rows.

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from calibrant.distributions.binomial import share_interval
 from calibrant.fits.isotonic import isotonic_fit
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.bins import bin_starts
 from calibrant.table.results import Drawable
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import FloatArray
 
 __all__ = ["Curve", "binned_curve", "isotonic_curve"]
 
@@ -53,14 +53,14 @@ class Curve(Drawable):
 
 
 def binned_curve(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     n_bins: int = 10,
     strategy: Literal["quantile", "uniform", "type7"] = "quantile",
     interval: Literal["wilson", "clopper-pearson"] = "wilson",
     confidence_level: float = 0.95,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> Curve:
     """Share of positives in bins of the score, with an interval for each.
@@ -108,11 +108,7 @@ def binned_curve(
 
 
 def isotonic_curve(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> Curve:
     """Best nondecreasing fit to the labels: flat blocks, given by their first and last score.
 

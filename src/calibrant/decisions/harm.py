@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from calibrant.distributions.kuiper import kuiper_upper_quantile
+from calibrant.distributions.brownian import kuiper_upper_quantile
 from calibrant.table.parameters import check_rows, failure_probability
 
 __all__ = ["isotonic_harm_bound"]

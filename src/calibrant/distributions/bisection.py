@@ -1,10 +1,15 @@
-"""The search for a root by halving, which needs no derivative and gives the same bits everywhere."""
+"""The search for roots by halving, which needs no derivative and gives the same bits everywhere."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["bisect"]
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.table.pooling import FloatArray
+
+__all__ = ["bisect", "bisect_all"]
 
 
 def bisect(
@@ -17,4 +22,15 @@ def bisect(
     while high - low > max(atol, rtol * high):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if below(middle) else (low, middle)
+    return low, high
+
+
+def bisect_all(
+    below: Callable[[FloatArray], npt.NDArray[np.bool_]], low: FloatArray, high: FloatArray, times: int
+) -> tuple[FloatArray, FloatArray]:
+    """Halve many intervals so many times; otherwise as `bisect`."""
+    for _ in range(times):
+        middle = 0.5 * (low + high)
+        under = below(middle)
+        low, high = np.where(under, middle, low), np.where(under, high, middle)
     return low, high

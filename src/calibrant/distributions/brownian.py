@@ -1,4 +1,7 @@
-"""Distribution of the range of a Brownian motion on [0, 1], the limit of cumulative residuals under calibration."""
+"""Distributions of the size of a Brownian motion on [0, 1], the limit of cumulative residuals under calibration.
+
+Of its range, its largest distance from 0, and of the range of a Brownian bridge, which is Kuiper's statistic.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,17 @@ from functools import lru_cache
 from calibrant.distributions.bisection import bisect
 from calibrant.table.parameters import check_between
 
-__all__ = ["LEAST_EVENTS", "MEAN_RANGE", "normal_quantile", "range_quantile", "range_survival", "range_upper_quantile"]
+__all__ = [
+    "LEAST_EVENTS",
+    "MEAN_RANGE",
+    "distance_survival",
+    "kuiper_survival",
+    "kuiper_upper_quantile",
+    "normal_quantile",
+    "range_quantile",
+    "range_survival",
+    "range_upper_quantile",
+]
 
 # Mean of the range: 2 sqrt(2 / pi) (Feller 1951).
 MEAN_RANGE = 2.0 * math.sqrt(2.0 / math.pi)
@@ -38,6 +51,31 @@ def range_upper_quantile(delta: float) -> float:
     """Return the value that the range of a Brownian motion exceeds with probability `delta`, however small."""
     check_between("delta", delta, 0.0, 1.0)
     return 0.5 * sum(bisect(lambda r: range_survival(r) > delta, 0.0, 60.0, atol=1e-12))
+
+
+def distance_survival(x: float) -> float:
+    """Probability that a Brownian motion on [0, 1] leaves ``[-x, x]``: ``4 sum_{j>=0} (-1)**j Q((2 j + 1) x)``."""
+    if x < 0.2:
+        return 1.0  # it stays inside with a probability of less than 1e-12
+    terms = ((-1) ** j * math.erfc((2 * j + 1) * x / math.sqrt(2.0)) for j in range(2 + math.ceil(5.0 / x)))
+    return min(1.0, max(0.0, 2.0 * math.fsum(terms)))
+
+
+def kuiper_survival(v: float) -> float:
+    """Probability that the range of a Brownian bridge exceeds `v` (Kuiper 1960).
+
+    ``2 sum_{j>=1} (4 j**2 v**2 - 1) exp(-2 j**2 v**2)``.
+    """
+    if v < 0.4:
+        return 1.0  # the range stays below 0.4 with a probability of less than 1e-10
+    squares = ((j * v) ** 2 for j in range(1, 2 + math.ceil(5.0 / v)))
+    return min(1.0, max(0.0, 2.0 * math.fsum((4.0 * s - 1.0) * math.exp(-2.0 * s) for s in squares)))
+
+
+def kuiper_upper_quantile(delta: float) -> float:
+    """Return the value that the range of a Brownian bridge exceeds with probability `delta`, however small."""
+    check_between("delta", delta, 0.0, 1.0)
+    return 0.5 * sum(bisect(lambda v: kuiper_survival(v) > delta, 0.0, 20.0, atol=1e-12))
 
 
 def normal_quantile(probability: float) -> float:

@@ -13,10 +13,19 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.bisection import bisect_all
 from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["bernstein_mean_width", "chernoff_limit", "exponentials", "line_above", "mean_width"]
+__all__ = [
+    "BERRY_ESSEEN",
+    "bernstein_mean_width",
+    "berry_esseen",
+    "chernoff_limit",
+    "exponentials",
+    "line_above",
+    "mean_width",
+]
 
 # The error of Berry-Esseen falls like 1 / sqrt(n). From this n * delta on it is small enough beside delta to be worth
 # paying at every mean square (docs/explanation/widths.md); the choice must not depend on the terms.
@@ -30,7 +39,7 @@ _MIXTURE = ((0.12, 0.9), (0.004, 0.1))
 _MOMENT = 0.025
 # Constants a, b of the bound a (rho + b) / sqrt(n) for the distance of a standardised mean from the normal,
 # with rho the third absolute moment over the cubed deviation.
-_BERRY_ESSEEN = (0.3031, 0.646)
+BERRY_ESSEEN = (0.3031, 0.646)
 _HALVINGS = 45
 _NEARLY_1 = 0.99
 _GRID = 32  # deviations among which the one where the two bounds cross is sought, twice
@@ -123,12 +132,7 @@ def chernoff_limit(mean: npt.ArrayLike, n: float, delta: float) -> FloatArray:
         for _ in range(_NEWTON):
             high = high - np.maximum(0.0, excess(high)) * high * (1.0 - high) / np.maximum(high - mean, allowed)
         return high
-    low, high = mean, np.ones_like(mean)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        within = excess(middle) <= 0.0
-        low, high = np.where(within, middle, low), np.where(within, high, middle)
-    return high
+    return bisect_all(lambda limit: excess(limit) <= 0.0, mean, np.ones_like(mean), _HALVINGS)[1]
 
 
 def _tail_width(n: float, second: FloatArray, delta: float, reach: float) -> FloatArray:
@@ -142,20 +146,20 @@ def _tail_width(n: float, second: FloatArray, delta: float, reach: float) -> Flo
     deviation = np.sqrt(second)
     by_bennett = _bennett(n, deviation, delta, reach)
     cross, at_cross = _crossing(n, delta, reach)
-    ends = np.maximum(at_cross, _berry_esseen(n, deviation, delta, reach))
+    ends = np.maximum(at_cross, berry_esseen(n, deviation, delta, reach))
     return np.where(deviation > cross, np.minimum(by_bennett, ends), by_bennett)
 
 
 @lru_cache(maxsize=1024)
 def _crossing(n: float, delta: float, reach: float) -> tuple[float, float]:
     """Deviation from which on Berry-Esseen's distance is not above Bennett's, and the latter there; or infinity."""
-    left = delta * math.sqrt(n) / _BERRY_ESSEEN[0] - _BERRY_ESSEEN[1]
+    left = delta * math.sqrt(n) / BERRY_ESSEEN[0] - BERRY_ESSEEN[1]
     if left <= 1.0:
         return math.inf, math.inf  # Berry-Esseen's distance is infinite for every deviation
     low, high = reach / left, reach
     for _ in range(2):  # a coarse grid, then a fine one where the two cross
         grid = np.geomspace(low, high, _GRID)
-        bennett, normal = _bennett(n, grid, delta, reach), _berry_esseen(n, grid, delta, reach)
+        bennett, normal = _bennett(n, grid, delta, reach), berry_esseen(n, grid, delta, reach)
         crossed = np.flatnonzero(bennett >= normal)
         if len(crossed) == 0:
             return math.inf, math.inf
@@ -163,13 +167,19 @@ def _crossing(n: float, delta: float, reach: float) -> tuple[float, float]:
     return high, float(bennett[crossed[0]])
 
 
-def _berry_esseen(n: float, deviation: FloatArray, delta: float, reach: float) -> FloatArray:
-    """Distance at which Shevtsova's (2013) bound is delta, for terms of this standard deviation; may be infinite."""
+def berry_esseen(
+    n: float | FloatArray,
+    deviation: FloatArray,
+    delta: float | FloatArray,
+    reach: float | FloatArray,
+    a: float | FloatArray = BERRY_ESSEEN[0],
+    b: float | FloatArray = BERRY_ESSEEN[1],
+) -> FloatArray:
+    """Distance at which the bound of Berry and Esseen is delta, for terms of this deviation; may be infinite."""
     from scipy.special import ndtri
 
-    left = delta - _BERRY_ESSEEN[0] * (reach / deviation + _BERRY_ESSEEN[1]) / math.sqrt(n)
-    distance = -deviation / math.sqrt(n) * ndtri(np.maximum(left, 0.0))
-    return np.asarray(np.maximum(distance, 0.0))
+    left = delta - a * (reach / deviation + b) / np.sqrt(n)
+    return np.asarray(np.maximum(0.0, -deviation / np.sqrt(n) * ndtri(np.maximum(left, 0.0))))
 
 
 def _bennett(n: float, deviation: FloatArray, delta: float, reach: float) -> FloatArray:

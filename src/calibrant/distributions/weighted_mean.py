@@ -15,7 +15,9 @@ differed by at most 1e-5 from that of finer rules on other paths.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
+from calibrant.distributions.bisection import bisect_all
 from calibrant.table.score_table import FloatArray
 
 __all__ = ["tail_deviate"]
@@ -49,14 +51,13 @@ def tail_deviate(values: FloatArray, counts: FloatArray) -> FloatArray:
 
 def _log_tail(values: FloatArray, counts: FloatArray) -> FloatArray:
     """Logarithm of P(S >= 0) for values of which the largest is 1, and a mean of at most 0."""
-    low = np.full((*values.shape[:-1], 1), -_FARTHEST)
-    high = -low
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        saddle, ratio = _at(middle, values)
-        before = saddle * (counts * ratio).sum(axis=-1, keepdims=True) < 1.0
-        low, high = np.where(before, middle, low), np.where(before, high, middle)
-    saddle, ratio = _at(low, values)
+
+    def before(log_odds: FloatArray) -> npt.NDArray[np.bool_]:
+        saddle, ratio = _at(log_odds, values)
+        return np.asarray(saddle * (counts * ratio).sum(axis=-1, keepdims=True) < 1.0)
+
+    farthest = np.full((*values.shape[:-1], 1), _FARTHEST)
+    saddle, ratio = _at(bisect_all(before, -farthest, farthest, _HALVINGS)[0], values)
     second = (counts * ratio**2).sum(axis=-1, keepdims=True) + saddle**-2.0
     third = 2.0 * (counts * ratio**3).sum(axis=-1, keepdims=True)
     # The path leans to the side on which the integrand falls, less than that of steepest descent, and ever less: far

@@ -17,10 +17,11 @@ from calibrant.export.copies import ENDINGS, copy_of
 from calibrant.export.layouts import Exported
 from calibrant.export.lookup import predictions
 from calibrant.segments.columns import SegmentColumn
-from calibrant.sources.checks import as_number, check_scores
+from calibrant.sources.checks import check_scores
 from calibrant.sources.connection import open_source
+from calibrant.sources.file_columns import as_number
 from calibrant.sources.formats import quote_name, quote_text
-from calibrant.sources.paths import Place, find_files, name_of
+from calibrant.sources.paths import PathSpec, find_files, name_of
 from calibrant.sources.query import Query
 from calibrant.sources.query_runner import doing
 from calibrant.sources.source import Source
@@ -33,7 +34,7 @@ __all__ = ["apply_to_file"]
 
 def apply_to_file(
     calibrator: Exported,
-    path: Place | Query,
+    path: PathSpec | Query,
     output: str | PathLike[str],
     *,
     score: str,

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.distributions.binomial import wilson
 from calibrant.metrics.ranking import roc_auc
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Count, Result
-from calibrant.table.score_table import ScoreTable
 
 __all__ = ["ConfusionMetrics", "confusion_metrics"]
 
@@ -71,13 +69,13 @@ class ConfusionMetrics(Result):
 
 
 def confusion_metrics(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     threshold: float = 0.5,
     strict: bool = False,
     confidence_level: float = 0.95,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> ConfusionMetrics:
     """Count right and wrong decisions at a threshold.
@@ -144,9 +142,7 @@ def confusion_metrics(
         balanced_accuracy=0.5 * (values["sensitivity"] + values["specificity"]),
         matthews=_matthews(tp, fp, tn, fn),
         auc=roc_auc(table) if positives and negatives else math.nan,
-        intervals={name: _interval(*counts, confidence_level) for name, counts in shares.items()}
-        if table.independent
-        else None,
+        intervals=_intervals(shares, confidence_level) if table.independent else None,
         confidence_level=confidence_level,
     )
 
@@ -163,8 +159,9 @@ def _matthews(tp: float, fp: float, tn: float, fn: float) -> float:
     return max(-1.0, min(1.0, (tp * tn - fp * fn) / spread)) if spread else math.nan
 
 
-def _interval(part: float, whole: float, confidence_level: float) -> tuple[float, float]:
-    if not whole:
-        return math.nan, math.nan
-    lower, upper = wilson(np.array([whole]), np.array([part]), confidence_level)
-    return float(lower[0]), float(upper[0])
+def _intervals(shares: dict[str, tuple[float, float]], confidence_level: float) -> dict[str, tuple[float, float]]:
+    """Intervals of Wilson, which are NaN for shares of no rows."""
+    part, whole = np.array(list(shares.values())).T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ends = np.where(whole > 0, wilson(whole, part, confidence_level), np.nan)
+    return {name: (lower, upper) for name, lower, upper in zip(shares, *ends.tolist(), strict=True)}

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.cells.pruning import pruned_range
 from calibrant.distributions.null_distribution import null_limit, null_mean
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.results import Count, Result
 from calibrant.table.score_table import ScoreTable
@@ -74,11 +73,7 @@ class CutoffCalibration(Result):
 
 
 def cutoff_calibration_error(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> float:
     r"""Largest average residual over all intervals of scores.
 
@@ -128,11 +123,7 @@ def cutoff_calibration_error(
 
 
 def cutoff_calibration(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> CutoffCalibration:
     """Cutoff calibration error with the score interval that attains it.
 
@@ -158,31 +149,31 @@ def cutoff_calibration(
     (0.54, 0.4)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    found = extremes(cumulative_residuals(table))
-    share, mean_predicted, observed_rate = _inside(table, found)
+    largest = extremes(cumulative_residuals(table))
+    share, mean_predicted, observed_rate = _inside(table, largest)
     return CutoffCalibration(
-        value=found.value,
-        value_upper=found.at_most,
-        under=found.under,
-        over=found.over,
-        interval=(found.low, found.high) if found.sign else None,
-        direction={1: "too low", -1: "too high", 0: "none"}[found.sign],
+        value=largest.value,
+        value_upper=largest.at_most,
+        under=largest.under,
+        over=largest.over,
+        interval=(largest.low, largest.high) if largest.sign else None,
+        direction={1: "too low", -1: "too high", 0: "none"}[largest.sign],
         share=share,
         mean_predicted=mean_predicted,
         observed_rate=observed_rate,
         null_mean=null_mean(table),
         null_q95=null_limit(table, 0.95),
-        mean_residual=found.mean_residual,
-        ks=found.ks,
+        mean_residual=largest.mean_residual,
+        ks=largest.ks,
         n=table.total,
     )
 
 
-def _inside(table: ScoreTable, found: Extremes) -> tuple[float, float, float]:
+def _inside(table: ScoreTable, largest: Extremes) -> tuple[float, float, float]:
     """Share of rows, mean score and share of positives in the interval."""
-    if not found.sign:
+    if not largest.sign:
         return 0.0, math.nan, math.nan
-    rows = found.rows(table.high)
+    rows = largest.rows(table.high)
     n, k = float(table.n[rows].sum()), float(table.k[rows].sum())
     mean_predicted = float(np.dot(table.n[rows], table.score[rows]))
     return n / table.total, mean_predicted / n, k / n

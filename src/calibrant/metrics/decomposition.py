@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.fits.shortened import shortened
 from calibrant.metrics.proper import brier_score, log_loss
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
@@ -51,11 +50,7 @@ class ScoreDecomposition(Result):
 
 
 def brier_decomposition(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> ScoreDecomposition:
     r"""Brier score as miscalibration minus discrimination plus uncertainty, without bins.
 
@@ -96,11 +91,7 @@ def brier_decomposition(
 
 
 def log_loss_decomposition(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> ScoreDecomposition:
     """Log loss as miscalibration minus discrimination plus uncertainty, defined as in `brier_decomposition`.
 

@@ -25,7 +25,7 @@ from calibrant.distributions.bounded_mean import Draws, bounded_mean_limit, limi
 from calibrant.distributions.cluster_draws import cluster_draws
 from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Parts, Scale, allows_unseen
 from calibrant.fits.shortened import shortened
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Estimate
@@ -284,14 +284,13 @@ class SampledRows:
 
 
 def sampled_rows(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
+    y_true: Labels,
+    y_proba: Scores,
     confidence_level: float,
-    clusters: Clusters | None = None,
-    guarantee: Guarantee = "ordinary",
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    clusters: Clusters | None,
+    guarantee: Guarantee,
+    sample_weight: Weights,
+    pos_label: Any,
 ) -> SampledRows:
     """Pool the rows, by cluster if there are clusters."""
     if clusters is None:

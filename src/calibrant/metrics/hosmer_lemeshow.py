@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.bins import bin_starts
 from calibrant.table.results import Tabular
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.score_table import FloatArray, NumberArray
 
 __all__ = ["HosmerLemeshow", "hosmer_lemeshow"]
 
@@ -52,13 +51,13 @@ class HosmerLemeshow(Tabular):
 
 
 def hosmer_lemeshow(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     n_bins: int = 10,
     strategy: Literal["quantile", "uniform"] = "quantile",
     in_sample: bool = False,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> HosmerLemeshow:
     r"""Test calibration by comparing observed and expected positives in bins of the score.

@@ -6,25 +6,25 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.metrics.estimates import SampledRows, sampled_rows
+from calibrant.table.arguments import Labels, Scores, Weights
 from calibrant.table.clusters import Clusters
 from calibrant.table.results import Estimate
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import FloatArray
 
 __all__ = ["calibration_in_the_large", "difference_of", "observed_expected_ratio", "ratio_of"]
 
 
 def calibration_in_the_large(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     clusters: Clusters | None = None,
     guarantee: Guarantee = "ordinary",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> Estimate:
     r"""Mean predicted probability minus observed rate.
@@ -76,26 +76,18 @@ def calibration_in_the_large(
     >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
     (0.1, 0.025, 0.163)
     """
-    sample = sampled_rows(
-        y_true,
-        y_proba,
-        confidence_level=confidence_level,
-        clusters=clusters,
-        guarantee=guarantee,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-    )
-    return difference_of(sample)
+    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label)
+    return difference_of(rows)
 
 
 def observed_expected_ratio(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     clusters: Clusters | None = None,
     guarantee: Guarantee = "ordinary",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> Estimate:
     """O:E, the observed number of positives over the number that the scores predict.
@@ -128,16 +120,8 @@ def observed_expected_ratio(
     >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
     (1.5, 0.31, 4.371)
     """
-    sample = sampled_rows(
-        y_true,
-        y_proba,
-        confidence_level=confidence_level,
-        clusters=clusters,
-        guarantee=guarantee,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-    )
-    return ratio_of(sample)
+    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label)
+    return ratio_of(rows)
 
 
 def difference_of(sample: SampledRows) -> Estimate:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.fits.interpolation import interpolate
 from calibrant.fits.local_polynomial import LocalFit, LocalRegression
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.pooling import distinct_numbers, score_order
 from calibrant.table.results import Count, Result
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
@@ -60,13 +59,13 @@ class IntegratedCalibration(Result):
 
 
 def integrated_calibration_index(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     span: float = 0.75,
     degree: int = 2,
     kernel: Literal["rectangular", "tricube"] = "tricube",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> IntegratedCalibration:
     r"""Mean, median, 90% quantile and maximum of the distance between scores and a local regression of the labels.

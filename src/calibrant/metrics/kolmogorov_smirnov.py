@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.distributions.brownian import LEAST_EVENTS
+from calibrant.distributions.brownian import LEAST_EVENTS, distance_survival
 from calibrant.distributions.null_distribution import calibrated_p_value
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.results import Count, Result
 from calibrant.table.score_table import ScoreTable
@@ -43,11 +42,7 @@ class KsCalibrationTest(Result):
 
 
 def ks_calibration_test(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> KsCalibrationTest:
     r"""Test calibration by the largest distance of the cumulative residuals from 0.
 
@@ -88,11 +83,11 @@ def ks_calibration_test(
     (0.1, 0.6, 0.005)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    walk = cumulative_residuals(table)
-    statistic = extremes(walk).ks
+    residuals = cumulative_residuals(table)
+    statistic = extremes(residuals).ks
     return KsCalibrationTest(
         statistic=statistic,
-        score=float(walk.score[np.argmax(np.abs(walk.value))]),
+        score=float(residuals.score[np.argmax(np.abs(residuals.value))]),
         p_value=_p_value(table, statistic),
         n=table.total,
     )
@@ -102,12 +97,4 @@ def _p_value(table: ScoreTable, statistic: float) -> float:
     variance = table.total * table.mean_variance
     if not table.independent or variance < LEAST_EVENTS:
         return math.nan
-    return calibrated_p_value(table.total * statistic, variance, _largest_distance_survival)
-
-
-def _largest_distance_survival(x: float) -> float:
-    """Probability that a Brownian motion on [0, 1] leaves ``[-x, x]``: ``4 sum_{j>=0} (-1)**j Q((2 j + 1) x)``."""
-    if x < 0.2:
-        return 1.0  # it stays inside with a probability of less than 1e-12
-    terms = ((-1) ** j * math.erfc((2 * j + 1) * x / math.sqrt(2.0)) for j in range(2 + math.ceil(5.0 / x)))
-    return min(1.0, max(0.0, 2.0 * math.fsum(terms)))
+    return calibrated_p_value(table.total * statistic, variance, distance_survival)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.fits.local_polynomial import check_smoother, evenly_spaced, local_fit, nearest_windows
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_choice, check_count
 from calibrant.table.results import Tabular
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
@@ -25,7 +24,7 @@ __all__ = [
     "weighted_mean_squared_error",
 ]
 
-Weights = Literal["density", "machado2024"]
+PointWeights = Literal["density", "machado2024"]
 Form = Literal["gap", "residual"]
 
 _LEAST_GRID = 512  # of the kernel density in R
@@ -69,15 +68,15 @@ class LocalCalibration(Tabular):
 
 
 def local_calibration_score(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     span: float = 0.15,
     degree: int = 0,
     n_points: int = 100,
-    weights: Weights = "density",
+    weights: PointWeights = "density",
     form: Form = "gap",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> float:
     r"""Weighted mean squared distance between a local regression of the labels and the scores.
@@ -121,30 +120,20 @@ def local_calibration_score(
     >>> local_calibration_score([0, 1, 0, 1], [0.25, 0.25, 0.75, 0.75], n_points=2)
     0.0625
     """
-    found = local_calibration(
-        y_true,
-        y_proba,
-        span=span,
-        degree=degree,
-        n_points=n_points,
-        weights=weights,
-        form=form,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-    )
-    return found.value
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    return _calibration_of(table, span, degree, n_points, weights, form).value
 
 
 def local_calibration(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     span: float = 0.15,
     degree: int = 0,
     n_points: int = 100,
-    weights: Weights = "density",
+    weights: PointWeights = "density",
     form: Form = "gap",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> LocalCalibration:
     """Local calibration score with its points and its null mean.
@@ -168,37 +157,16 @@ def local_calibration(
     (0.0625, 0.09375, -0.03125)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    span, degree, _ = check_smoother(span, degree, "rectangular")
-    check_choice("weights", weights, ("density", "machado2024"))
-    check_choice("form", form, ("gap", "residual"))
-    points, weight = _by_mass(table, n_points) if weights == "density" else _by_machado2024(table, n_points)
-    fit = local_fit(table, points, span=span, degree=degree, variance="calibrated")
-    target, bias = (
-        (points, fit.mean_predicted - points) if form == "gap" else (fit.mean_predicted, np.zeros(len(points)))
-    )
-    value = float(np.dot(weight, (fit.rate - target) ** 2))
-    floor = float(np.dot(weight, bias**2 + fit.variance))
-    return LocalCalibration(
-        score=points,
-        rate=fit.rate,
-        mean_predicted=fit.mean_predicted,
-        weight=weight,
-        n=fit.windows.n,
-        value=value,
-        null_mean=floor,
-        excess=value - floor,
-        form=form,
-        weights=weights,
-    )
+    return _calibration_of(table, span, degree, n_points, weights, form)
 
 
 def weighted_mean_squared_error(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     span: float = 0.15,
     n_points: int = 100,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> float:
     """Weighted mean squared distance between nearest-neighbour averages of the labels and points of all of [0, 1].
@@ -238,6 +206,33 @@ def weighted_mean_squared_error(
     points = np.linspace(0.0, 1.0, n_points)
     windows = nearest_windows(table, points, max(1, round(table.total * span)))
     return float(np.dot(density, (windows.k / windows.n - points) ** 2) / density.sum())
+
+
+def _calibration_of(
+    table: ScoreTable, span: float, degree: int, n_points: int, weights: PointWeights, form: Form
+) -> LocalCalibration:
+    span, degree, _ = check_smoother(span, degree, "rectangular")
+    check_choice("weights", weights, ("density", "machado2024"))
+    check_choice("form", form, ("gap", "residual"))
+    points, weight = _by_mass(table, n_points) if weights == "density" else _by_machado2024(table, n_points)
+    fit = local_fit(table, points, span=span, degree=degree, variance="calibrated")
+    target, bias = (
+        (points, fit.mean_predicted - points) if form == "gap" else (fit.mean_predicted, np.zeros(len(points)))
+    )
+    value = float(np.dot(weight, (fit.rate - target) ** 2))
+    floor = float(np.dot(weight, bias**2 + fit.variance))
+    return LocalCalibration(
+        score=points,
+        rate=fit.rate,
+        mean_predicted=fit.mean_predicted,
+        weight=weight,
+        n=fit.windows.n,
+        value=value,
+        null_mean=floor,
+        excess=value - floor,
+        form=form,
+        weights=weights,
+    )
 
 
 def _by_mass(table: ScoreTable, n_points: int) -> tuple[FloatArray, FloatArray]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.table.arguments import Labels, Scores, Weights
 from calibrant.table.row_sums import mean_of_rows, rows_or_table
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.validation import need_binary
@@ -15,11 +16,7 @@ __all__ = ["brier_score", "log_loss", "log_loss_of", "squared_loss_of"]
 
 
 def brier_score(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> float:
     """Mean squared difference between label and score.
 
@@ -60,13 +57,7 @@ def brier_score(
     return mean_of_rows(lambda label, score: [(label - score) ** 2], rows)
 
 
-def log_loss(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
-) -> float:
+def log_loss(y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None) -> float:
     """Mean of minus the natural logarithm of the probability given to the observed label (Good 1952).
 
     Parameters

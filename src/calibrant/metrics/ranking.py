@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.cluster_jackknife import LOG_ODDS, Guarantee
-from calibrant.metrics.areas_without import areas_without
 from calibrant.metrics.estimates import SampledRows, sampled_rows
-from calibrant.table.arguments import as_table, need_both_classes
+from calibrant.metrics.without_clusters import areas_without
+from calibrant.table.arguments import Labels, Scores, Weights, as_table, need_both_classes
 from calibrant.table.clusters import Clusters
 from calibrant.table.results import Count, Result, Tabular
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
@@ -90,13 +89,7 @@ class RocCurve(Tabular):
     auc: float
 
 
-def roc_auc(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
-) -> float:
+def roc_auc(y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None) -> float:
     """Probability that a random positive scores above a random negative; ties count half.
 
     Parameters
@@ -121,11 +114,7 @@ def roc_auc(
 
 
 def roc_auc_limits(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> tuple[float, float]:
     """Smallest and largest area under the ROC curve that a table allows.
 
@@ -155,13 +144,13 @@ def roc_auc_limits(
 
 
 def roc_auc_interval(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     clusters: Clusters | None = None,
     guarantee: Guarantee = "ordinary",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> RocAuc:
     r"""Area under the ROC curve with the standard error of DeLong and an interval.
@@ -216,16 +205,8 @@ def roc_auc_interval(
     >>> round(result.value, 4), round(result.standard_error, 4)
     (0.8889, 0.1571)
     """
-    sample = sampled_rows(
-        y_true,
-        y_proba,
-        confidence_level=confidence_level,
-        clusters=clusters,
-        guarantee=guarantee,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-    )
-    return area_of(sample)
+    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label)
+    return area_of(rows)
 
 
 def area_of(sample: SampledRows) -> RocAuc:
@@ -268,11 +249,11 @@ def _left_out(sample: SampledRows, value: float) -> RocAuc:
 
 
 def roc_curve(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     corners_only: bool = True,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> RocCurve:
     """Share of positives against share of negatives at or above each score.

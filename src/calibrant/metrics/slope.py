@@ -14,8 +14,9 @@ from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
 from calibrant.fits.logistic import LogisticFit, logistic_fit
 from calibrant.fits.profile import LogisticProfile, logistic
-from calibrant.metrics.coefficients_without import intercepts_without, lines_without
 from calibrant.metrics.estimates import SampledRows, Terms, sampled_rows
+from calibrant.metrics.without_clusters import intercepts_without, lines_without
+from calibrant.table.arguments import Labels, Scores, Weights
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Count, Result
@@ -84,14 +85,14 @@ class CalibrationSlope(Result):
 
 
 def calibration_slope(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     clip: float | None = None,
     confidence_level: float = 0.95,
     clusters: Clusters | None = None,
     guarantee: Guarantee = "ordinary",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> CalibrationSlope:
     r"""Regress the labels on the log-odds of the scores.
@@ -156,16 +157,8 @@ def calibration_slope(
     >>> round(result.intercept, 4), round(result.slope, 4)
     (-0.5493, 0.25)
     """
-    sample = sampled_rows(
-        y_true,
-        y_proba,
-        confidence_level=confidence_level,
-        clusters=clusters,
-        guarantee=guarantee,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-    )
-    return slope_of(sample, clip)
+    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label)
+    return slope_of(rows, clip)
 
 
 def slope_of(sample: SampledRows, clip: float | None = None) -> CalibrationSlope:

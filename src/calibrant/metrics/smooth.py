@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.score_table import FloatArray, NumberArray
 
 __all__ = ["smooth_calibration_error"]
 
@@ -24,11 +23,11 @@ _TOLERANCE = 1e-10  # relative width at which the search for the bandwidth ends
 
 
 def smooth_calibration_error(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     bandwidth: float | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> float:
     r"""Average size of the residuals after they are smoothed by a Gaussian kernel (smECE).

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.table.arguments import Labels, Scores, Weights
 from calibrant.table.results import Count, Result
 from calibrant.table.row_sums import add_rows, rows_or_table
 from calibrant.table.score_table import FloatArray, ScoreTable
@@ -42,11 +43,7 @@ class Spiegelhalter(Result):
 
 
 def spiegelhalter(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> Spiegelhalter:
     r"""Test calibration by the distance of the Brier score from its expectation.
 

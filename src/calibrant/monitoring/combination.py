@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from calibrant.errors import ArgumentError
 from calibrant.monitoring.monitor import Monitor
-from calibrant.monitoring.state import MonitorState, alternative, bias_limits, described
+from calibrant.monitoring.state import MonitorState, bias_limits
 
 __all__ = ["combine"]
 
@@ -55,7 +56,8 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
     evidence = float(np.mean([state.evidence for state in states]))
     mean, lower, upper = bias_limits(np.sum([monitor.bias_sums for monitor in monitors], axis=0), settings.alpha)
     alarm = evidence >= states[0].threshold
-    return MonitorState(
+    return replace(
+        states[0],
         rows=sum(state.rows for state in states),
         alarm=alarm,
         alarm_row=None,
@@ -63,7 +65,6 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
         alarm_file=None,
         number_of_alarms=int(alarm),
         evidence=evidence,
-        threshold=states[0].threshold,
         by_kind={kind: float(np.mean([state.by_kind[kind] for state in states])) for kind in states[0].by_kind},
         bias=mean,
         bias_lower=lower,
@@ -73,7 +74,4 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
         waiting=sum(state.waiting for state in states),
         earlier=sum(state.earlier for state in states),
         unlabelled=sum(state.unlabelled for state in states),
-        confidence_level=settings.confidence_level,
-        description=described(settings),
-        alternative=alternative(settings),
     )

@@ -15,9 +15,10 @@ import numpy.typing as npt
 from calibrant.table.pooling import FloatArray
 
 __all__ = [
+    "BETS",
     "CELLS",
+    "LOCAL_BETS",
     "Interval",
-    "bet_shares",
     "cell_of",
     "cut_points",
     "intervals_of",
@@ -133,8 +134,3 @@ def inverse_ratios_of_shifts(
     found = inverse(shifts, out.reshape(len(shifts), y.size))
     if slack:
         found /= inverse(np.clip(shifts, -slack, slack), None)
-
-
-def bet_shares(*, all_scores: bool) -> tuple[float, ...]:
-    """Return the sizes of bets on all scores, or on an interval, as shares of the largest that could be paid."""
-    return BETS if all_scores else LOCAL_BETS

@@ -16,11 +16,11 @@ from calibrant.monitoring.components import (
     BETS,
     CELLS,
     FARTHEST,
+    LOCAL_BETS,
     LOCAL_SHIFTS,
     SLOPES,
     Cells,
     Interval,
-    bet_shares,
     intervals_of,
     inverse_ratios,
     inverse_ratios_of_shifts,
@@ -181,7 +181,7 @@ class Bets:
         listed = []
         everywhere = [(Interval(0, CELLS, 0.0, 1.0, 1.0), self._shares[0])] if self._shares[0] else []
         for where, share in [*everywhere, *((i, self._shares[1] * i.weight) for i in intervals)]:
-            bets = bet_shares(all_scores=(where.first, where.last) == (0, CELLS))
+            bets = BETS if (where.first, where.last) == (0, CELLS) else LOCAL_BETS
             for sign in (1.0, -1.0):
                 most = min(1.0, where.high) if sign > 0 else 1.0 - max(0.0, where.low)
                 # Rates are common to intervals, so that a row has few factors.

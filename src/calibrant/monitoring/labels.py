@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import DataError
-from calibrant.monitoring.order import as_texts
+from calibrant.monitoring.order import as_texts, column_of
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray
-from calibrant.table.validation import as_array, clean_labels, clean_rows, one_column
+from calibrant.table.validation import clean_labels, clean_rows
 
-__all__ = ["block_names", "column_of", "labels_of"]
+__all__ = ["block_names", "labels_of"]
 
 _MISSING = ("None", "nan", "NaT", "<NA>")  # labels that are not known, as text
 _MISSING_TEXT = ("", "nan")  # texts that stand for such labels; the second one is how NumPy writes NaN among texts
@@ -49,15 +49,6 @@ def labels_of(
         present = np.array(raw[~missing].tolist())
         found_labels[~missing] = clean_labels(present, pos_label, part=True)
     return found_labels, int(missing.sum())
-
-
-def column_of(values: Any, what: str, n: int) -> npt.NDArray[Any]:
-    """Return what should be a column, such as "labels", with a value for each of `n` scores."""
-    column = one_column(as_array(values, what), f"{what} in one column", "pass a one-dimensional array")
-    if len(column) != n:
-        found = f"{len(column)} {what} and {n} scores"
-        raise DataError(f"as many {what} as scores", found, "pass columns of the same table")
-    return column
 
 
 def _is_missing(label: Any) -> bool:

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from calibrant.errors import DataError
 from calibrant.monitoring import state_file
 from calibrant.monitoring.blocks import BlockReader
-from calibrant.monitoring.diagnosis import Departure, departure
+from calibrant.monitoring.diagnosis import departure
 from calibrant.monitoring.evidence import Evidence
-from calibrant.monitoring.files import FileRows, add_files, file_of, files_since
+from calibrant.monitoring.files import add_files, file_of, files_since
 from calibrant.monitoring.history import MonitorHistory, history_of
-from calibrant.monitoring.labels import block_names, column_of, labels_of
-from calibrant.monitoring.order import UPDATES, Chosen, Position, RowTimes, batch_digest, choose, shown_time
+from calibrant.monitoring.labels import block_names, labels_of
+from calibrant.monitoring.order import UPDATES, Chosen, RowTimes, batch_digest, choose, column_of, shown_time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import MonitorState, alternative, bias_limits, described
 from calibrant.monitoring.state_fields import LastUpdate, Stored
@@ -136,18 +136,18 @@ class Monitor(HtmlReport):
             tolerance, odds_tolerance, confidence_level, mode, expect, horizon, blocks, maturity, missing, delay
         )
         known = None if reference is None else clean_scores(reference).astype(np.float64)
-        self._evidence = Evidence(self.settings, known)
-        self._blocks = BlockReader()
-        self._sums = Sums()
-        self._position = Position()
-        self._alarm_times: list[Any] = []
-        self._alarm_file: str | None = None
-        self._departure: Departure | None = None  # as it looked at the latest alarm
-        self._last = LastUpdate()
-        self._batches: list[str] = []  # digests of the latest updates
-        self._files: list[FileRows] = []
         self._lock = RLock()
         self._digest: str | None = None  # of the file that it was read from or written to
+        self._continue(Stored(self.settings, Evidence(self.settings, known).stored()))
+
+    def _continue(self, stored: Stored) -> None:
+        """Take up what was stored, or what a monitor begins with."""
+        self._evidence = Evidence(stored.settings, stored=stored.evidence)
+        self._blocks, self._sums = BlockReader(stored.block), Sums(stored.sums)
+        self._position, self._last = stored.position, stored.last_update
+        self._alarm_times, self._alarm_file = stored.alarm_times, stored.alarm_file
+        self._departure = stored.departure  # as it looked at the latest alarm
+        self._batches, self._files = stored.batches, stored.files
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the lock to this process, so that a monitor can be copied and pickled, between updates."""
@@ -217,46 +217,32 @@ class Monitor(HtmlReport):
             If rows cannot be used, were read before, or come too late. No row of the update is read then.
         """
         with self._lock:
-            return self._update(y, p, time, id, block, pos_label, again=again, file=file)
-
-    def _update(
-        self,
-        y: npt.ArrayLike,
-        p: npt.ArrayLike,
-        time: npt.ArrayLike | None,
-        identifier: npt.ArrayLike | None,
-        block: npt.ArrayLike | None,
-        pos_label: Any,
-        *,
-        again: bool,
-        file: npt.ArrayLike | PathLike[str] | None,
-    ) -> MonitorState:
-        score = clean_scores(p).astype(np.float64)
-        chosen = choose(len(score), time, identifier, self._position, self.settings)
-        labels, unlabelled = labels_of(y, score, chosen.rows, self.settings, pos_label)
-        named = block_names(block, len(score), self.settings)
-        if isinstance(file, str | PathLike):
-            file = np.full(len(score), str(file), dtype=object)
-        files = None if file is None else column_of(file, "files", len(score))
-        batch = None
-        if identifier is None and (time is None or self.settings.delay == "independent"):
-            batch = batch_digest(labels, score[chosen.rows], chosen.times, named)
-        if batch in self._batches and batch is not None and not again:
-            found = f"the same {len(score):,} labels and scores in the same order as in an earlier update"
-            remedy = "pass each row once, with its identifier; `again` if they are other rows"
-            raise DataError("rows that were not read before", found, remedy)
-        before = self._evidence.number_of_alarms
-        if len(chosen.rows):
-            if files is not None:
-                self._files = add_files(self._files, files[chosen.rows], self._sums.rows + 1)
-            shown = None if chosen.times is None else RowTimes(chosen.times, chosen.after.kind)
-            self._read(labels, score[chosen.rows], shown, named, chosen)
-        self._position = chosen.after
-        if batch is not None:
-            self._batches = [*self._batches[1 - UPDATES :], batch]
-        new = self._evidence.number_of_alarms - before
-        self._last = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
-        return self.state
+            score = clean_scores(p).astype(np.float64)
+            chosen = choose(len(score), time, id, self._position, self.settings)
+            labels, unlabelled = labels_of(y, score, chosen.rows, self.settings, pos_label)
+            named = block_names(block, len(score), self.settings)
+            if isinstance(file, str | PathLike):
+                file = np.full(len(score), str(file), dtype=object)
+            files = None if file is None else column_of(file, "files", len(score))
+            batch = None
+            if id is None and (time is None or self.settings.delay == "independent"):
+                batch = batch_digest(labels, score[chosen.rows], chosen.times, named)
+            if batch in self._batches and batch is not None and not again:
+                found = f"the same {len(score):,} labels and scores in the same order as in an earlier update"
+                remedy = "pass each row once, with its identifier; `again` if they are other rows"
+                raise DataError("rows that were not read before", found, remedy)
+            before = self._evidence.number_of_alarms
+            if len(chosen.rows):
+                if files is not None:
+                    self._files = add_files(self._files, files[chosen.rows], self._sums.rows + 1)
+                shown = None if chosen.times is None else RowTimes(chosen.times, chosen.after.kind)
+                self._read(labels, score[chosen.rows], shown, named, chosen)
+            self._position = chosen.after
+            if batch is not None:
+                self._batches = [*self._batches[1 - UPDATES :], batch]
+            new = self._evidence.number_of_alarms - before
+            self._last = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
+            return self.state
 
     def _read(
         self, y: FloatArray, score: FloatArray, times: RowTimes | None, names: npt.NDArray[Any] | None, chosen: Chosen
@@ -275,13 +261,13 @@ class Monitor(HtmlReport):
         if new:
             self._departure = departure(self._sums, evidence.cuts, self.settings, self._files)
             self._alarm_file = file_of(self._files, evidence.alarms[-1])
+            before = shown_time(self._position.time, self._position.kind)
+            shown = [
+                times[row - first - 1] if times is not None and row > first else before
+                for row in evidence.alarms[-new:]
+            ]
+            self._alarm_times = [*self._alarm_times, *shown][-len(evidence.alarms) :]
         self._add(read.part(slice(at, len(y))), None if times is None else times.after(at))
-        for row in evidence.alarms[-new:] if new else []:
-            if row > first:
-                self._alarm_times.append(None if times is None else times[row - first - 1])
-            else:
-                self._alarm_times.append(shown_time(self._position.time, self._position.kind))
-        self._alarm_times = self._alarm_times[-len(evidence.alarms) :] if evidence.alarms else []
 
     def _add(self, read: Read, times: RowTimes | None) -> None:
         if len(read.y):
@@ -360,11 +346,7 @@ class Monitor(HtmlReport):
         """
         stored = state_file.from_json(text)
         monitor = cls(**stored.settings.to_dict())
-        monitor._evidence = Evidence.restored(stored.settings, stored.evidence)
-        monitor._blocks, monitor._sums = BlockReader(stored.block), Sums.restored(stored.sums)
-        monitor._position, monitor._alarm_times = stored.position, stored.alarm_times
-        monitor._alarm_file, monitor._departure = stored.alarm_file, stored.departure
-        monitor._last, monitor._batches, monitor._files = stored.last_update, stored.batches, stored.files
+        monitor._continue(stored)
         return monitor
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "as_texts",
     "batch_digest",
     "choose",
+    "column_of",
     "shown_time",
 ]
 
@@ -131,9 +132,7 @@ def shown_time(time: Any, kind: str | None) -> str | float | None:
 
 def _times(time: Any, n: int) -> tuple[npt.NDArray[Any], Kind]:
     """Return times as numbers, and of which kind they are."""
-    raw = one_column(as_array(time, "times"), "times in one column", "pass a one-dimensional array")
-    if len(raw) != n:
-        raise DataError(f"a time for each of {n} rows", f"{len(raw)} times", "pass columns of the same table")
+    raw = column_of(time, "times", n)
     is_date = raw.dtype.kind in "OUSM"
     if is_date:
         try:
@@ -168,9 +167,7 @@ def _refuse_digits(times: npt.NDArray[Any]) -> None:
 
 
 def _ids(identifier: Any, n: int) -> npt.NDArray[Any]:
-    raw = one_column(as_array(identifier, "identifiers"), "identifiers in one column", "pass one column")
-    if len(raw) != n:
-        raise DataError(f"an identifier for each of {n} rows", f"{len(raw)}", "pass columns of the same table")
+    raw = column_of(identifier, "identifiers", n)
     if raw.dtype.kind == "O":
         missing = np.array(
             [str(name) in ("None", "nan", "<NA>") and not isinstance(name, str) for name in raw.tolist()], dtype=bool
@@ -182,6 +179,15 @@ def _ids(identifier: Any, n: int) -> npt.NDArray[Any]:
     if raw.dtype.kind not in "iuU":
         raise DataError("identifiers that are whole numbers or text", f"{raw.dtype} values", "convert them")
     return raw
+
+
+def column_of(values: Any, what: str, n: int) -> npt.NDArray[Any]:
+    """Return what should be a column, such as "labels", with a value for each of `n` scores."""
+    column = one_column(as_array(values, what), f"{what} in one column", "pass a one-dimensional array")
+    if len(column) != n:
+        found = f"{len(column)} {what} and {n} scores"
+        raise DataError(f"as many {what} as scores", found, "pass columns of the same table")
+    return column
 
 
 def as_texts(names: npt.NDArray[Any], what: str) -> npt.NDArray[np.str_]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
@@ -49,23 +49,23 @@ class Stored:
 
     settings: Settings
     evidence: StoredEvidence
-    block: StoredBlock | None
-    sums: StoredSums
-    position: Position
-    alarm_times: list[Time]
-    alarm_file: str | None
-    departure: Departure | None
-    last_update: LastUpdate
-    batches: Annotated[list[Digest], Size(0, UPDATES)]
-    files: list[FileRows]
+    block: StoredBlock | None = None
+    sums: StoredSums = field(default_factory=StoredSums)
+    position: Position = field(default_factory=Position)
+    alarm_times: list[Time] = field(default_factory=list)
+    alarm_file: str | None = None
+    departure: Departure | None = None
+    last_update: LastUpdate = field(default_factory=LastUpdate)
+    batches: Annotated[list[Digest], Size(0, UPDATES)] = field(default_factory=list)
+    files: list[FileRows] = field(default_factory=list)
 
 
 def check(stored: Stored) -> None:
     """Raise a `FieldError` if fields of the right types do not fit each other."""
     for checks in (_sums, _block, _evidence, _components, _position, _departure, _files):
-        for field, expected, holds in checks(stored):
+        for name, expected, holds in checks(stored):
             if not holds:
-                refuse(field, expected, "something else")
+                refuse(name, expected, "something else")
 
 
 def _sums(stored: Stored) -> Checks:
@@ -124,8 +124,12 @@ def _evidence(stored: Stored) -> Checks:
     expected = f"{rows:.0f}, the rows in sums.total but those of a block that waits, or up to there after an only alarm"
     yield "evidence.progress.rows", expected, now.rows == rows or (stopped and now.rows < rows)
     most = _ROUNDED * now.rows
-    for name, share in {"positives": 1.0, "expected": 1.0, "spread": 0.25}.items():
-        yield f"evidence.progress.{name}", f"0 to {share * most:g}", 0.0 <= getattr(now, name) <= share * most
+    for name, total, share in (
+        ("positives", now.positives, 1.0),
+        ("expected", now.expected, 1.0),
+        ("spread", now.spread, 0.25),
+    ):
+        yield f"evidence.progress.{name}", f"0 to {share * most:g}", 0.0 <= total <= share * most
     mass = float(Evidence(settings).mass_at(np.array(now.rows + 1.0), np.array(now.spread)))
     yield "evidence.progress.mass", f"0 to {mass:g}: what is spent never falls", 0.0 <= now.mass <= _ROUNDED * mass
     right = number <= (1 if settings.mode == "total" else now.rows)
@@ -160,7 +164,7 @@ def _components(stored: Stored) -> Checks:
         evidence.place(stored.evidence.cuts, stored.evidence.centre)
     number = len(evidence.family.values)
     yield "evidence.components", f"{number} numbers", len(stored.evidence.components) == number
-    value, found = stored.evidence.value, Evidence.restored(stored.settings, stored.evidence).added_up()
+    value, found = stored.evidence.value, Evidence(stored.settings, stored=stored.evidence).added_up()
     right = _alarm_was_last(stored) or math.isclose(value, found, rel_tol=1e-6, abs_tol=1e-9)
     yield "evidence.value", f"what components and mass add up to, {found:g}", right
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -74,10 +74,10 @@ class StoredSums:
     only estimates are made of is rounded.
     """
 
-    total: AllSums
-    bias: BiasSums
-    moments: list[Moment]
-    since: list[AllSums]
+    total: AllSums = field(default_factory=lambda: np.zeros(_SUMS + 2 * PLACES))
+    bias: BiasSums = field(default_factory=lambda: np.zeros(_BIAS))
+    moments: list[Moment] = field(default_factory=list)
+    since: list[AllSums] = field(default_factory=list)
 
     @property
     def rows(self) -> float:
@@ -104,25 +104,16 @@ class Sums:
         What `total` was at some of them.
     """
 
-    def __init__(self) -> None:
-        self.total, self.bias = np.zeros(_SUMS + 2 * PLACES), np.zeros(_BIAS)
-        self.moments: dict[int, Moment] = {}
-        self.earlier: dict[int, FloatArray] = {}
-
-    @classmethod
-    def restored(cls, stored: StoredSums) -> Sums:
-        """Return sums as they were stored."""
-        found, upto = cls(), stored.total
-        found.total, found.bias = stored.total, stored.bias
-        kept, latest = stored.kept()
-        found.moments = dict(zip(kept, stored.moments, strict=True))
-        found.earlier = dict.fromkeys(latest, upto)
+    def __init__(self, stored: StoredSums) -> None:
+        upto, self.total, self.bias = stored.total, stored.total, stored.bias
+        pictured, latest = stored.kept()
+        self.moments = dict(zip(pictured, stored.moments, strict=True))
+        self.earlier = dict.fromkeys(latest, upto)
         for row, since in zip(reversed(latest), reversed(stored.since), strict=True):
-            upto = found.earlier[row] = upto - since
-        return found
+            upto = self.earlier[row] = upto - since
 
     def stored(self) -> StoredSums:
-        """Return what `restored` needs: sums from each of the rows in `earlier` to the next are short numbers."""
+        """Return these sums; those from each of the rows in `earlier` to the next are short numbers."""
         upto = [*self.earlier.values(), self.total]
         moments = [
             Moment(moment.time, float(f"{moment.evidence:.5g}"), _short(moment.bias))

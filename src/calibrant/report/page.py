@@ -12,6 +12,7 @@ from calibrant.auditing import wording
 from calibrant.auditing.error_wording import error_limits, error_range, plain_sentence
 from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.findings import Findings
+from calibrant.auditing.segment_audit import SegmentAudit
 from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.style import DARK, LIGHT
 from calibrant.references import cite
@@ -21,10 +22,10 @@ from calibrant.report.guidance import GUIDES, guidance
 from calibrant.report.pictures import pictures
 from calibrant.report.segments import segments
 from calibrant.table.facts import of_section
-from calibrant.table.numbers import confidence, number, write_upper
+from calibrant.table.numbers import confidence, number, rows, write_upper
 from calibrant.version import __version__
 
-__all__ = ["Form", "fill_page", "render", "render_audit"]
+__all__ = ["Form", "fill_page", "render", "render_audit", "render_segments"]
 
 # How a page is written.
 Form: TypeAlias = Literal["html", "markdown"]
@@ -82,6 +83,22 @@ def render_audit(audit: Findings, form: Form = "html") -> str:
     return render([audit], title=title, note=known.note or "", form=form)
 
 
+def render_segments(audit: SegmentAudit, form: Form = "html") -> str:
+    """Write an audit of segments as a page."""
+    return fill_page(
+        "segment_page.j2",
+        form,
+        title="Calibration of segments",
+        note="",
+        byline=None,
+        verdict=audit.verdict or "no-verdict",
+        data=f"{rows(audit.n)} rows in {rows(audit.n_segments)} segments.",
+        segments=segments(audit, "segments", "audit"),
+        assumptions=audit.assumptions,
+        references=cite(audit.references),
+    )
+
+
 def _compared(audit: Findings, anchor: str) -> list[str | view.Cell]:
     """Return the cells of an audit in the table that compares audits."""
     found, verdict = audit.performance, wording.verdict_word(audit)
@@ -132,7 +149,7 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "cost_curve": view.cost_curve_rows(audit),
         "intervals": not np.isnan(audit.reliability.lower).all(),
         "pictures": pictures(audit, anchor),
-        "segments": segments(audit, anchor),
+        "segments": None if audit.segments is None else segments(audit.segments, audit.name, anchor),
         "bins": view.bins(audit.reliability),
         "histogram": view.histogram(audit.histogram),
         "residuals": view.residual_points(audit.cumulative_residuals),

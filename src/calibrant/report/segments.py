@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
-from calibrant.auditing.findings import Findings
+from calibrant.auditing.segment_audit import SegmentAudit
 from calibrant.auditing.segment_wording import audit_rows, lower_sentence, unlisted_sentence, verdict_counts
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay, pairs_of
 from calibrant.report.pictures import Picture, drawn
@@ -28,30 +29,28 @@ class SegmentSection(NamedTuple):
     further: list[tuple[str, ...]]
 
 
-def segments(audit: Findings, anchor: str) -> SegmentSection | None:
-    """Return the section of an audit; None if no columns were named."""
-    found = audit.segments
-    if found is None:
-        return None
-    sentences = (verdict_counts(found), lower_sentence(found), unlisted_sentence(found))
-    forest = SegmentDisplay(found, name=audit.name)
+def segments(audit: SegmentAudit, name: str, anchor: str) -> SegmentSection:
+    """Return the section about segments of what is named so; the anchor, unique on the page, starts its ids."""
+    sentences = (verdict_counts(audit), lower_sentence(audit), unlisted_sentence(audit))
+    picture = partial(drawn, of_what=name, anchor=anchor)
+    forest = SegmentDisplay(audit, name=name)
     described = (
-        f"{rows(len(forest.places))} of {rows(found.n_segments)} segments with their errors and bounds, the "
-        f"highest lower bounds first; no upper bound is above {write_upper(found.bound, found.tolerance)}. The table "
+        f"{rows(len(forest.places))} of {rows(audit.n_segments)} segments with their errors and bounds, the "
+        f"highest lower bounds first; no upper bound is above {write_upper(audit.bound, audit.tolerance)}. The table "
         "has the numbers."
     )
     chart = None
-    if pairs_of(found):
-        display = SegmentMapDisplay(found, name=audit.name)
+    if pairs_of(audit):
+        display = SegmentMapDisplay(audit, name=name)
         said = f"Calibration errors by {display.pair[0]} and {display.pair[1]}. The table has the numbers."
-        chart = drawn("Map of segments", display, said, of_what=audit.name, anchor=anchor)
-    heads, lines = audit_rows(found)
-    sure = confidence(found.confidence_level)
+        chart = picture("Map of segments", display, said)
+    heads, lines = audit_rows(audit)
+    sure = confidence(audit.confidence_level)
     return SegmentSection(
-        claim=found.claim,
+        claim=audit.claim,
         sentences=" ".join(filter(None, sentences)),
         caption=f"calibration errors with bounds that hold together, with {sure} confidence",
-        forest=drawn("Segments", forest, described, of_what=audit.name, anchor=anchor),
+        forest=picture("Segments", forest, described),
         map=chart,
         heads=heads,
         first=lines[:_SHOWN],

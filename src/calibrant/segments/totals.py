@@ -15,7 +15,6 @@ from calibrant.segments.families import Family, families_of
 from calibrant.segments.sums import CellTotals, SortedRows
 from calibrant.segments.values import column_values
 from calibrant.table.pooling import score_order
-from calibrant.table.validation import clean_rows
 
 __all__ = ["Request", "SegmentTotals", "segments_of_arrays"]
 
@@ -54,28 +53,27 @@ class SegmentTotals:
 
 
 def segments_of_arrays(
-    y_true: npt.ArrayLike, y_proba: npt.ArrayLike, by: Mapping[str, Any], request: Request, *, pos_label: Any = None
+    label: npt.NDArray[Any], score: npt.NDArray[Any], by: Mapping[str, Any], request: Request
 ) -> SegmentTotals:
-    """Add up rows in arrays; `by` has a column of as many values for each name."""
-    rows = clean_rows(y_true, y_proba, pos_label=pos_label)
-    n = len(rows.label)
+    """Add up checked rows in arrays; `by` has a column of as many values for each name."""
+    n = len(label)
     columns, codes = [], []
     request.check_names(list(by))
     for name, values in by.items():
-        held = column_values(values, name)
-        if len(held) != n:
-            found = f"{len(held)} values in column {name} and {n} scores"
+        array = column_values(values, name)
+        if len(array) != n:
+            found = f"{len(array)} values in column {name} and {n} scores"
             raise DataError("as many values as scores", found, "pass columns of the same table")
-        columns.append(request.column(held, name))
-        codes.append(columns[-1].codes(held))
-    score = rows.score.astype(np.float64) + 0.0
-    order = score_order(score, rows.label)
-    in_order = SortedRows(score[order], rows.label[order].astype(bool))
+        columns.append(request.column(array, name))
+        codes.append(columns[-1].codes(array))
+    score = score.astype(np.float64) + 0.0
+    order = score_order(score, label)
+    in_order = SortedRows(score[order], label[order].astype(bool))
     codes = [code[order] for code in codes]
     families = families_of(columns, request.depth)
-    places = {id(column): code for column, code in zip(columns, codes, strict=True)}
+    codes_of = {id(column): code for column, code in zip(columns, codes, strict=True)}
     totals = tuple(
-        in_order.totals(family.codes([places[id(column)] for column in family.columns]), len(family))
+        in_order.totals(family.codes([codes_of[id(column)] for column in family.columns]), len(family))
         for family in families
     )
-    return SegmentTotals(n, int(rows.label.sum()), families, totals, exact=True)
+    return SegmentTotals(n, int(label.sum()), families, totals, exact=True)

@@ -1,12 +1,13 @@
-"""Rows, wherever they are: opened, checked, and handed over as what a computation asks for.
+"""Rows, wherever they are: opened, checked once, and handed over as what a computation asks for.
+
+`rows_of` (`rows`) opens the `columns` of a source; what can be asked of the rows stands in `protocol`.
 
 A row of a file goes this way. `paths` finds the file, `formats` recognises it, `connection` opens it (several by
-`multi_file`, the result of a `query` likewise) as one `source`, whose queries `query_runner` runs.
-`checks` looks at all rows once: what is wrong with one is said in the words of `faults`. Then the row is asked for:
-pooled or in slices by `files`, for a table that `calibrant.cells` makes; with its cluster by `files`, in the order of
-time by `ordered_rows`; added up by segment by `segment_source` and `segment_scan`.
+`multi_file`, the result of a `query` likewise) as one `source`, whose queries `query_runner` runs. `checks` looks at
+all rows once; what is wrong with one is said in the words of `faults`. `files` then asks for the row: pooled or in
+slices (`file_slices`) for a table, which `calibrant.cells` makes; by segment (`segment_scan`); or in its order.
 
-A row of a dataframe is checked and handed over by `frames`: in memory as arrays, in an engine by `frame_checks` (those
-that lack something are left out by `frame_gaps`). Rows of arrays that lack something are left out by `array_gaps`, rows
-that come in chunks are read by `chunks`. `named_columns` chooses between all these.
+A row of a dataframe is taken out of it by `frames`, if it is in memory, and is one of `array_rows` from then on. In an
+engine it stays there: `frame_gaps` leaves it out if it lacks something, `frame_checks` looks at it, `frames` asks for
+it pooled. Rows that come in chunks are read by `chunks`.
 """

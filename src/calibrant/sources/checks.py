@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from calibrant.sources.faults import Columns, kind_of_weights, refuse, refuse_values
+from calibrant.sources.columns import Columns
+from calibrant.sources.faults import kind_of_weights, refuse, refuse_values
+from calibrant.sources.file_columns import as_number
 from calibrant.sources.formats import quote_text
 from calibrant.sources.source import Source
 from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
 from calibrant.table.row_errors import OTHERS, describe_all_left_out
 
-__all__ = ["Summary", "as_number", "check", "check_scores"]
+__all__ = ["Summary", "check", "check_scores"]
 
 # Of the rows of a source, or of one of its files, the SELECT that names their columns s, w, positive and so on.
 _Shape = Callable[[Source], str]
@@ -69,7 +71,6 @@ class Summary:
     low: float
     high: float
     distinct: int  # see `CheckedRows`
-    clustered: bool  # whether there is a column c
     intake: Intake
 
     @property
@@ -92,9 +93,12 @@ def check(source: Source, columns: Columns) -> Summary:
         source.expect(seen["rows"])
     elif left_out is not None and left_out.n:
         raise describe_all_left_out(str(left_out), source.name)
-    looked_at = _LookedAt(source, shape)
-    refuse(seen, columns, looked_at)
-    others = () if columns.pos_label is None or seen["one_class"] else looked_at.other_labels()
+    inspected = InspectedSource(source, shape)
+    refuse(seen, columns, inspected)
+    for model in columns.models:
+        if model != columns.score:
+            check_scores(source, model, complete=True)
+    others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
     weights = kind_of_weights(seen, columns)
     distinct = int(seen["pairs" if weights == "other" else "distinct"])
     low, high = float(seen["score_low"]), float(seen["score_high"])
@@ -105,19 +109,18 @@ def check(source: Source, columns: Columns) -> Summary:
         low,
         high,
         distinct,
-        bool(columns.clusters),
         Intake(left_out, others),
     )
 
 
-def check_scores(source: Source, score: str) -> None:
-    """Check one column of scores, in which values may be missing; errors are those of `check`."""
+def check_scores(source: Source, score: str, *, complete: bool = False) -> None:
+    """Check one column of scores, in which values may be missing unless it is to be `complete`, as `check` does."""
 
     def shape(source: Source) -> str:
         return f"SELECT {_score_columns(source, score)}, false AS left_out FROM ({source.sql})"
 
-    faults = ("score_nan", "score_text", "score_bad")
-    refuse_values(faults, _scanned(source, shape(source), _counts(faults)), score, _LookedAt(source, shape))
+    faults = ("score_missing",) * complete + ("score_nan", "score_text", "score_bad")
+    refuse_values(faults, _scanned(source, shape(source), _counts(faults)), score, InspectedSource(source, shape))
 
 
 def _kept(rows: str) -> str:
@@ -151,27 +154,27 @@ def _left_out(source: Source, rows: str, columns: Columns) -> LeftOut:
         for sum_ in ("count(*)", "avg(s)", "var_samp(s)")
     ]
     listed = ", ".join([_count("left_out"), "count(*)", *map(_count, gaps), *moments])
-    n, n_read, *found = source.rows(f"SELECT {listed} FROM ({rows})")[0]
+    n, n_read, *counts = source.rows(f"SELECT {listed} FROM ({rows})")[0]
     known, unknown = (
         Moments(count, *(math.nan if value is None else value for value in of))
-        for count, *of in (found[-6:-3], found[-3:])
+        for count, *of in (counts[-6:-3], counts[-3:])
     )
-    return LeftOut.of(n, n_read, dict(zip(columns.causes, found, strict=False)), known, unknown)
+    return LeftOut.of(n, n_read, dict(zip(columns.causes, counts, strict=False)), known, unknown)
 
 
 def _seen(source: Source, sql: str, columns: Columns) -> dict[str, Any]:
     """Count all faults: by one condition that fit rows meet, and one by one only if some rows do not."""
-    wanted = _aggregates(columns)
+    aggregates = _aggregates(columns)
     if columns.pos_label is None:
         fit = ["s >= 0 AND s <= 1 AND label_number IN (0, 1)"]
         fit += ["w >= 0 AND isfinite(w)"] if columns.weight is not None else []
         fit += ["c IS NOT NULL"] if columns.clusters else []
-        other = {name: aggregate for name, aggregate in wanted.items() if name in _ALWAYS}
+        other = {name: aggregate for name, aggregate in aggregates.items() if name in _ALWAYS}
         other["unfit"] = _count(f"NOT coalesce({' AND '.join(fit)}, false)")
         seen = _scanned(source, sql, other)
         if not seen["unfit"]:
-            return dict.fromkeys(wanted, 0) | seen
-    return _scanned(source, sql, wanted)
+            return dict.fromkeys(aggregates, 0) | seen
+    return _scanned(source, sql, aggregates)
 
 
 def _scanned(source: Source, sql: str, aggregates: dict[str, str]) -> dict[str, Any]:
@@ -205,27 +208,10 @@ def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
         joined = " || chr(31) || ".join(f"coalesce({name}, '')" for name in named)
         parts.append(f"CASE WHEN coalesce({', '.join(named)}) IS NOT NULL THEN {joined} END AS c")
     parts += [f"{source.column(name)} AS by{i}" for i, name in enumerate(columns.by)]
+    parts += [f"{as_number(source.column(name), source.kind(name))} AS m{i}" for i, name in enumerate(columns.models)]
     gaps = _gaps(source, columns) if columns.drops else []
     parts += [f"{gap} AS gap{i}" for i, gap in enumerate(gaps)] + [f"{' OR '.join(gaps) or 'false'} AS left_out"]
     return f"SELECT {', '.join(parts)} FROM ({rows or source.sql})"
-
-
-def as_number(column: str, kind: str, *, words: bool = False) -> str:
-    """Return a column, of a kind that `Source.kind` tells, as DOUBLE.
-
-    Casting does not fail: text that is no number becomes NULL. float32 becomes float64 before anything else. `words`
-    makes numbers of "true" and "false".
-    """
-    if kind == "number":
-        return f"CAST({column} AS DOUBLE)"
-    if kind == "boolean":
-        return f"CAST(CAST({column} AS TINYINT) AS DOUBLE)"
-    # A bare TRY_CAST is moved by DuckDB 2.0.0 into its CSV reader, where it is no longer allowed to fail.
-    number = f"TRY_CAST(nullif(CAST({column} AS VARCHAR), '') AS DOUBLE)"
-    if not words:
-        return number
-    word = f"lower(trim(CAST({column} AS VARCHAR)))"
-    return f"coalesce({number}, CASE {word} WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE END)"
 
 
 def _missing_label(label: str, number: str, kind: str, pos_label: Any) -> str:
@@ -257,7 +243,7 @@ def _is_positive(label: str, number: str, kind: str, pos_label: Any) -> str:
 
 
 def _aggregates(columns: Columns) -> dict[str, str]:
-    wanted = {
+    aggregates = {
         "rows": "count(*)",
         **_counts(("score_missing", "score_nan", "score_text", "score_bad", "label_missing")),
         "score_low": "min(s)",
@@ -265,7 +251,7 @@ def _aggregates(columns: Columns) -> dict[str, str]:
         "distinct": "approx_count_distinct(s)",
     }
     if columns.pos_label is None:
-        wanted |= {
+        aggregates |= {
             **_counts(("label_other",)),
             "zeros": _count("label_number = 0"),
             "minus_ones": _count("label_number = -1"),
@@ -276,26 +262,26 @@ def _aggregates(columns: Columns) -> dict[str, str]:
         one_text = f"coalesce(min({text}) {rest} = max({text}) {rest}, true)"
         one_number = f"coalesce(min(label_number) {rest} = max(label_number) {rest}, false)"
         no_number = _count(f"{_REST} AND label_number IS NULL")
-        wanted |= {
+        aggregates |= {
             "positives": _count("positive"),
             **_counts(("label_unknown",)),
             "one_class": f"{one_text} OR ({one_number} AND {no_number} = 0)",
         }
     if columns.clusters:
-        wanted |= _counts(("cluster_missing",))
+        aggregates |= _counts(("cluster_missing",))
     if columns.weight is not None:
-        wanted |= {
+        aggregates |= {
             **_counts(("weight_missing", "weight_nan", "weight_text", "weight_bad")),
             "weight_sum": "sum(w) FILTER (WHERE isfinite(w))",
             "weight_high": "max(w) FILTER (WHERE isfinite(w))",
             "weight_broken": _count("w <> floor(w)"),
             "pairs": "approx_count_distinct(hash(s, w))",
         }
-    return wanted
+    return aggregates
 
 
-class _LookedAt:
-    """Rows of a source, which is asked for what errors show, see `faults.Rows`."""
+class InspectedSource:
+    """Rows of a source, which is asked for what errors show, see `faults.InspectedRows`."""
 
     def __init__(self, source: Source, shape: _Shape) -> None:
         self.name = source.name
@@ -313,8 +299,8 @@ class _LookedAt:
             )
             if rows:
                 break
-        row, found = rows[0]
-        return f"row {row} of column {column} in {file.name}", found
+        row, example = rows[0]
+        return f"row {row} of column {column} in {file.name}", example
 
     def score_limits(self) -> tuple[float, float]:
         low, high = self._asked("min(s), max(s)", " WHERE isfinite(s)")
@@ -341,8 +327,8 @@ class _LookedAt:
         query = f"SELECT trim(CAST(label_raw AS VARCHAR)) AS label FROM {rows} GROUP BY label ORDER BY label"
         return tuple(label for (label,) in self._source.rows(f"{query} LIMIT {OTHERS}"))
 
-    def _asked(self, wanted: str, where: str = "") -> tuple[Any, ...]:
-        return self._source.rows(f"SELECT {wanted} FROM ({_kept(self._shape(self._source))}){where}")[0]
+    def _asked(self, aggregates: str, where: str = "") -> tuple[Any, ...]:
+        return self._source.rows(f"SELECT {aggregates} FROM ({_kept(self._shape(self._source))}){where}")[0]
 
 
 def _plain(text: str) -> Any:

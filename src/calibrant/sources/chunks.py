@@ -39,13 +39,13 @@ def table_of_chunks(chunks: Chunks, pos_label: Any) -> ScoreTable:
             added.add((score, n, k))
             if rows.once:
                 losses.add(score, k, n - k)
-            elif isinstance(added.held, BucketSums):
+            elif isinstance(added.sums, BucketSums):
                 break
-    if not isinstance(added.held, BucketSums):
-        return ScoreTable.from_counts(*added.held)
+    if not isinstance(added.sums, BucketSums):
+        return ScoreTable.from_counts(*added.sums)
     if rows.once:
-        check_weight_range(float(added.held.n.max()), float(added.held.n.sum()))
-        return gathering.table_of_sums(added.held, losses)
+        check_weight_range(float(added.sums.n.max()), float(added.sums.n.sum()))
+        return gathering.table_of_sums(added.sums, losses)
     del added, batches, score, n, k
     return gathering.table_of_slices(SliceRows(rows.blocks), 0.0, 1.0, gathering.FINE_BITS)
 

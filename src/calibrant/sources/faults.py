@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from calibrant.errors import DataError
+from calibrant.sources.columns import Columns
 from calibrant.table.fixed_point import MOST_ROWS
-from calibrant.table.missing import NOT_KNOWN, words_for_missing
-from calibrant.table.parameters import check_choice
 from calibrant.table.row_errors import (
     MISSING,
     all_of,
@@ -31,56 +29,10 @@ from calibrant.table.row_errors import (
 )
 from calibrant.table.validation import check_weight_range
 
-__all__ = ["Columns", "Rows", "describe_missing", "describe_no_column", "kind_of_weights", "refuse", "refuse_values"]
+__all__ = ["InspectedRows", "describe_missing", "describe_no_column", "kind_of_weights", "refuse", "refuse_values"]
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The columns to read and what counts as positive.
-
-    `clusters` are read only where rows are kept apart, and `by`, which may be of any type, only where segments are.
-    If `missing` is "drop", rows without a value in one of the columns are left out; else they are refused.
-    """
-
-    label: str
-    score: str
-    weight: str | None = None
-    pos_label: Any = None
-    clusters: tuple[str, ...] = ()
-    by: tuple[str, ...] = ()
-    missing: str = "raise"
-
-    def __post_init__(self) -> None:
-        check_choice("missing", self.missing, ("raise", "drop"))
-
-    @property
-    def drops(self) -> bool:
-        """Whether rows with a missing value are left out."""
-        return self.missing == "drop"
-
-    @property
-    def causes(self) -> dict[str, tuple[tuple[str, ...], frozenset[str]]]:
-        """What a row may lack, see `LeftOut.causes`: the columns that hold it, and words that stand for a missing one.
-
-        A cluster is missing only if all of its columns are empty.
-        """
-        words, empty = words_for_missing(self.pos_label), frozenset({""})
-        found: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {
-            "outcome": ((self.label,), words),
-            "score": ((self.score,), NOT_KNOWN),
-        }
-        found |= {} if self.weight is None else {"weight": ((self.weight,), NOT_KNOWN)}
-        found |= {"cluster": (self.clusters, empty)} if self.clusters else {}
-        return found | {f"value of {name}": ((name,), empty) for name in self.by}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All names of columns, each once."""
-        named = (self.label, self.score, self.weight, *self.clusters, *self.by)
-        return tuple(dict.fromkeys(name for name in named if name is not None))
-
-
-class Rows(Protocol):
+class InspectedRows(Protocol):
     """Rows that an engine has looked at, and what errors show of them."""
 
     name: str  # what messages call the file; empty for a frame
@@ -102,7 +54,7 @@ class Rows(Protocol):
         ...
 
 
-def refuse(seen: Mapping[str, Any], columns: Columns, rows: Rows) -> None:
+def refuse(seen: Mapping[str, Any], columns: Columns, rows: InspectedRows) -> None:
     """Raise a `DataError` if rows cannot be used.
 
     All faults are told at once. Besides them, `seen` has the number of "rows"; of those with a label "other" than -1,
@@ -126,14 +78,14 @@ def refuse(seen: Mapping[str, Any], columns: Columns, rows: Rows) -> None:
         check_weight_range(float(seen["weight_high"]), float(seen["weight_sum"]))
 
 
-def refuse_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, rows: Rows) -> None:
+def refuse_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, rows: InspectedRows) -> None:
     """Raise a `DataError` about the faults that a column has."""
     errors = list(_faulty_values(faults, seen, column, rows))
     if errors:
         raise all_of(errors)
 
 
-def _faulty_classes(seen: Mapping[str, Any], columns: Columns, rows: Rows) -> Iterator[DataError]:
+def _faulty_classes(seen: Mapping[str, Any], columns: Columns, rows: InspectedRows) -> Iterator[DataError]:
     """Yield the error about labels that are not two classes."""
     place, count = f"column {columns.label}" + (f" of {rows.name}" if rows.name else ""), 1
     if columns.pos_label is None:
@@ -149,7 +101,9 @@ def _faulty_classes(seen: Mapping[str, Any], columns: Columns, rows: Rows) -> It
         yield swapped_columns(error) if rows.look_swapped() else error
 
 
-def _faulty_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, rows: Rows) -> Iterator[DataError]:
+def _faulty_values(
+    faults: Iterable[str], seen: Mapping[str, Any], column: str, rows: InspectedRows
+) -> Iterator[DataError]:
     """Yield an error for each of the faults that a column has."""
     for fault in faults:
         count = int(seen.get(fault, 0))

@@ -1,36 +1,40 @@
-"""Read labels and scores from files or the result of a query: into a score table, or row by row."""
+"""Rows of files or of the result of a query: pooled, one by one, by segment, or in their order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.cells.frame_rows import CheckedRows, LazyRows, fetched
+from calibrant.cells.frame_rows import fetch_arrays
 from calibrant.cells.gathering import table_of_rows
-from calibrant.cells.slices import PackedRows
+from calibrant.errors import DataError
+from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.sources.checks import Summary, check
+from calibrant.sources.columns import Columns
 from calibrant.sources.connection import open_source
-from calibrant.sources.faults import Columns
-from calibrant.sources.paths import Place
+from calibrant.sources.file_columns import as_label, as_number, as_number_or_text, segment_columns
+from calibrant.sources.file_slices import rows_with_weight
+from calibrant.sources.paths import PathSpec, name_of
+from calibrant.sources.protocol import HeldRows, ModelRows, OrderedRows, Rows
 from calibrant.sources.query import Query
-from calibrant.sources.source import COPY, Source, Span
+from calibrant.sources.segment_scan import EngineColumn, segments_of_engine
+from calibrant.sources.source import Source
 from calibrant.table.missing import Intake
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["Rows", "ScoredRows", "SlicedRows", "read_rows", "read_scores", "read_table", "table_of_files"]
+__all__ = ["FileRows", "read_table"]
 
-_LEAST = 1 << 17  # rows of a span; a query for fewer takes longer to begin than to read
+_TYPES = {"time": "DOUBLE", "id": "BIGINT", "block": "VARCHAR"}  # of further columns; text if a value is of another
 
 
 def read_table(
-    path: Place | Query,
+    path: PathSpec | Query,
     *,
     label: str,
     score: str,
@@ -86,149 +90,118 @@ def read_table(
     ...     read_table(file, label="outcome", score="p")
     ScoreTable(2 distinct scores, n=3, positives=1)
     """
-    return table_of_files(path, Columns(label, score, weight, pos_label, missing=missing))
+    columns = Columns(label, score, weight, pos_label, missing=missing)
+    with open_source(path, columns.names) as source:
+        return FileRows(source, columns).table()
 
 
-def table_of_files(path: Place | Query, columns: Columns) -> ScoreTable:
-    """Do what `read_table` does."""
-    with open_source(path, wanted=columns.names) as source:
-        summary = check(source, columns)
-        return source.run(lambda: table_of_rows(_checked_rows(source, summary)))
+class FileRows(Rows):
+    """Rows of an open source."""
 
+    columns: Columns
 
-class Rows(NamedTuple):
-    """Columns of a file, in memory."""
-
-    label: npt.NDArray[np.bool_]  # whether each row is positive
-    score: FloatArray
-    weight: FloatArray | None  # None if no column of weights was named
-    cluster: npt.NDArray[np.int64]  # number of its cluster, from 0, in the order of the clusters' names
-    intake: Intake = Intake()
-
-
-def read_rows(path: Place | Query, columns: Columns) -> Rows:
-    """Read the rows of a file with the cluster each belongs to, in the order of the file.
-
-    Clusters (a patient, a race, a customer) are named by one column or by several together; they are compared as text,
-    and each row must have one. The rest, and the errors, are as in `read_table`. Memory grows with the file: 17 bytes
-    per row and 8 more with weights.
-    """
-    with open_source(path, wanted=columns.names) as source:
-        summary = check(source, columns)
-        source.in_order()
-        weight = "" if columns.weight is None else ", numbered.w"
-        found = _in_order(source, summary, f"numbered.positive, numbered.s{weight}")
-    number = found["number"].astype(np.int64)
-    return Rows(found["positive"], found["s"], found.get("w"), number, summary.intake)
-
-
-class ScoredRows(NamedTuple):
-    """Labels and several columns of scores of a file, in memory."""
-
-    label: npt.NDArray[np.bool_]  # whether each row is positive
-    scores: dict[str, FloatArray]  # by the name of the column
-    cluster: npt.NDArray[np.int64] | None  # as in `Rows`; None if no column names it
-
-
-def read_scores(
-    path: Place | Query,
-    *,
-    label: str,
-    scores: Sequence[str],
-    cluster: Sequence[str] = (),
-    pos_label: Any = None,
-) -> ScoredRows:
-    """Read the scores of several models for the same rows, in the order of the file.
-
-    The rest, and the errors, are as in `read_rows`. Memory grows with the file: 9 bytes per row, and 8 for every column
-    of scores but the first.
-    """
-    by_score = [Columns(label, score, None, pos_label, tuple(cluster)) for score in scores]
-    wanted = tuple(dict.fromkeys(name for columns in by_score for name in columns.names))
-    with open_source(path, wanted=wanted) as source:
-        summaries = [check(source, columns) for columns in by_score]
-        source.in_order()
-        found = [_in_order(source, summary, "numbered.positive, numbered.s") for summary in summaries]
-    number = found[0].get("number")
-    return ScoredRows(
-        label=found[0]["positive"],
-        scores={name: columns["s"] for name, columns in zip(scores, found, strict=True)},
-        cluster=None if number is None else number.astype(np.int64),
-    )
-
-
-def _in_order(source: Source, summary: Summary, wanted: str) -> dict[str, npt.NDArray[Any]]:
-    """Return columns of the rows in the order of the files, with the number of the cluster if there are clusters."""
-    # Of several files each is numbered alone: DuckDB 1.4 does not keep their order in a UNION ALL.
-    numbered = " UNION ALL ".join(
-        f"SELECT {i} AS file, row_number() OVER () AS place, * FROM ({summary.shape(part.sql)})"
-        for i, part in enumerate(source.parts or (source,))
-    )
-    join = ""
-    if summary.clustered:
-        names = f"SELECT c, row_number() OVER (ORDER BY c) - 1 AS number FROM (SELECT DISTINCT c FROM ({summary.sql}))"
-        wanted, join = f"{wanted}, names.number", f" JOIN ({names}) AS names USING (c)"
-    return source.arrays(f"SELECT {wanted} FROM ({numbered}) AS numbered{join} ORDER BY file, place")
-
-
-def _checked_rows(source: Source, summary: Summary) -> CheckedRows:
-    rows = LazyRows(_weighty(source, summary, "s", "positive", f"({summary.sql})"), summary.weights, fetched)
-    slices = SlicedRows(source, summary, rows)
-    return CheckedRows(rows, summary.low, summary.high, summary.distinct, slices, summary.intake)
-
-
-def _weighty(source: Source, summary: Summary, score: str, positive: str, table: str) -> nw.LazyFrame[Any]:
-    """Return scores and labels of the rows that have weight as a frame of DuckDB."""
-    import narwhals as nw
-
-    kept = "" if summary.weights == "none" else " WHERE w > 0"
-    query = f"SELECT {score} AS s, CAST({positive} AS BIGINT) AS y{summary.weight} FROM {table}{kept}"
-    return nw.from_native(source.connection.sql(query))
-
-
-class SlicedRows:
-    """Checked rows of a source, packed, to be read as often as needed.
-
-    Those that cannot be read from the middle, or are in too many pieces, are copied to a temporary table first, which
-    `rows` are then asked of too: text is not parsed again.
-    """
-
-    def __init__(self, source: Source, summary: Summary, rows: LazyRows) -> None:
+    def __init__(self, source: Source, columns: Columns) -> None:
         self._source = source
-        self._summary = summary
-        self._rows = rows
-        # As `LazyRows.packed` has it, but of one span after the other.
-        value = "CASE WHEN positive THEN abs(s) ELSE abs(s) * -1 END AS value"
-        self._query = f"SELECT {value}{summary.weight} FROM ({{}})"
-        self._spans: list[Span] = []
+        self.columns = columns
 
-    def __call__(self) -> Iterator[PackedRows]:
-        """Yield all rows."""
-        if not self._spans:
-            self._spans = self._cut()
-        self._source.expect(sum(span.rows for span in self._spans))
-        seen = 0
-        with ThreadPoolExecutor(1, thread_name_prefix="calibrant-slice") as ahead:
-            waiting: list[Future[PackedRows]] = []
-            for span in self._spans:
-                waiting.append(ahead.submit(self._read, span))
-                if len(waiting) > 1:
-                    yield waiting.pop(0).result()
-                self._source.reached(seen)
-                seen += span.rows
-            yield waiting.pop().result()
-        self._source.reached(None)
+    @cached_property
+    def checked(self) -> Summary:
+        """What one scan tells of the rows."""
+        return check(self._source, self.columns)
 
-    def _cut(self) -> list[Span]:
-        source, summary = self._source, self._summary
-        spans = source.spans()
-        if spans is None or sum(span.rows for span in spans) < _LEAST * len(spans):
-            copy = source.copied(self._query.format(summary.sql))
-            self._rows.frame = _weighty(source, summary, "abs(value)", "NOT signbit(value)", COPY)
-            return copy
-        return [Span(self._query.format(summary.shape(span.sql)), span.rows) for span in spans]
+    @cached_property
+    def _segment_columns(self) -> list[tuple[str, EngineColumn]]:
+        return segment_columns(self._source, self.checked.sql, self.columns)
 
-    def _read(self, span: Span) -> PackedRows:
-        found = self._source.connection.execute(span.sql).fetchnumpy()
-        columns = {name: np.ma.getdata(column) for name, column in found.items()}
-        return PackedRows(columns["value"], columns.get("w"))
+    @property
+    def intake(self) -> Intake:
+        """See `Rows`."""
+        return self.checked.intake
+
+    def table(self) -> ScoreTable:
+        """See `Rows`."""
+        summary = self.checked
+        return self._source.run(lambda: table_of_rows(rows_with_weight(self._source, summary)))
+
+    def held(self) -> HeldRows:
+        """See `Rows`.
+
+        Clusters (a patient, a race, a customer) are compared as text, and numbered from 0 in the order of their names.
+        Memory grows with the file: 17 bytes per row, and 8 more with weights.
+        """
+        columns, selected = self.columns, ["numbered.positive", "numbered.s"]
+        selected += [] if columns.weight is None else ["numbered.w"]
+        selected += [f"{sql} AS {column.key}" for sql, column in self._segment_columns]
+        arrays = self._in_order(selected)
+        by = {name: arrays[f"by{i}"] for i, name in enumerate(columns.by)}
+        return HeldRows(arrays["positive"], arrays["s"], arrays.get("w"), arrays.get("number"), by)
+
+    def models(self) -> ModelRows:
+        """See `Rows`.
+
+        Memory grows with the file: 9 bytes per row, and 8 for every column of scores but the first.
+        """
+        names = self.columns.models
+        arrays = self._in_order(["numbered.positive", *(f"numbered.m{i}" for i in range(len(names)))])
+        scores = {name: arrays[f"m{i}"] for i, name in enumerate(names)}
+        return ModelRows(arrays["positive"], scores, arrays.get("number"), None)
+
+    def segments(self, request: Request) -> SegmentTotals:
+        """See `Rows`."""
+        import narwhals as nw
+
+        request.check_names(self.columns.by)
+        listed = "".join(f", {sql} AS {column.key}" for sql, column in self._segment_columns)
+        query = f"SELECT s, CAST(positive AS BIGINT) AS y{listed} FROM ({self.checked.sql})"
+        frame: nw.LazyFrame[Any] = nw.from_native(self._source.connection.sql(query))
+        columns = [column for _, column in self._segment_columns]
+        return self._source.run(lambda: segments_of_engine(frame, fetch_arrays, columns, request))
+
+    def _in_order(self, selected: list[str]) -> dict[str, npt.NDArray[Any]]:
+        """Return columns of the rows in the order of the files, with the `number` of the cluster if there are any."""
+        summary, join = self.checked, ""
+        self._source.in_order()
+        if self.columns.clusters:
+            clusters = f"SELECT DISTINCT c FROM ({summary.sql})"
+            join = (
+                f" JOIN (SELECT c, row_number() OVER (ORDER BY c) - 1 AS number FROM ({clusters})) AS names USING (c)"
+            )
+            selected = [*selected, "CAST(names.number AS BIGINT) AS number"]
+        numbered = self._source.numbered(lambda part: f"SELECT * FROM ({summary.shape(part.sql)})")
+        return self._source.arrays(f"SELECT {', '.join(selected)} FROM {numbered}{join} ORDER BY file, position")
+
+    def in_order(self, *, missing_labels: bool = False) -> OrderedRows:
+        """See `Rows`; a `DataError` if one of the further columns is empty in a row."""
+        source, columns = self._source, self.columns
+        source.in_order()
+        if not missing_labels:
+            _ = self.checked
+        further = {"time": columns.time, "id": columns.id, "block": columns.block}
+        score = as_number(source.column(columns.score), source.kind(columns.score))
+        selected = {"score": score, "label": as_label(source, columns)}
+        for what, name in further.items():
+            if name is not None:
+                selected[what] = as_number_or_text(source, name, _TYPES[what])
+        listed = ", ".join(f"{sql} AS {what}" for what, sql in selected.items())
+        numbered = source.numbered(lambda part: f"SELECT {listed} FROM ({part.sql})")
+        arrays = source.arrays(f"SELECT file, {', '.join(selected)} FROM {numbered} ORDER BY file, position")
+        for what, name in further.items():
+            if name is not None:
+                _check_full(arrays[what], name)
+        labels = arrays["label"]
+        if columns.pos_label is None:
+            labels = np.ma.filled(labels, np.nan)
+        elif np.ma.is_masked(labels):
+            missing, labels = np.ma.getmaskarray(labels), np.ma.getdata(labels).astype(object)
+            labels[missing] = None
+        values = {what: np.ma.getdata(arrays[what]) if what in arrays else None for what in further}
+        names = np.array([part.name for part in source.parts or (source,)], dtype=object)
+        has_files = source.format != "query" and source.name != name_of("-")
+        file = names[np.ma.getdata(arrays["file"])] if has_files else None
+        return OrderedRows(labels, np.ma.filled(arrays["score"], np.nan), **values, file=file)
+
+
+def _check_full(values: npt.NDArray[Any], column: str) -> None:
+    if np.ma.is_masked(values):
+        row = int(np.argmax(np.ma.getmaskarray(values))) + 1
+        raise DataError(f"a value of {column} in every row", f"none in row {row}", "fill it in, or drop the row")

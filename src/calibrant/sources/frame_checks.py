@@ -13,7 +13,8 @@ import numpy as np
 
 from calibrant.cells.frame_rows import CheckedRows, Fetch, LazyRows
 from calibrant.errors import DataError
-from calibrant.sources.faults import Columns, describe_missing, kind_of_weights, refuse
+from calibrant.sources.columns import Columns
+from calibrant.sources.faults import describe_missing, kind_of_weights, refuse
 from calibrant.sources.frame_gaps import column_of, count_of, is_word
 from calibrant.table.fixed_point import BITS
 from calibrant.table.missing import Intake, words_for_missing
@@ -43,9 +44,9 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
     except DataError as error:
         raise _emptiness(frame, columns, fetch) or error from None
     seen = _look(raw, columns, fetch, sifted=handed_over)
-    looked_at = _LookedAt(raw, seen, fetch)
-    refuse(seen, columns, looked_at)
-    others = () if columns.pos_label is None or seen["one_class"] else looked_at.other_labels()
+    inspected = InspectedFrame(raw, seen, fetch)
+    refuse(seen, columns, inspected)
+    others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
     rows, weights = raw.select("s", "y", *(f"by{i}" for i in range(len(columns.by)))), kind_of_weights(seen, columns)
     if weights != "none":
         kind = nw.Int64 if weights == "whole" else nw.Float64
@@ -93,7 +94,7 @@ def _raw(frame: nw.LazyFrame[Any], columns: Columns) -> nw.LazyFrame[Any]:
     need_numbers(columns.score, types[columns.score], "scores")
     label, text = _label(column_of(columns.label, frame), types[columns.label], columns.label)
     meant = _meant(columns.pos_label, text=text)
-    wanted = {
+    aggregates = {
         "s": column_of(columns.score, frame).cast(nw.Float64),
         "label": label,
         "number": nw.lit(math.pi) if text else label.cast(nw.Float64),  # text is neither 0, 1 nor -1
@@ -101,9 +102,9 @@ def _raw(frame: nw.LazyFrame[Any], columns: Columns) -> nw.LazyFrame[Any]:
     }
     if columns.weight is not None:
         need_numbers(columns.weight, types[columns.weight], "weights")
-        wanted["w"] = column_of(columns.weight, frame).cast(nw.Float64)
-    wanted |= {f"by{i}": column_of(name, frame) for i, name in enumerate(columns.by)}
-    return frame.select(**wanted)
+        aggregates["w"] = column_of(columns.weight, frame).cast(nw.Float64)
+    aggregates |= {f"by{i}": column_of(name, frame) for i, name in enumerate(columns.by)}
+    return frame.select(**aggregates)
 
 
 def _label(label: nw.Expr, kind: Any, name: str) -> tuple[nw.Expr, bool]:
@@ -143,7 +144,7 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
 
     weighted, finite = columns.weight is not None, _finite("number")
     s, y, label, number = (nw.col(name) for name in ("s", "y", "label", "number"))
-    wanted = {
+    aggregates = {
         "rows": nw.len(),
         **_limits("score", "s", 1.0),
         "binary": count_of((s == 0.0) | (s == 1.0)),
@@ -157,17 +158,17 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
         "rest_high": nw.when(y == 0).then(label).max(),
     }
     if raw.collect_schema()["label"] == nw.String and columns.pos_label is not None:
-        wanted["label_unknown"] = count_of(is_word(label, words_for_missing(columns.pos_label)))
+        aggregates["label_unknown"] = count_of(is_word(label, words_for_missing(columns.pos_label)))
     if weighted:
         small = _small_weight()
-        wanted |= {
+        aggregates |= {
             **_limits("weight", "w", math.inf),
             "weight_broken": count_of(small != small.floor()),
         }
     if sifted and not raw.implementation.is_duckdb():
         for name, (value, spread) in _sifted(weighted).items():
-            wanted[name] = nw.when(_kept(spread)).then(value).n_unique()
-    seen = {name: values[0] for name, values in fetch(raw.select(**wanted)).items()}
+            aggregates[name] = nw.when(_kept(spread)).then(value).n_unique()
+    seen = {name: values[0] for name, values in fetch(raw.select(**aggregates)).items()}
     for name in ("score", "label", "weight") if weighted else ("score", "label"):
         # The limits that a Parquet file declares leave NaN out, and by them DuckDB 2.0.0 takes every test for it as
         # failed. Only a sum shows it then.
@@ -222,10 +223,10 @@ def _sifted(weighted: bool) -> Mapping[str, tuple[nw.Expr, nw.Expr]]:
     import narwhals as nw
 
     score = nw.when((_finite("s") >= 0.0) & (_finite("s") <= 1.0)).then(nw.col("s"))
-    found = {"scores": (score, score * (2.0**BITS / _SIFT))}
+    sifted = {"scores": (score, score * (2.0**BITS / _SIFT))}
     if weighted:
-        found["pairs"] = ((score + 1.0) * nw.col("w"), (score + 1.0) * _small_weight() * _SPREAD)
-    return found
+        sifted["pairs"] = ((score + 1.0) * nw.col("w"), (score + 1.0) * _small_weight() * _SPREAD)
+    return sifted
 
 
 def _different(raw: nw.LazyFrame[Any], fetch: Fetch, seen: dict[str, Any], name: str) -> int:
@@ -244,8 +245,8 @@ def _kept(spread: nw.Expr) -> nw.Expr:
     return nw.when(spread - spread.floor() >= 1.0 / _SIFT).then(nw.lit(False)).otherwise(nw.lit(True))
 
 
-class _LookedAt:
-    """Rows of which everything was counted, and what errors show of them, see `faults.Rows`."""
+class InspectedFrame:
+    """Rows of which everything was counted, and what errors show of them, see `faults.InspectedRows`."""
 
     name = ""
 
@@ -282,8 +283,8 @@ class _LookedAt:
         import narwhals as nw
 
         named = self._raw.filter(~nw.col("label").is_null())
-        found = self._fetch(named.group_by("label").agg(rows=nw.len()).head(OTHERS))
-        return sorted(found["label"].tolist())
+        labels = self._fetch(named.group_by("label").agg(rows=nw.len()).head(OTHERS))
+        return sorted(labels["label"].tolist())
 
     def other_labels(self) -> tuple[str, ...]:
         """Return a few of the labels that count as 0 beside the positive one that was named, in increasing order."""

@@ -3,128 +3,120 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.cells.frame_rows import Arrays, CheckedRows, fetched
+from calibrant.cells.frame_rows import Arrays, CheckedRows, fetch_arrays
 from calibrant.cells.gathering import table_of_rows
-from calibrant.cells.slices import PackedRows
+from calibrant.cells.slices import PackedRows, Slices
 from calibrant.errors import ArgumentError, DataError, SourceError
-from calibrant.sources.faults import Columns, describe_missing, describe_no_column
+from calibrant.segments.totals import Request, SegmentTotals
+from calibrant.segments.values import describe_dates
+from calibrant.sources.array_rows import ArrayRows
+from calibrant.sources.columns import Columns
+from calibrant.sources.faults import describe_missing, describe_no_column
 from calibrant.sources.frame_checks import checked_rows, holds_numbers, need_numbers
 from calibrant.sources.frame_gaps import column_of, find_gaps
-from calibrant.table.missing import LeftOut
+from calibrant.sources.protocol import HeldRows, ModelRows, Rows
+from calibrant.sources.segment_scan import EngineColumn, collect_columns, segments_of_engine
+from calibrant.table.missing import Intake
 from calibrant.table.row_errors import all_of, describe_no_rows, in_column, renumbered
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import CleanRows, clean_labels, clean_rows, clean_scores, clean_weights
+from calibrant.table.validation import clean_labels, clean_scores, clean_weights
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["FrameArrays", "frame_in_memory", "open_frame", "scores_in_memory", "table_of_frame"]
+__all__ = ["EngineRows", "is_in_memory", "open_frame"]
 
 _BATCH = 1 << 20  # rows
 
 
-class FrameArrays(NamedTuple):
-    """Columns of a frame in memory."""
-
-    labels: Any
-    scores: Any
-    weights: Any
-    names: Columns
-    left_out: LeftOut | None = None
-    rows: npt.NDArray[np.int64] | None = None  # places in the frame of those that are here, if some are not
-
-    def cleaned(self) -> CleanRows:
-        """Check all values; an error names columns, and rows by their place in the frame."""
-        names = self.names
-        named = (names.score, names.label, str(names.weight))
-        try:
-            return clean_rows(
-                self.labels, self.scores, sample_weight=self.weights, pos_label=names.pos_label, names=named
-            )
-        except DataError as error:
-            raise error if self.rows is None else renumbered(error, self.rows) from None
-
-
-def table_of_frame(frame: Any, columns: Columns) -> ScoreTable:
-    """Pool the rows of a dataframe, see `ScoreTable.from_frame`."""
-    found = open_frame(frame, columns)
-    if not isinstance(found, FrameArrays):
-        return table_of_rows(found)
-    table = ScoreTable.from_clean(found.cleaned())
-    return replace(table, intake=table.intake._replace(left_out=found.left_out))
-
-
-def open_frame(frame: Any, columns: Columns) -> FrameArrays | CheckedRows:
-    """Take the columns out of a frame in memory; check those of a frame in an engine, in one scan there.
-
-    Values of frames in memory are checked later, apart from missing ones.
-    """
+def open_frame(frame: Any, columns: Columns) -> ArrayRows | EngineRows:
+    """Take the columns out of a frame in memory, whose values are checked later; leave those of an engine there."""
     import narwhals as nw
 
-    found = _opened(frame, columns)
-    if isinstance(found, nw.DataFrame):
-        return _arrays(*_kept(found, columns), columns)
-    left_out = None
-    if columns.drops:
-        gap, left_out = find_gaps(found, columns, _asked)
-        found = found.filter(~gap)
-    checked = checked_rows(found, columns, _asked, handed_over=_slices(found) is not None)
-    intake = checked.intake._replace(left_out=left_out)
-    return checked._replace(slices=_slices(checked.rows.packed()), intake=intake)
+    opened = _opened(frame, columns)
+    return _taken_out(opened, columns) if isinstance(opened, nw.DataFrame) else EngineRows(opened, columns)
 
 
-def _kept(
-    frame: nw.DataFrame[Any], columns: Columns
-) -> tuple[nw.DataFrame[Any], LeftOut | None, npt.NDArray[np.int64] | None]:
-    """Return the rows of a frame in memory that are not left out, the account of the others, and where they were."""
-    if not columns.drops:
-        return frame, None, None
-    gap, left_out = find_gaps(frame, columns, lambda asked: {name: asked[name].to_list() for name in asked.columns})
-    gaps = frame.select(gap=gap)["gap"].to_numpy().astype(bool)
-    return frame.filter((~gaps).tolist()), left_out, np.flatnonzero(~gaps)
-
-
-def frame_in_memory(frame: Any, columns: Columns) -> tuple[FrameArrays, list[Any]]:
-    """Take the columns out of any frame, with the cluster of each row: a tuple where several columns name it."""
+def is_in_memory(frame: Any) -> bool:
+    """Whether a dataframe holds its rows, so that its columns can be taken out; lazy ones stand for a query."""
     import narwhals as nw
 
-    found = _opened(frame, columns)
-    if isinstance(found, nw.LazyFrame):
-        wanted = [column_of(name, found).alias(name) for name in columns.names]
-        with _failing(found.implementation):
-            found = found.select(*wanted).collect()
-    found, left_out, kept = _kept(found, columns)
-    listed = [found[name].to_list() for name in columns.clusters]
-    return _arrays(found, left_out, kept, columns), listed[0] if len(listed) == 1 else list(zip(*listed, strict=True))
+    return isinstance(nw.from_native(frame), nw.DataFrame)
 
 
-def scores_in_memory(
-    frame: Any, label: str, scores: Sequence[str], clusters: tuple[str, ...], pos_label: Any
-) -> tuple[Any, dict[str, Any], list[Any] | None]:
-    """Take labels, several columns of scores by name, and the cluster of each row, if any, out of any frame."""
-    import narwhals as nw
+class EngineRows(Rows):
+    """Rows of a frame in an engine: checked there in one scan, and added up by aggregations."""
 
-    by_score = {name: Columns(label, name, None, pos_label, clusters) for name in scores}
-    for columns in by_score.values():
-        found = _opened(frame, columns)
-    if isinstance(found, nw.LazyFrame):
-        names = dict.fromkeys(name for columns in by_score.values() for name in columns.names)
-        with _failing(found.implementation):  # once: an engine need not keep the order of the rows
-            frame = found.select(*(column_of(name, found).alias(name) for name in names)).collect()
-    columns_of = {}
-    for name, columns in by_score.items():
-        held, groups = frame_in_memory(frame, columns)
-        columns_of[name] = held.scores
-    return held.labels, columns_of, groups if clusters else None
+    columns: Columns
+
+    def __init__(self, frame: nw.LazyFrame[Any], columns: Columns) -> None:
+        self._frame = frame
+        self.columns = columns
+
+    @cached_property
+    def checked(self) -> CheckedRows:
+        """The rows, and what one scan tells of them."""
+        frame, columns, left_out = self._frame, self.columns, None
+        if columns.drops:
+            gap, left_out = find_gaps(frame, columns, _asked)
+            frame = frame.filter(~gap)
+        checked = checked_rows(frame, columns, _asked, handed_over=_batches(frame) is not None)
+        intake = checked.intake._replace(left_out=left_out)
+        batches = _batches(checked.rows.packed())
+        slices = None if batches is None else Slices(batches, checked.rows.fetch_packed)
+        return checked._replace(slices=slices, intake=intake)
+
+    @property
+    def intake(self) -> Intake:
+        """See `Rows`."""
+        return self._in_memory.intake if self.columns.clusters else self.checked.intake
+
+    def table(self) -> ScoreTable:
+        """See `Rows`."""
+        return table_of_rows(self.checked)
+
+    def held(self) -> HeldRows:
+        """See `Rows`."""
+        if self.columns.clusters:
+            return self._in_memory.held()
+        arrays = collect_columns(self.checked.rows.frame)
+        by = {name: arrays[f"by{i}"] for i, name in enumerate(self.columns.by)}
+        return HeldRows(arrays["y"], arrays["s"], None, None, by)
+
+    def segments(self, request: Request) -> SegmentTotals:
+        """See `Rows`."""
+        request.check_names(self.columns.by)
+        frame, fetch = self.checked.rows.frame, self.checked.rows.fetch
+        kinds = frame.collect_schema()
+        columns = [
+            EngineColumn(f"by{i}", name, kinds[f"by{i}"].is_numeric(), kinds[f"by{i}"].is_float())
+            for i, name in enumerate(self.columns.by)
+        ]
+        for column in columns:
+            if str(kinds[column.key]).startswith(("Date", "Time", "Duration")):
+                raise describe_dates(column.name)
+        return segments_of_engine(frame, fetch, columns, request)
+
+    def models(self) -> ModelRows:
+        """See `Rows`."""
+        return self._in_memory.models()
+
+    @cached_property
+    def _in_memory(self) -> ArrayRows:
+        listed = [column_of(name, self._frame).alias(name) for name in self.columns.names]
+        with _failing(self._frame.implementation):  # once: an engine need not keep the order of the rows
+            frame = self._frame.select(*listed).collect()
+        return _taken_out(frame, self.columns)
 
 
 def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
@@ -133,7 +125,7 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
     from narwhals.exceptions import DuplicateError
 
     try:
-        found: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
+        opened: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except TypeError:
         raise DataError(
             "a dataframe: pandas, Polars, PyArrow, DuckDB, PySpark or another that narwhals reads",
@@ -144,14 +136,14 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
         raise DataError(
             "different names of columns", "a name that is there twice", "give the columns different names"
         ) from None
-    there = _names(found)
+    there = _names(opened)
     for what, name in (("label", columns.label), ("score", columns.score), ("weight", columns.weight)):
         if not isinstance(name, Hashable) or (name is None and what != "weight"):
             raise ArgumentError(f"`{what}` to name a column", repr(name), f"choose among {', '.join(map(str, there))}")
     for name in columns.names:
         # DuckDB takes the first of the names that differ in case alone.
         asked = str(name).lower()
-        alike = [other for other in there if other.lower() == asked] if found.implementation.is_duckdb() else []
+        alike = [other for other in there if other.lower() == asked] if opened.implementation.is_duckdb() else []
         if name in there and len(set(alike)) > 1:
             raise DataError(
                 f"one column {name!r}", f"{' and '.join(map(repr, alike))}, which DuckDB takes for one", "rename one"
@@ -163,7 +155,7 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
                 f"one column {name!r}", f"{there.count(name)} of that name", "give the columns different names"
             )
         raise DataError(*describe_no_column(name, there))
-    return found
+    return opened
 
 
 def _names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
@@ -174,12 +166,28 @@ def _names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
         return list(frame.collect_schema())
 
 
-def _arrays(
-    frame: nw.DataFrame[Any], left_out: LeftOut | None, kept: npt.NDArray[np.int64] | None, columns: Columns
-) -> FrameArrays:
-    """Return the columns as arrays; a `DataError` about types and missing values tells the other faults too."""
+def _taken_out(frame: nw.DataFrame[Any], columns: Columns) -> ArrayRows:
+    """Take columns out of a frame in memory, without the rows that are to be left out."""
+    left_out = places = None
+    if columns.drops:
+        gap, left_out = find_gaps(frame, columns, lambda asked: {name: asked[name].to_list() for name in asked.columns})
+        gaps = frame.select(gap=gap)["gap"].to_numpy().astype(bool)
+        frame, places = frame.filter((~gaps).tolist()), np.flatnonzero(~gaps)
     if not len(frame):
         raise describe_no_rows()
+    scores: dict[str, Any] = {}
+    for model in columns.models or (columns.score,):
+        arrays = _arrays(frame, replace(columns, score=model), places)
+        scores[model] = arrays["score"]
+    listed = [frame[name].to_list() for name in columns.clusters]
+    clusters = listed[0] if len(listed) == 1 else list(zip(*listed, strict=True)) if listed else None
+    by = {name: frame[name].to_native() for name in columns.by}
+    label, score, weight = arrays["label"], scores[columns.score], arrays.get("weight")
+    return ArrayRows(label, score, weight, clusters, by, columns.pos_label, columns, scores, left_out, places)
+
+
+def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: npt.NDArray[np.int64] | None) -> Arrays:
+    """Return the columns as arrays; a `DataError` about types and missing values tells the other faults too."""
     used = {"score": columns.score, "label": columns.label, "weight": columns.weight}
     named = {what: name for what, name in used.items() if name is not None}
     arrays = {what: frame[name].to_numpy() for what, name in named.items()}
@@ -190,12 +198,12 @@ def _arrays(
         if what != "label" and not nulls[what].all() and not holds_numbers(frame.schema[named[what]])
     ]
     if not texts and not any(null.any() for null in nulls.values()):
-        return FrameArrays(arrays["label"], arrays["score"], arrays.get("weight"), columns, left_out, kept)
+        return arrays
     errors = []
     for what, name in named.items():
         if nulls[what].any():
-            place = f"row {nulls[what].argmax()} of column {name}"
-            errors.append(describe_missing(what, place, int(nulls[what].sum())))
+            row = f"row {nulls[what].argmax()} of column {name}"
+            errors.append(describe_missing(what, row, int(nulls[what].sum())))
         rows = np.flatnonzero(~nulls[what])
         try:
             if what in texts:
@@ -204,7 +212,7 @@ def _arrays(
                 _CHECKS[what](arrays[what][rows], columns)
         except DataError as error:
             errors.append(error if what in texts else in_column(renumbered(error, rows), name))
-    raise all_of(errors) if kept is None else renumbered(all_of(errors), kept)
+    raise all_of(errors) if places is None else renumbered(all_of(errors), places)
 
 
 # Beside missing values.
@@ -217,10 +225,10 @@ _CHECKS: dict[str, Callable[[Any, Columns], Any]] = {
 
 def _asked(frame: nw.LazyFrame[Any]) -> Arrays:
     with _failing(frame.implementation):
-        return fetched(frame)
+        return fetch_arrays(frame)
 
 
-def _slices(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[PackedRows]] | None:
+def _batches(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[PackedRows]] | None:
     """Return a way to have packed rows in arrays, a batch at a time, if the engine has one."""
     native, engine = frame.to_native(), frame.implementation
     if engine.is_polars() and hasattr(native, "collect_batches"):
@@ -230,12 +238,12 @@ def _slices(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[PackedRows]] | No
     else:
         return None
 
-    def slices() -> Iterator[PackedRows]:
+    def packed() -> Iterator[PackedRows]:
         with _failing(engine):
             for columns in batches(native):
                 yield PackedRows(columns["value"], columns.get("w"))
 
-    return slices
+    return packed
 
 
 def _batches_of_polars(native: Any) -> Iterator[Arrays]:

@@ -9,22 +9,22 @@ from pathlib import Path
 
 from calibrant.errors import SourceError
 
-__all__ = ["Place", "find_files", "name_of"]
+__all__ = ["PathSpec", "find_files", "name_of"]
 
-Place = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+PathSpec = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _PARQUET = (".parquet", ".pq")
 # What lies in a folder that a table format manages: there, not every Parquet file belongs to the table of today.
 _MANAGED = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata/*.metadata.json": "Iceberg"}
 
 
-def find_files(place: Place) -> tuple[str, ...]:
+def find_files(paths: PathSpec) -> tuple[str, ...]:
     """Return the files that are meant, at least one; those of a pattern or folder in the order of their names.
 
     What exists under a name is never taken as a pattern. A single path that is no pattern is returned even if there is
     no such file. See `calibrant.read_table` for patterns and folders.
     """
-    named = _named(place)
+    named = _named(paths)
     if not named:
         raise SourceError("a file", "an empty list", "name at least one")
     if "-" in named and len(named) > 1:
@@ -39,16 +39,16 @@ def find_files(place: Place) -> tuple[str, ...]:
     return tuple(files)
 
 
-def name_of(place: Place) -> str:
+def name_of(paths: PathSpec) -> str:
     """Return what messages call it: as it was given if that is one thing, else the first and how many more."""
-    named = _named(place)
+    named = _named(paths)
     if len(named) == 1:
         return "standard input" if named[0] == "-" else named[0]
     return f"{named[0]} and {len(named) - 1} more"
 
 
-def _named(place: Place) -> list[str]:
-    items = [place] if isinstance(place, str | os.PathLike) or not isinstance(place, Iterable) else list(place)
+def _named(paths: PathSpec) -> list[str]:
+    items = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else list(paths)
     for item in items:
         if not isinstance(item, str | os.PathLike):
             raise SourceError("paths of files", f"a {type(item).__name__}", "pass a path, or a list of them")
@@ -67,15 +67,15 @@ def _matching(item: str) -> list[str]:
         return files
     if not glob.has_magic(item):
         return [item]
-    found: list[str] = []
+    matching: list[str] = []
     for match in sorted(glob.glob(item, recursive=True)):
         if os.path.isdir(match):
-            found += _parts(Path(match))
+            matching += _parts(Path(match))
         elif not _hidden(match, item):
-            found.append(match)
-    if not found:
+            matching.append(match)
+    if not matching:
         raise SourceError("existing files", f"no file that matches {item}", "check the pattern")
-    return list(dict.fromkeys(found))  # a folder and a file in it may both match
+    return list(dict.fromkeys(matching))  # a folder and a file in it may both match
 
 
 def _hidden(match: str, pattern: str) -> bool:
@@ -95,9 +95,9 @@ def _parts(folder: Path) -> list[str]:
                 f"a table of {keeper} in {folder}, in which some may be out of date",
                 "read it with its own engine and pass a dataframe",
             )
-    found: list[str] = []
+    files: list[str] = []
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        wanted = (name for name in names if name.lower().endswith(_PARQUET) and not name.startswith((".", "_")))
-        found += [os.path.join(here, name) for name in wanted]
-    return sorted(found)
+        parts = (name for name in names if name.lower().endswith(_PARQUET) and not name.startswith((".", "_")))
+        files += [os.path.join(here, name) for name in parts]
+    return sorted(files)

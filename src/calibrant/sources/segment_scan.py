@@ -26,7 +26,7 @@ from calibrant.segments.values import distinct_values
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["EngineColumn", "collected", "segments_of_engine"]
+__all__ = ["EngineColumn", "collect_columns", "segments_of_engine"]
 
 # Rows of a file or an engine that are taken out of it and added up exactly.
 _MOST_EXACT = 1 << 20
@@ -40,7 +40,7 @@ _QUANTILES = (0.2, 0.4, 0.6, 0.8)
 class EngineColumn(NamedTuple):
     """A column of a frame in an engine that makes segments."""
 
-    place: str  # its name in the frame
+    key: str  # its name in the frame
     name: str
     numeric: bool
     float_: bool  # whether it may hold NaN
@@ -58,22 +58,24 @@ def segments_of_engine(
     seen = fetch(frame.select(n=nw.len(), k=nw.col("y").sum()))
     n, k = int(seen["n"][0]), int(seen["k"][0])
     if n <= _MOST_EXACT:
-        found = collected(frame)
-        named = {column.name: found[column.place] for column in columns}
-        return segments_of_arrays(found["y"], found["s"], named, request)
+        arrays = collect_columns(frame)
+        named = {column.name: arrays[column.key] for column in columns}
+        return segments_of_arrays(arrays["y"], arrays["s"], named, request)
     families = families_of([_fitted(frame, column, request, fetch, n) for column in columns], request.depth)
-    place = {column.name: column for column in columns}
-    totals = tuple(_totals(frame, family, place, fetch) for family in families)
+    by_name = {column.name: column for column in columns}
+    totals = tuple(_totals(frame, family, by_name, fetch) for family in families)
     return SegmentTotals(n, k, families, totals, exact=False)
 
 
-def collected(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
+def collect_columns(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
     """Return the columns of a frame in an engine; missing values may be masked."""
     if frame.implementation.is_duckdb():
-        found: dict[str, Any] = frame.to_native().fetchnumpy()
-        return {name: np.ma.getdata(column) if name in "sy" else column for name, column in found.items()}
-    held = frame.collect()
-    return {name: held[name].to_numpy() if name in "sy" else held[name].to_native() for name in held.columns}
+        arrays: dict[str, Any] = frame.to_native().fetchnumpy()
+        return {name: np.ma.getdata(column) if name in "sy" else column for name, column in arrays.items()}
+    collected = frame.collect()
+    return {
+        name: collected[name].to_numpy() if name in "sy" else collected[name].to_native() for name in collected.columns
+    }
 
 
 def _fitted(
@@ -86,16 +88,16 @@ def _fitted(
     """Choose the segments of a column from its different values, or where these are too many from its quantiles."""
     import narwhals as nw
 
-    place, name = column.place, column.name
-    value, missing = nw.col(place), _missing(column)
+    name = column.name
+    value, missing = nw.col(column.key), _missing(column)
     known = frame.filter(~missing)
-    counted = fetch(known.group_by(place).agg(n=nw.len()).head(_MOST_VALUES + 1))
+    counted = fetch(known.group_by(column.key).agg(n=nw.len()).head(_MOST_VALUES + 1))
     n_missing = int(fetch(frame.select(n=nw.when(missing).then(1).otherwise(0).sum()))["n"][0])
     if len(counted["n"]) <= _MOST_VALUES:
-        found = distinct_values(counted[place], name)
-        counts = np.bincount(found.number, counted["n"], len(found.levels)).astype(np.int64)
+        distinct = distinct_values(counted[column.key], name)
+        counts = np.bincount(distinct.number, counted["n"], len(distinct.levels)).astype(np.int64)
         return SegmentColumn.of_counts(
-            name, found.levels, counts, n_missing, min_rows=request.min_rows, cuts=request.cuts.get(name)
+            name, distinct.levels, counts, n_missing, min_rows=request.min_rows, cuts=request.cuts.get(name)
         )
     if not column.numeric:
         raise DataError(
@@ -127,7 +129,7 @@ def _fitted(
 def _totals(
     frame: nw.LazyFrame[Any],
     family: Family,
-    place: Mapping[str, EngineColumn],
+    by_name: Mapping[str, EngineColumn],
     fetch: Callable[[nw.LazyFrame[Any]], Arrays],
 ) -> CellTotals:
     """Let the engine add up the cells of a family by bucket of scores."""
@@ -138,10 +140,10 @@ def _totals(
     away = (y - s).abs()
     keys: dict[str, nw.Expr] = {}
     for i, column in enumerate(family.columns):
-        keys |= _keys(column, place[column.name], f"g{i}")
+        keys |= _keys(column, by_name[column.name], f"g{i}")
     frame = frame.select(**keys, y=y, away=away, bucket=(s * 2.0**bits).floor())
     away, squared = nw.col("away"), nw.col("away") * nw.col("away")
-    found = fetch(
+    arrays = fetch(
         frame.group_by("bucket", *keys).agg(
             n=nw.len(),
             k=nw.col("y").sum(),
@@ -151,26 +153,31 @@ def _totals(
             fourths=(squared * squared).sum(),
         )
     )
-    codes = [_codes(column, found, f"g{i}") for i, column in enumerate(family.columns)]
-    bucket = np.minimum(found["bucket"].astype(np.int64), (1 << bits) - 1)  # a score of 1 joins the last
-    rise = found["rise"].astype(np.float64)
-    sums = (found["n"].astype(np.int64), found["k"].astype(np.int64), rise, np.maximum(0.0, found["away_sum"] - rise))
-    rows = BucketRows(bucket, *sums, found["squares"], found["fourths"], 2.0**-bits)
+    codes = [_codes(column, arrays, f"g{i}") for i, column in enumerate(family.columns)]
+    bucket = np.minimum(arrays["bucket"].astype(np.int64), (1 << bits) - 1)  # a score of 1 joins the last
+    rise = arrays["rise"].astype(np.float64)
+    sums = (
+        arrays["n"].astype(np.int64),
+        arrays["k"].astype(np.int64),
+        rise,
+        np.maximum(0.0, arrays["away_sum"] - rise),
+    )
+    rows = BucketRows(bucket, *sums, arrays["squares"], arrays["fourths"], 2.0**-bits)
     return rows.totals(family.codes(codes), len(family))
 
 
 def _missing(column: EngineColumn) -> nw.Expr:
     import narwhals as nw
 
-    value = nw.col(column.place)
+    value = nw.col(column.key)
     return value.is_null() | value.is_nan() if column.float_ else value.is_null()
 
 
-def _keys(column: SegmentColumn, held: EngineColumn, key: str) -> dict[str, nw.Expr]:
+def _keys(column: SegmentColumn, source: EngineColumn, key: str) -> dict[str, nw.Expr]:
     """Return what rows are grouped by, none of it ever missing: see `_codes`."""
     import narwhals as nw
 
-    value, missing = nw.col(held.place), _missing(held)
+    value, missing = nw.col(source.key), _missing(source)
     if column.cuts:
         below = sum((nw.when(value > cut).then(1).otherwise(0) for cut in column.cuts), start=nw.lit(0))
         return {key: nw.when(missing).then(-1).otherwise(below)}
@@ -181,12 +188,12 @@ def _keys(column: SegmentColumn, held: EngineColumn, key: str) -> dict[str, nw.E
     return {f"{key}_kind": kind, key: nw.when(missing | pooled).then(nw.lit(column.levels[0])).otherwise(value)}
 
 
-def _codes(column: SegmentColumn, found: Arrays, key: str) -> npt.NDArray[np.int64]:
+def _codes(column: SegmentColumn, arrays: Arrays, key: str) -> npt.NDArray[np.int64]:
     """Return the number of the segment of each sum, from what its rows were grouped by."""
     if column.cuts:
-        of = found[key].astype(np.int64)
+        of = arrays[key].astype(np.int64)
         return np.where(of < 0, len(column) - 1, of)
-    kind = found[f"{key}_kind"]
-    code = column.codes(found[key]) if column.levels else np.zeros(len(kind), dtype=np.int64)
+    kind = arrays[f"{key}_kind"]
+    code = column.codes(arrays[key]) if column.levels else np.zeros(len(kind), dtype=np.int64)
     code = np.where(kind == 1, len(column.levels), code)
     return np.where(kind == 2, len(column) - 1, code)

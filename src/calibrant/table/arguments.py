@@ -10,15 +10,16 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["as_table", "need_both_classes"]
+__all__ = ["Labels", "Scores", "Weights", "as_table", "need_both_classes"]
+
+# What functions of rows take: labels, or a table in place of labels and scores; the scores; and weights.
+Labels = npt.ArrayLike | ScoreTable
+Scores = npt.ArrayLike | None
+Weights = npt.ArrayLike | None
 
 
 def as_table(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> ScoreTable:
     """Return the table given as first argument, or pool the rows given as two."""
     if isinstance(y_true, ScoreTable):

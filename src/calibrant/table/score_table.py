@@ -175,7 +175,7 @@ class ScoreTable(TableSums):
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
         columns = resolve("Columns")(label, score, weight, pos_label, missing=missing)
-        table: ScoreTable = resolve("table_of_frame")(frame, columns)
+        table: ScoreTable = resolve("open_frame")(frame, columns).table()
         return table
 
     @classmethod

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import calibrant as cal
 from calibrant.auditing import cross_fitted
-from calibrant.auditing.next_steps import next_step, place_of
+from calibrant.auditing.next_steps import next_step, texts_of
 from calibrant.auditing.summary import details
 from calibrant.auditing.wording import (
     band_sentence,
@@ -21,7 +21,7 @@ from calibrant.auditing.wording import (
     verdict_sentence,
 )
 from calibrant.cli.main import app
-from calibrant.sources.faults import Columns
+from calibrant.sources.columns import Columns
 
 
 def world(n, distortion=1.0, seed=0):
@@ -53,6 +53,7 @@ def test_decisions_are_not_calibrated():
     assert "equal the outcome" in cal.audit(y, y.astype(float)).warnings[0].message
 
 
+@pytest.mark.slow
 def test_whether_rows_are_independent_is_a_question_that_clusters_answer():
     y, p = world(2_000)
     twice = cal.audit(np.repeat(y, 5), np.repeat(p, 5), tolerance=0.05)
@@ -63,6 +64,7 @@ def test_whether_rows_are_independent_is_a_question_that_clusters_answer():
     assert codes(named) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [1.0, 1.6])
 def test_rows_sorted_by_a_column_keep_verdict_and_advice(spread):
     """Independent rows in a file sorted by what predicts the outcome beyond the score look as if they depended."""
@@ -128,6 +130,7 @@ def test_one_voice_with_a_calibrator_that_changes_nothing():
     assert recalibration_sentence(result.recalibration).endswith("it leaves the scores as they are")
 
 
+@pytest.mark.slow
 def test_commands_name_the_rows(tmp_path):
     y, p = world(3_000, 1.5)
     path = tmp_path / "my scores.csv"
@@ -186,14 +189,14 @@ def test_rows_that_are_not_in_memory():
     ],
 )
 def test_sources(source, command, python):
-    place = place_of(source, Columns("y", "p"))
+    place = texts_of(source, Columns("y", "p"))
     assert place.command.startswith(command)
     assert place.audit.startswith(python)
     assert "secret" not in "".join(place)
 
 
 def test_columns_of_weights_and_labels_by_name():
-    place = place_of(pd.DataFrame(), Columns("y", "p", "w", "yes"))
+    place = texts_of(pd.DataFrame(), Columns("y", "p", "w", "yes"))
     assert place.command == "FILE --label y --score p --weight w --pos-label yes"
     assert place.fit == "frame['p'], frame['y'], frame['w'], pos_label='yes'"
     assert next_step("leave alone", place, None, 0.95, expected_brier=0.1) == (None, None)
@@ -202,6 +205,7 @@ def test_columns_of_weights_and_labels_by_name():
     assert other.python == "cal.audit(frame, label='y', score='p', weight='w', pos_label=...)"
 
 
+@pytest.mark.slow
 def test_a_diagonal_inside_the_band_is_explained():
     """The test of the whole error sees what no single score shows."""
     rng = np.random.default_rng(1)
@@ -259,6 +263,7 @@ def advice_on_loans(seeds, shift):
     return found
 
 
+@pytest.mark.slow
 def test_a_wrong_level_of_rare_events_is_named_and_mended():
     """The Brier score hardly sees that defaults are 30% above prediction."""
     assert advice_on_loans(range(4), 0.26)["recalibrate", True] >= 3
@@ -298,6 +303,7 @@ class TestSegments:
         y = rng.uniform(size=4_000) < p + np.where(half == "one", 0.15, -0.15)
         return pd.DataFrame({"y": y.astype(int), "p": p, "half": half, "third": np.arange(4_000) % 3})
 
+    @pytest.mark.slow
     def test_refuted_segments_come_before_a_certified_whole(self, frame):
         result = cal.audit(frame, label="y", score="p", tolerance=0.05, by=["half"])
         assert result.certificate.verdict == "certified"
@@ -310,7 +316,8 @@ class TestSegments:
         after = cal.audit_segments(frame["y"], repaired, by={"half": frame["half"]}, tolerance=0.05)
         assert after.verdict != "refuted"
 
-    @pytest.mark.parametrize("many", [pytest.param(12, marks=pytest.mark.slow), 2])
+    @pytest.mark.slow
+    @pytest.mark.parametrize("many", [12, 2])
     def test_one_map_where_segments_do_not_differ(self, many, tmp_path):
         """Scores of four branches too low in the same way: maps by branch would gain nothing beyond one map."""
         advised = Counter()
@@ -333,6 +340,7 @@ class TestSegments:
         done = CliRunner().invoke(app, shlex.split(advice.command)[1:])
         assert done.output.startswith("Repaired: ")
 
+    @pytest.mark.slow
     def test_a_segment_with_twice_the_defaults_is_named(self):
         """As many defaults as predicted on the whole, twice as many in one branch."""
         rng = np.random.default_rng(3)
@@ -345,6 +353,7 @@ class TestSegments:
         assert "branch = building has" in advice.reason
         assert advice.action in ("recalibrate", "recalibrate by segment")
 
+    @pytest.mark.slow
     def test_arrays_files_and_segments_without_fault(self, frame, tmp_path):
         arrays = cal.audit(frame["y"], frame["p"], tolerance=0.05, by={"half": frame["half"]})
         assert arrays.advice.python == "calibrator = cal.SegmentCalibrator().fit(p, y, segments=segments)"

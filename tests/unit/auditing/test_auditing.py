@@ -73,6 +73,7 @@ def test_scores_that_point_the_wrong_way_are_refuted_and_flattened():
     assert result.recalibration.brier_after == pytest.approx(y.mean() * (1 - y.mean()), abs=0.002)
 
 
+@pytest.mark.slow
 def test_rows_needed_decide():
     y, p = world(1_000)
     needed = cal.audit(y, p, tolerance=0.03).certificate.rows_needed

@@ -213,6 +213,7 @@ def test_what_allows_for_unseen_clusters_says_so_of_two_of_them(rows):
     assert "By chance" not in str(found)
 
 
+@pytest.mark.slow
 def test_a_verdict_stays_proved_and_a_bound_alone_is_of_clusters_like_these():
     """With 50 clusters and no outbreak among them, the asymptotic bound certified what one in 50 outbreaks refutes."""
     rng = np.random.default_rng(1)

@@ -47,6 +47,7 @@ def by_command(folder, *options):
     return json.loads(done.stdout)["provenance"]
 
 
+@pytest.mark.slow
 def test_every_route_gives_the_same_fingerprint_and_digest(folder):
     y, p = rows()
     order = np.random.default_rng(1).permutation(len(y))
@@ -94,6 +95,7 @@ def fingerprint(*arguments, **keywords):
     return cal.audit(*arguments, **keywords).provenance.fingerprint
 
 
+@pytest.mark.slow
 def test_every_change_of_a_number_changes_the_fingerprint():
     y, p = rows()
     other_label, other_score, swapped = y.copy(), p.copy(), y.copy()
@@ -287,6 +289,7 @@ def test_the_provenance_is_in_the_plain_data():
     assert audit.to_html() == audit.to_html(), "the same page for the same audit every time"
 
 
+@pytest.mark.slow
 def test_the_title_heads_the_page():
     y, p = rows()
     assert "<title>Calibration audit: model A</title>" in cal.audit(y, p, name="model A").to_html()

@@ -231,6 +231,7 @@ def test_never_worse_with_many_small_segments_and_rare_events():
     assert np.mean(excess) < 3e-4
 
 
+@pytest.mark.slow
 def test_nothing_to_repair_is_left_alone():
     alone, excess = never_worse(range(4), 800)
     assert alone == 1.0

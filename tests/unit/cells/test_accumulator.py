@@ -21,7 +21,7 @@ rows = st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 1)), min_size=1, m
 
 
 def held(accumulator: Accumulator) -> list[object]:
-    found = accumulator.held
+    found = accumulator.sums
     if not isinstance(found, BucketSums):
         return [array.tolist() for array in found]
     arrays = [found.bucket, found.low, found.high, found.counts, found.upper, found.lower]
@@ -50,10 +50,10 @@ def test_buckets_are_the_narrowest_that_are_few_enough(data, most_distinct, most
     found = filled([data], most_distinct=most_distinct, most_buckets=most_buckets)
     scores = np.array(sorted({s for s, _ in data}))
     if len(scores) <= most_distinct:
-        assert found.held[0].tolist() == scores.tolist()
+        assert found.sums[0].tolist() == scores.tolist()
         return
     shift = found.grid.shift
-    assert len(found.held) == len(set((score_units(scores) >> shift).tolist())) <= most_buckets
+    assert len(found.sums) == len(set((score_units(scores) >> shift).tolist())) <= most_buckets
     assert shift == 0 or len(set((score_units(scores) >> (shift - 1)).tolist())) > most_buckets
 
 
@@ -63,7 +63,7 @@ def test_memory_is_bounded(distribution):
     s = score_distributions.scores(distribution, 20_000)
     for part in np.array_split(s, 10):
         found.add(pool_rows(np.ones(len(part), dtype=np.int8), part))
-        assert len(found.held if isinstance(found.held, BucketSums) else found.held[0]) <= 1_500
+        assert len(found.sums if isinstance(found.sums, BucketSums) else found.sums[0]) <= 1_500
 
 
 def test_more_rows_than_fit_become_other_weights():

@@ -156,7 +156,7 @@ def test_most_rows_are_not_flagged(distribution, labels):
     s = score_distributions.scores(distribution, 100_000)
     found = Accumulator(most_distinct=0, most_buckets=1 << 14)
     found.add(pool_rows(score_distributions.outcomes(s, labels), s))
-    sums = found.held
+    sums = found.sums
     several = sums.low < sums.high
     rise, fall, *_ = sums.sums()
     flags = (

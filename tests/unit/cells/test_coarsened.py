@@ -11,7 +11,7 @@ from calibrant import ScoreTable
 from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.grid import Grid
 from calibrant.cells.losses import LossTotals
-from calibrant.cells.refinement import coarsened
+from calibrant.cells.refinement import coarsen
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import BITS, UNIT, score_units
@@ -33,7 +33,7 @@ def table_of(sums: BucketSums) -> ScoreTable:
 
 def assert_thinned(sums: BucketSums, widest: Grid, exact: ScoreTable) -> BucketSums:
     """Check all that has to hold; `sums` are of the rows of `exact`, in any order."""
-    found = coarsened(sums, widest)
+    found = coarsen(sums, widest)
     table = table_of(found)
     assert answers(table) == answers(exact)
     walk = extremes(cumulative_residuals(table))
@@ -44,7 +44,7 @@ def assert_thinned(sums: BucketSums, widest: Grid, exact: ScoreTable) -> BucketS
         fit = isotonic_fit(table, log_safe=log_safe)
         assert {*fit.low.tolist(), *fit.high.tolist()} <= single
     assert (found.low[1:] > found.high[:-1]).all()
-    assert np.array_equal(widest.place(score_units(found.low)), widest.place(score_units(found.high)))
+    assert np.array_equal(widest.bucket_of(score_units(found.low)), widest.bucket_of(score_units(found.high)))
     assert np.isin(found.low, sums.low).all()
     assert np.isin(found.high, sums.high).all()
     assert (table.total, table.positives) == (exact.total, exact.positives)
@@ -89,9 +89,9 @@ def test_cells_may_already_be_among_what_is_thinned(distribution):
     exact = ScoreTable.from_scores(score_distributions.outcomes(s, "calibrated"), s)
     widest = Grid(BITS - 8)
     sums = singles(exact)
-    first = coarsened(sums, widest)
-    half = np.isin(widest.place(score_units(sums.low)) % 2, 0)
-    mixed = [first.pick(widest.place(score_units(first.low)) % 2 == 1), sums.pick(half)]
+    first = coarsen(sums, widest)
+    half = np.isin(widest.bucket_of(score_units(sums.low)) % 2, 0)
+    mixed = [first.pick(widest.bucket_of(score_units(first.low)) % 2 == 1), sums.pick(half)]
     found = assert_thinned(BucketSums.joined(mixed), widest, exact)
     assert np.array_equal(found.low, first.low)
     assert np.array_equal(found.high, first.high)
@@ -102,7 +102,7 @@ def test_other_weights_up_to_rounding(distribution):
     s = score_distributions.scores(distribution, N)
     y, w = score_distributions.outcomes(s, "shifted"), np.random.default_rng(2).choice([0.0, 0.25e-3, 1.7e-3], N)
     exact = ScoreTable.from_scores(y, s, sample_weight=w)
-    found = coarsened(singles(exact), Grid(BITS - 9))
+    found = coarsen(singles(exact), Grid(BITS - 9))
     ours, theirs = extremes(cumulative_residuals(table_of(found))), extremes(cumulative_residuals(exact))
     assert (ours.low, ours.high, ours.sign) == (theirs.low, theirs.high, theirs.sign)
     assert ours.at_most == ours.value

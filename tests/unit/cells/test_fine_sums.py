@@ -57,7 +57,7 @@ def test_sums_are_those_of_sorted_scores(rows, bits):
 @given(small_rows(), st.integers(0, 9), bits, st.data())
 def test_rows_in_some_buckets_of_a_coarser_grid(rows, wide, bits, data):
     coarse = Grid.over(0.0, 1.0, bits=wide)
-    place = coarse.place(score_units(rows.s.astype(float)))
+    place = coarse.bucket_of(score_units(rows.s.astype(float)))
     weighty = np.ones(len(place), dtype=bool) if rows.w is None else rows.w > 0
     numbers = np.unique(place[weighty])
     chosen = numbers[data.draw(st.lists(st.booleans(), min_size=len(numbers), max_size=len(numbers)).filter(any))]

@@ -22,14 +22,14 @@ scores = st.lists(score, min_size=1, max_size=12)
 def test_place_is_the_floor_of_an_exact_quotient(values, shift):
     units = score_units(np.array(values))
     expected = [floor(Fraction(u, 2**shift)) for u in units.tolist()]
-    assert Grid(shift).place(units).tolist() == expected
+    assert Grid(shift).bucket_of(units).tolist() == expected
 
 
 @given(scores, st.integers(1, 20))
 def test_grids_cover_the_range_in_few_buckets(values, bits):
     low, high = min(values), max(values)
     grid = Grid.over(low, high, bits=bits)
-    place = grid.place(score_units(np.array([low, high])))
+    place = grid.bucket_of(score_units(np.array([low, high])))
     assert place[1] - place[0] <= 2**bits
     # More than half as many as may be, unless there are no narrower ones.
     assert place[1] - place[0] >= 2 ** (bits - 1) or grid.shift == 0
@@ -39,16 +39,20 @@ def test_grids_cover_the_range_in_few_buckets(values, bits):
 def test_finer_and_coarser_grids_are_nested(values, shift, bits):
     units = score_units(np.array(values))
     grid = Grid(shift)
-    assert (grid.finer(bits).place(units) >> (shift - grid.finer(bits).shift)).tolist() == grid.place(units).tolist()
-    assert grid.coarser(bits).place(units).tolist() == (grid.place(units) >> bits).tolist()
+    assert (grid.finer(bits).bucket_of(units) >> (shift - grid.finer(bits).shift)).tolist() == grid.bucket_of(
+        units
+    ).tolist()
+    assert grid.coarser(bits).bucket_of(units).tolist() == (grid.bucket_of(units) >> bits).tolist()
 
 
 @given(scores, scores, st.integers(0, BITS))
 def test_a_zone_holds_the_scores_of_its_buckets(values, inside, shift):
     grid = Grid(shift)
-    numbers = np.array(sorted(set(grid.place(score_units(np.array(inside))).tolist())))
+    numbers = np.array(sorted(set(grid.bucket_of(score_units(np.array(inside))).tolist())))
     units = score_units(np.array(values))
-    expected = [{n: i for i, n in enumerate(numbers.tolist())}.get(place, -1) for place in grid.place(units).tolist()]
+    expected = [
+        {n: i for i, n in enumerate(numbers.tolist())}.get(place, -1) for place in grid.bucket_of(units).tolist()
+    ]
     span = int(numbers[-1] - numbers[0])
     for most in (-1, min(span, 1 << 16), grid_file._MOST_LISTED):  # searched in, listed if it is just possible, as set
         with pytest.MonkeyPatch.context() as patch:
@@ -76,5 +80,5 @@ def test_ranges_at_the_ends_of_a_power_of_two(bits, spare):
     for first in (0, 7, 2**30 - 3):
         grid = Grid.over(first * 2.0**-BITS, (first + last) * 2.0**-BITS, bits=bits)
         assert grid.shift == (3 if spare <= 0 else 4)
-        low, high = grid.place(np.array([first, first + last])).tolist()
+        low, high = grid.bucket_of(np.array([first, first + last])).tolist()
         assert 2 ** (bits - 1) <= high - low <= 2**bits

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates import certify, required_sample_size, split_lower_bound
 from calibrant.certificates.widths import bernstein_width, default_width, hoeffding_width, monotone_width
-from calibrant.distributions.kuiper import kuiper_upper_quantile
+from calibrant.distributions.brownian import kuiper_upper_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.papers import rademacher_of_intervals, uniform_convergence_width
 from calibrant.table.numbers import claim_upper

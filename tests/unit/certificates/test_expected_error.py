@@ -9,7 +9,16 @@ import pytest
 
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates import certify_ece, required_sample_size_ece
-from calibrant.certificates.expected_error.cells import Cells, Terms, Units, cut_evenly, plan_cells, positions
+from calibrant.certificates.expected_error.cells import (
+    Cells,
+    Terms,
+    Units,
+    cut_evenly,
+    huber_width,
+    plan_cells,
+    positions,
+    square_cost,
+)
 from calibrant.certificates.expected_error.reversal import hypergeometric_tail, reversal_p_value
 from calibrant.references import cite
 from calibrant.table.cells import CellSums
@@ -281,3 +290,12 @@ def test_plans_grow_the_right_way():
     for wrong in ({"gap": 0.0}, {"gap": 0.1, "power": 1.0}, {"gap": 0.1, "brier": 0.3}, {"gap": 1e-7}):
         with pytest.raises(ArgumentError):
             required_sample_size_ece(**wrong)
+
+
+@pytest.mark.parametrize("variance", [2.0, 50.0, 1e4])
+def test_a_square_cell_is_charged_for_the_width_of_its_scores_beyond_q(variance):
+    lam = 0.01
+    q = float(huber_width(np.array(variance), lam))
+    cost = [float(square_cost(np.array(variance), np.array(spread), lam)) for spread in (0.0, q, q + 2.0)]
+    assert cost[1] == cost[0]
+    assert cost[2] - cost[0] == pytest.approx(1.0)

@@ -100,3 +100,10 @@ def test_p_values_of_a_level_are_never_too_low(spread):
             two_sided = 2.0 * np.minimum(np.cumsum(exact), np.cumsum(exact[::-1])[::-1])
             away = np.abs(k - n * mean) >= 1.0
             np.testing.assert_allclose(found[away], np.minimum(1.0, two_sided[away]), rtol=1e-9)
+
+
+def test_ends_of_the_score_interval_are_those_of_shares():
+    """Where all rows or none are positive its formula gives 1 or 0 but for rounding."""
+    n = np.arange(1, 200)
+    assert (wilson(n, n, 0.95)[1] == 1.0).all()
+    assert (wilson(n, 0 * n, 0.95)[0] == 0.0).all()

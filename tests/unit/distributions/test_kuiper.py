@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.distributions.kuiper import kuiper_survival, kuiper_upper_quantile
+from calibrant.distributions.brownian import kuiper_survival, kuiper_upper_quantile
 from calibrant.errors import ArgumentError
 
 # Stephens (1970), Use of the Kolmogorov-Smirnov, Cramér-von Mises and related statistics without extensive tables,

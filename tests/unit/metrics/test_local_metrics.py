@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import foldnorm
 
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.fits import local_polynomial as windows_module
@@ -371,3 +373,11 @@ def test_bad_parameters(keywords, message):
 def test_bad_data(function, y, s):
     with pytest.raises(DataError):
         function(y, s)
+
+
+def test_the_mean_distance_of_a_curve_is_that_of_a_normal_variable():
+    """The mean of its size, by SciPy; without chance it is the bias itself."""
+    bias, deviation = np.array([0.1, -0.1, 0.02, 0.0, -0.3]), np.array([0.05, 0.2, 0.1, 0.1, 0.0])
+    fit = SimpleNamespace(mean_predicted=bias + 0.5, windows=SimpleNamespace(at=np.full(5, 0.5)), variance=deviation**2)
+    expected = [foldnorm.mean(abs(b) / d, scale=d) if d else abs(b) for b, d in zip(bias, deviation, strict=True)]
+    assert integrated_module._mean_distance(fit) == pytest.approx(expected, abs=1e-12)

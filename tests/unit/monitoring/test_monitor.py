@@ -12,7 +12,7 @@ import pytest
 import calibrant as cal
 from calibrant.errors import ArgumentError, DataError
 from calibrant.monitoring.order import batch_digest
-from calibrant.monitoring.sums import Read, Sums
+from calibrant.monitoring.sums import Read, StoredSums, Sums
 
 
 def stream(n, change, seed=0, power=0.6):
@@ -470,7 +470,7 @@ def test_labels_by_name_and_one_class():
 def test_kept_rows_depend_on_their_number_alone():
     kept = []
     for sizes in ((5000,), (1, 999, 2500, 1500)):
-        sums = Sums()
+        sums = Sums(StoredSums())
         for n in sizes:
             column = np.full(n, 0.5)
             sums.add(Read(column, column, None, column, column, column), 0, None)

@@ -43,6 +43,7 @@ def test_a_state_is_a_few_kilobytes(tmp_path):
     assert len(monitor.to_json()) < 17_000
 
 
+@pytest.mark.slow
 def test_the_departure_of_rare_events_is_the_same_if_every_update_is_saved():
     """Sums over few rows of low scores are far below 1; those of the rows since the last one kept are rounded often."""
     rng = np.random.default_rng(3)
@@ -269,6 +270,7 @@ def test_a_disk_without_locks_is_named(tmp_path, monkeypatch):
         cal.Monitor(tolerance=0.02).save(tmp_path / "state.json")
 
 
+@pytest.mark.slow
 def test_pictures_pages_and_monitors_need_no_locks_of_posix():
     """Windows has no such module: only saving a state asks for a lock."""
     script = """

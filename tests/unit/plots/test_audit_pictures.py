@@ -159,15 +159,17 @@ class TestWalk:
 
 
 class TestHeader:
-    def test_a_long_verdict_is_inside_the_figure_and_below_the_name(self):
+    def test_a_long_verdict_is_inside_the_figure_and_below_the_name(self, monkeypatch):
         rng = np.random.default_rng(0)
         p = rng.uniform(size=4_000)
         y = rng.uniform(size=4_000) < 0.9 * p
         audit = calibrant.audit(y, p, tolerance=0.03, clusters=np.arange(4_000) // 50, name="A name")
+        long = f"{verdict_sentence(audit)} {verdict_sentence(audit)}"
+        monkeypatch.setattr("calibrant.plots.audit.verdict_sentence", lambda _: long)
         figure = AuditDisplay(audit).own_figure()
         figure.draw_without_rendering()
         name, verdict = figure.subfigs[0].texts
-        assert verdict.get_text().replace("\n", " ") == verdict_sentence(audit)
+        assert verdict.get_text().replace("\n", " ") == long
         assert "\n" in verdict.get_text()
         drawn = verdict.get_window_extent()
         assert figure.bbox.x0 <= drawn.x0 < drawn.x1 <= figure.bbox.x1

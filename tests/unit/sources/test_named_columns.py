@@ -18,9 +18,15 @@ from calibrant import (
     audit,
     read_table,
 )
-from calibrant.sources.named_columns import named_columns
+from calibrant.sources.columns import Columns
+from calibrant.sources.rows import rows_of
 
 N = 400
+
+
+def table_of(source, columns):
+    with rows_of(source, columns) as rows:
+        return rows.clustered() if columns.clusters else rows.table()
 
 
 @pytest.fixture(scope="module")
@@ -112,27 +118,28 @@ def test_columns_of_one_name(frame, clusters):
 def test_clusters_of_two_columns(frame, sources):
     expected = list(zip(frame["a"], frame["b"], strict=True))
     for kind in ("pandas", "polars", "lazy"):
-        found = named_columns(sources[kind], label="y", score="p", weight="w", clusters=["a", "b"])
-        assert found["clusters"] == expected
-        assert found["sample_weight"].tolist() == frame["w"].tolist()
+        with rows_of(sources[kind], Columns("y", "p", "w", clusters=("a", "b"))) as rows:
+            held = rows.held()
+        assert held.clusters == expected
+        assert held.weight.tolist() == frame["w"].tolist()
 
 
 def test_columns_that_are_none(frame, sources):
     for source in (frame, sources["lazy"], sources["path"]):
-        for clusters in (None, "c"):
+        for clusters in ((), ("c",)):
             with pytest.raises(CalibrantError, match=r"'q'|'c'"):
-                named_columns(source, label="y", score="p" if clusters else "q", clusters=clusters)
+                table_of(source, Columns("y", "p" if clusters else "q", clusters=clusters))
     with pytest.raises(CalibrantError, match="different columns"):
-        named_columns(frame, label="y", score="y")
+        table_of(frame, Columns("y", "y"))
     with pytest.raises(DataError, match=r"did you mean 'y'\?"):
-        named_columns(frame, label="Y", score="p")
+        table_of(frame, Columns("Y", "p"))
 
 
 def test_names_of_columns_may_be_numbers():
     numbers = pd.DataFrame(np.eye(2))
     with pytest.raises(DataError, match=r"a column 'y', found the columns 0, 1; choose one of these"):
-        named_columns(numbers, label="y", score="p")
+        table_of(numbers, Columns("y", "p"))
     with pytest.raises(DataError, match=r"a column 7, found the columns 0, 1; choose"):
-        named_columns(numbers, label=7, score=1)
+        table_of(numbers, Columns(7, 1))
     with pytest.raises(DataError, match=r"a column 7, found the columns y, p; choose"):
-        named_columns(duckdb.sql("SELECT 1 AS y, 0.5 AS p"), label=7, score="p")
+        table_of(duckdb.sql("SELECT 1 AS y, 0.5 AS p"), Columns(7, "p"))

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from calibrant.errors import DataError, SourceError
-from calibrant.sources.ordered_rows import read_in_order
+from calibrant.sources.columns import Columns
 from calibrant.sources.query import Query
+from calibrant.sources.rows import rows_of
+
+
+def read_in_order(source, *, missing_labels=False, **columns):
+    with rows_of(source, Columns(**columns)) as rows:
+        return rows.in_order(missing_labels=missing_labels)
 
 
 def test_rows_of_several_files_stay_in_order(tmp_path):

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from calibrant import DataError, SourceError
-from calibrant.sources.faults import Columns
-from calibrant.sources.files import read_rows
+from calibrant.sources.columns import Columns
+from support.routes import held_rows
 
 COLUMNS = Columns("y", "p", clusters=("g",))
 
@@ -21,46 +21,46 @@ def test_rows_keep_the_order_of_the_file(write):
     p, g = rng.random(n), rng.integers(0, 300, n)
     y = rng.random(n) < p
     lines = "\n".join(f"{int(a)},{b!r},case {c}" for a, b, c in zip(y, p.tolist(), g, strict=True))
-    rows = read_rows(write("rows.csv", f"y,p,g\n{lines}\n"), COLUMNS)
+    rows = held_rows(write("rows.csv", f"y,p,g\n{lines}\n"), COLUMNS)
     np.testing.assert_array_equal(rows.label, y)
     np.testing.assert_array_equal(rows.score, p)
     names = sorted({f"case {c}" for c in g})
-    np.testing.assert_array_equal(rows.cluster, [names.index(f"case {c}") for c in g])
+    np.testing.assert_array_equal(rows.clusters, [names.index(f"case {c}") for c in g])
     assert rows.weight is None
 
 
 def test_rows_of_parquet_with_weights(tmp_path):
     path = tmp_path / "rows.parquet"
     pl.DataFrame({"y": [1, 0, 1], "p": [0.5, 0.25, 1.0], "g": [7, 7, 3], "w": [1.5, 2.0, 0.0]}).write_parquet(path)
-    rows = read_rows(path, replace(COLUMNS, weight="w"))
+    rows = held_rows(path, replace(COLUMNS, weight="w"))
     assert rows.label.tolist() == [True, False, True]
-    assert rows.cluster.tolist() == [1, 1, 0]
+    assert rows.clusters.tolist() == [1, 1, 0]
     assert rows.weight.tolist() == [1.5, 2.0, 0.0]
 
 
 def test_several_columns_name_a_group_together(write):
     path = write("rows.csv", "y,p,year,state\n0,0.1,1,11\n1,0.2,11,1\n1,0.3,1,11\n")
-    rows = read_rows(path, Columns("y", "p", clusters=("year", "state")))
-    assert rows.cluster.tolist() == [0, 1, 0]
+    rows = held_rows(path, Columns("y", "p", clusters=("year", "state")))
+    assert rows.clusters.tolist() == [0, 1, 0]
 
 
 def test_some_of_the_columns_that_name_a_group_may_be_empty(write):
     path = write("rows.csv", "y,p,year,state\n0,0.1,,a\n1,0.2,1,\n1,0.3,,a\n")
-    assert read_rows(path, Columns("y", "p", clusters=("year", "state"))).cluster.tolist() == [0, 1, 0]
+    assert held_rows(path, Columns("y", "p", clusters=("year", "state"))).clusters.tolist() == [0, 1, 0]
     path = write("rows.csv", "y,p,year,state\n0,0.1,,a\n1,0.2,,\n")
     with pytest.raises(DataError, match="row 2 of column year and state"):
-        read_rows(path, Columns("y", "p", clusters=("year", "state")))
+        held_rows(path, Columns("y", "p", clusters=("year", "state")))
 
 
 def test_a_row_without_a_group_is_named(write):
     path = write("rows.csv", "y,p,g\n0,0.1,a\n1,0.2,\n1,0.3,\n")
     with pytest.raises(DataError, match=r"a cluster in every row.*row 2 of column g.*1 more"):
-        read_rows(path, COLUMNS)
+        held_rows(path, COLUMNS)
 
 
 def test_other_mistakes_are_those_of_tables(write):
     path = write("rows.csv", "y,p,g\n0,0.1,a\n1,1.2,a\n")
     with pytest.raises(DataError, match="scores between 0 and 1"):
-        read_rows(path, COLUMNS)
+        held_rows(path, COLUMNS)
     with pytest.raises(SourceError, match="a column 'race'"):
-        read_rows(path, Columns("y", "p", clusters=("race",)))
+        held_rows(path, Columns("y", "p", clusters=("race",)))

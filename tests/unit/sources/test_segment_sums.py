@@ -10,10 +10,16 @@ import pytest
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.totals import Request
 from calibrant.sources import segment_scan
+from calibrant.sources.columns import Columns
 from calibrant.sources.query import Query
-from calibrant.sources.segment_source import segments_of_source
+from calibrant.sources.rows import rows_of
 
 BY = ["sex", "age", "branch", "year"]
+
+
+def segments_of_source(source, by, request):
+    with rows_of(source, Columns("y", "p", by=tuple(by))) as rows:
+        return rows.segments(request)
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +74,11 @@ def sources(frame, files):
 )
 def test_every_route(frame, files, few, monkeypatch):
     request = Request(2, 100, {"age": [30.0, 45.5]})
-    wanted = segments_of_source(frame, BY, request, label="y", score="p")
+    wanted = segments_of_source(frame, BY, request)
     if not few:
         monkeypatch.setattr(segment_scan, "_MOST_EXACT", 100)
     for name, source in sources(frame, files).items():
-        found = segments_of_source(source, BY, request, label="y", score="p")
+        found = segments_of_source(source, BY, request)
         assert found.families == wanted.families, name
         assert (found.n, found.k) == (wanted.n, wanted.k), name
         for one, other in zip(wanted.totals, found.totals, strict=True):
@@ -88,7 +94,7 @@ def test_every_route(frame, files, few, monkeypatch):
 def test_the_engine_finds_quantiles_of_very_many_values(frame, files, monkeypatch):
     monkeypatch.setattr(segment_scan, "_MOST_EXACT", 100)
     monkeypatch.setattr(segment_scan, "_MOST_VALUES", 1000)
-    found = segments_of_source(files / "rows.parquet", ["age"], Request(1, 100, {}), label="y", score="p")
+    found = segments_of_source(files / "rows.parquet", ["age"], Request(1, 100, {}))
     n = found.totals[0].n
     assert n[:5] == pytest.approx(np.full(5, n[:5].mean()), rel=0.01)
     assert n[5] == frame["age"].isna().sum()
@@ -114,9 +120,9 @@ def test_cuts_that_the_engine_finds(sql, cuts, library, monkeypatch):
     rows = rows if library == "duckdb" else rows.pl().lazy()
     if cuts is None:
         with pytest.raises(DataError, match="pass the cuts of a measurement"):
-            segments_of_source(rows, ["x"], Request(1, 100, {}), label="y", score="p")
+            segments_of_source(rows, ["x"], Request(1, 100, {}))
         return
-    found = segments_of_source(rows, ["x"], Request(1, 100, {}), label="y", score="p").families[0].columns[0]
+    found = segments_of_source(rows, ["x"], Request(1, 100, {})).families[0].columns[0]
     assert found.cuts == tuple(cuts)
     assert found.labels[0] == f"up to {cuts[0]}"
 
@@ -133,7 +139,7 @@ def test_columns_of_files_that_name_no_segments(files, few, monkeypatch):
     )
     for name, says in {"name": "different values in", "day": "weekday", "same": "one, 'a'"}.items():
         with pytest.raises(DataError, match=says):
-            segments_of_source(wide, [name], Request(1, 100, {}), label="y", score="p")
+            segments_of_source(wide, [name], Request(1, 100, {}))
 
 
 @pytest.mark.parametrize(("name", "write"), [("rows.csv", "to_csv"), ("rows.jsonl", "to_json")])
@@ -143,13 +149,13 @@ def test_booleans_of_text_files_are_those_of_frames(name, write, tmp_path):
     getattr(frame, write)(tmp_path / name, **keywords)
     (tmp_path / "lower.csv").write_text(frame.to_csv(index=False).lower())
     for source in (frame, tmp_path / name, tmp_path / "lower.csv"):
-        found = segments_of_source(source, ["truth"], Request(1, 100, {}), label="y", score="p")
+        found = segments_of_source(source, ["truth"], Request(1, 100, {}))
         assert found.families[0].columns[0].labels == ("False", "True")
 
 
 def test_cuts_of_a_misspelt_column(frame):
     with pytest.raises(ArgumentError, match="check the spelling"):
-        segments_of_source(frame, ["age"], Request(1, 100, {"agee": [1.0]}), label="y", score="p")
+        segments_of_source(frame, ["age"], Request(1, 100, {"agee": [1.0]}))
 
 
 @pytest.mark.parametrize("few", [True, False], ids=["taken out", "added up there"])
@@ -162,9 +168,7 @@ def test_types_that_only_engines_have(few, monkeypatch):
         "1.5::DECIMAL(9, 2) + (i % 2)::DECIMAL(9, 2) AS decimal, (i % 2)::HUGEINT AS huge, i % 2 = 1 AS truth "
         "FROM range(1200) AS numbers(i)"
     )
-    found = segments_of_source(
-        relation, ["name", "decimal", "huge", "truth"], Request(1, 100, {}), label="y", score="p"
-    )
+    found = segments_of_source(relation, ["name", "decimal", "huge", "truth"], Request(1, 100, {}))
     labels = [family.columns[0].labels for family in found.families]
     assert labels == [("a", "b", "missing"), ("1.5", "2.5"), ("0", "1"), ("False", "True")]
     assert [totals.n.tolist() for totals in found.totals] == [[400, 400, 400], [600, 600], [600, 600], [600, 600]]

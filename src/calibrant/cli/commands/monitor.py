@@ -115,7 +115,8 @@ def monitor(
     from calibrant.monitoring import Monitor
     from calibrant.monitoring.settings import Settings
     from calibrant.monitoring.state_file import check_settings, locked
-    from calibrant.sources.ordered_rows import read_in_order
+    from calibrant.sources.columns import Columns
+    from calibrant.sources.rows import rows_of
 
     settings = Settings(
         tolerance=tolerance,
@@ -143,22 +144,15 @@ def monitor(
         found = Monitor.load(state) if state.exists() else Monitor(**settings.to_dict())
         check_settings(found.settings, settings)
         with terminal.progress():
-            rows = read_in_order(
-                source,
-                label=label,
-                score=score,
-                time=time,
-                id=id,
-                block=block,
-                pos_label=pos_label,
-                missing_labels=maturity is not None,
-            )
+            columns = Columns(label, score, pos_label=pos_label, time=time, id=id, block=block)
+            with rows_of(source, columns) as opened:
+                rows = opened.in_order(missing_labels=maturity is not None)
             named = {"block": rows.block, "file": rows.file}
             result = found.update(rows.label, rows.score, rows.time, rows.id, **named, pos_label=pos_label, again=again)
         next_command = None
         if result.departure is not None:
-            columns = {"label": label, "score": score} | ({} if pos_label is None else {"pos-label": pos_label})
-            next_command = _next_command(result.departure, result.repair_files, columns, time)
+            named_columns = {"label": label, "score": score} | ({} if pos_label is None else {"pos-label": pos_label})
+            next_command = _next_command(result.departure, result.repair_files, named_columns, time)
         # First the verdict: should the state not be written, the next run reads these rows again and repeats it.
         if as_json:
             typer.echo(result.to_json())

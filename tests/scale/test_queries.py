@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from calibrant import ScoreTable, audit_segments
 from calibrant.cli.main import app
-from calibrant.errors import DataError, SourceError
+from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.sources.columns import Columns
 from calibrant.sources.files import read_table
 from calibrant.sources.query import Query
@@ -253,5 +253,5 @@ def test_postgresql_that_is_not_there(tmp_path):
 
 def test_postgresql_without_its_packages(monkeypatch):
     monkeypatch.setitem(sys.modules, "adbc_driver_postgresql", None)
-    with pytest.raises(SourceError, match=r"pip install 'calibrant\[postgresql\]'"):
+    with pytest.raises(ArgumentError, match=r"pip install 'calibrant\[postgresql\]'"):
         read("SELECT 1", "postgresql://localhost/none")

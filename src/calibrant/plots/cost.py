@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from calibrant.decisions import CostCurve, cost_curve
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display, Labels, Scores, split_rows
+from calibrant.plots.display import Display, split_rows
 from calibrant.plots.readings import Reading, halfway
+from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import number, score_brief
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.visible_scores import View, score_view

@@ -11,9 +11,10 @@ import numpy as np
 from calibrant.curves import CumulativeResiduals, cumulative_residuals
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display, Labels, Scores, split_rows
+from calibrant.plots.display import Display, split_rows
 from calibrant.plots.readings import Reading, halfway
 from calibrant.plots.style import set_scale, write_ticks
+from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import number, score_brief, share
 from calibrant.table.pooling import distinct_numbers
 from calibrant.table.score_table import FloatArray

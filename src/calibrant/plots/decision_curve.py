@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from calibrant.decisions import NetBenefit, net_benefit
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display, Labels, Scores, split_rows
+from calibrant.plots.display import Display, split_rows
 from calibrant.plots.readings import Reading, halfway
+from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import confidence, score_brief, signed
 from calibrant.table.visible_scores import View, score_view
 

@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from calibrant.curves import CumulativeResiduals, Histogram, score_histogram
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display, Labels, Scores, split_rows
+from calibrant.plots.display import Display, split_rows
 from calibrant.plots.readings import Reading
 from calibrant.plots.style import Palette, ground_of, set_scale, write_ticks
+from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import rows, score_brief, share
 from calibrant.table.visible_scores import View
 

@@ -11,7 +11,7 @@ from calibrant.curves import Curve, Histogram, binned_curve, isotonic_curve, loc
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display, Labels, Scores, split_rows
+from calibrant.plots.display import Display, split_rows
 from calibrant.plots.distribution import bar_readings, draw_bars
 from calibrant.plots.layers import (
     SimultaneousBand,
@@ -26,6 +26,7 @@ from calibrant.plots.layers import (
 )
 from calibrant.plots.readings import Reading, halfway
 from calibrant.plots.style import set_scale
+from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import rows, score_brief, share, write_interval
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import FloatArray

@@ -36,7 +36,7 @@ _ENOUGH = 20_000  # rows in that part
 _BEYOND_NOISE = 1.645  # standard errors by which held-out rows must gain: a one-sided test at 5%
 _SMALLEST, _LARGEST = float(np.finfo(np.float64).tiny), 1.0 - 2.0**-53
 
-Labels = npt.NDArray[np.int8]
+BinaryLabels = npt.NDArray[np.int8]
 
 
 class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -134,7 +134,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Scores in [0, 1]. Without `segments` a dataframe of the columns `by` and one more, the scores: what
             cross-validation of scikit-learn can split.
         y : array-like of shape (n,)
-            Labels as in `ScoreTable.from_scores`.
+            BinaryLabels as in `ScoreTable.from_scores`.
         segments : dataframe or mapping, optional
             Columns that name segments: a dataframe of pandas, Polars or PyArrow, or a dictionary of arrays by name.
         pos_label : scalar, optional
@@ -247,7 +247,7 @@ class _Rows:
 
     score: FloatArray
     codes: list[IntArray]
-    label: Labels
+    label: BinaryLabels
     sizes: list[int]  # segments of each column
 
     def __getitem__(self, rows: npt.NDArray[np.bool_]) -> _Rows:
@@ -261,7 +261,7 @@ class _Held:
     log_odds: FloatArray
     parts: FloatArray
     codes: list[IntArray]
-    label: Labels
+    label: BinaryLabels
 
     @classmethod
     def joined(cls, held: Sequence[_Held]) -> _Held:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from calibrant.cli import terminal
 from calibrant.cli.main import app
 from calibrant.sources import query_runner
-from calibrant.table.progress import tell
+from calibrant.table.progress import report_progress
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def plain(screen):
 def test_the_bar_shows_stage_share_and_speed(screen, monkeypatch):
     monkeypatch.setattr(terminal, "_PATIENCE", 0.0)
     with terminal.progress():
-        tell("Reading a[bold].csv", 0.25, "2,500,000 rows/s")
+        report_progress("Reading a[bold].csv", 0.25, "2,500,000 rows/s")
         deadline = time.monotonic() + 60.0
         while "rows/s" not in plain(screen) and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -101,5 +101,5 @@ def test_the_bar_shows_stage_share_and_speed(screen, monkeypatch):
 
 def test_what_is_quick_shows_nothing(screen):
     with terminal.progress():
-        tell("Reading", 0.5)
+        report_progress("Reading", 0.5)
     assert plain(screen) == ""

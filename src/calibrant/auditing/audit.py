@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -32,7 +32,7 @@ from calibrant.decisions.clusters import cluster_net_benefit
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.clusters import Clusters
-from calibrant.table.progress import portion, tell
+from calibrant.table.progress import report_progress, subtask
 from calibrant.table.results import HtmlReport
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import html_table
@@ -46,6 +46,8 @@ __all__ = ["Audit", "audit"]
 
 # Points drawn of the cumulative residuals: more than a picture has pixels, few enough for a small file.
 _CURVE_POINTS = 900
+# Shares of an audit, beside the reading of the rows, that are its statements and the folds of recalibration.
+_STATEMENTS, _FOLDS = 0.15, 0.1
 # Columns of a printed audit: a usual terminal.
 _WIDTH = 80
 
@@ -207,7 +209,19 @@ def audit(
     >>> calibrant.audit(frame, label="outcome", score="p").cutoff == result.cutoff
     True
     """
-    given = dict(locals())
+    rows_given: dict[str, Any] = {
+        "y_true": y_true,
+        "y_proba": y_proba,
+        "label": label,
+        "score": score,
+        "weight": weight,
+        "sample_weight": sample_weight,
+        "pos_label": pos_label,
+        "clusters": clusters,
+        "by": by,
+        "missing": missing,
+    }
+    words = {"name": name, "title": title, "note": note, "author": author}
     question = Question(
         tolerance=tolerance,
         confidence_level=confidence_level,
@@ -223,35 +237,21 @@ def audit(
     unseen = question.unseen
     if by is not None:
         check_segments(weighted=weight is not None or sample_weight is not None, clustered=clusters is not None)
-        given["by"] = names_of(by)
     segments, differ = None, None
-    with (
-        portion(0.0, READ),
-        given_rows(
-            y_true,
-            y_proba,
-            label=label,
-            score=score,
-            weight=weight,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            clusters=clusters,
-            by=by,
-            missing=missing,
-        ) as source,
-    ):
+    with subtask(READ), given_rows(**rows_given) as source:
         rows = audited_rows(source, y_true, grouped=clusters is not None)
         if by is not None:
             totals = source.segments(segment_request(by, depth))
             segments = segment_audit(totals, question)
             differ = segments_differ(segments, source)
     table = rows.table
-    statements = statements_about(rows, question)
-    with portion(0.75, 0.85):
+    with subtask(_STATEMENTS):
+        statements = statements_about(rows, question)
+    with subtask(_FOLDS):
         recalibration = cross_fitted(
             rows.units, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
         )
-    tell("Measures and curves", 0.85)
+    report_progress("Measures and curves")
     sample = _sample(table, rows, pos_label)
     asked: dict[str, Any] = {"confidence_level": confidence_level, "threshold": question.threshold}
     performance, wider = performance_of(rows.units, guarantee=guarantee, **asked), None
@@ -269,6 +269,7 @@ def audit(
     if rows.clustered is not None and not unseen:
         reliability = cluster_bins(rows.clustered, reliability.confidence_level)
         decisions = cluster_net_benefit(rows.clustered, decisions)
+    given = {**rows_given, **asdict(question), **words, "by": None if by is None else names_of(by), "depth": depth}
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
     for part in (*statements, regret, expected_error, segments):
         references += part.references if part is not None else ()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant.auditing.rows import READ, AuditedRows
+from calibrant.auditing.rows import AuditedRows
 from calibrant.certificates import (
     Band,
     CalibrationTest,
@@ -26,7 +26,7 @@ from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.errors import DataError
 from calibrant.table.clusters import ClusteredRows, cap_clusters
-from calibrant.table.progress import portion, tell
+from calibrant.table.progress import report_progress, subtask
 from calibrant.table.score_table import ScoreTable
 
 __all__ = ["Statements", "bounds_of_expected_error", "drawable_band", "statements_about"]
@@ -109,9 +109,9 @@ def statements_about(rows: AuditedRows, question: Question) -> Statements:
         if prices is not None:
             raise _need_counts("costs were given", "`costs` to get the other point estimates")
         return Statements(None, None, None)
-    tell("Certificate", READ)
+    report_progress("Certificate")
     certificate = certify_table(table, question)
-    with portion(0.65, 0.75):
+    with subtask(1.0):
         test = _affordable_test(table, question.random_state)
     if prices is not None:
         decision = saving_bound(
@@ -142,12 +142,12 @@ def _of_clusters(rows: ClusteredRows, question: Question) -> tuple[Certificate |
             judged = cap_clusters(rows, question.max_rows_per_cluster or 1)
             verdict = replace(question, guarantee="unseen clusters")
         need_clusters(judged)
-    tell(f"Summing {len(rows.size):,} clusters", 0.65)
+    report_progress(f"Summing {len(rows.size):,} clusters")
     certificate = test = None
-    with portion(0.65, 0.7):
+    with subtask(0.5):
         if judged.effective_clusters >= LEAST_GROUPS:
             certificate = certify_clusters(judged, verdict)
-    with portion(0.7, 0.75):
+    with subtask(0.5):
         if capped.effective_clusters >= LEAST_GROUPS:
             test = cluster_test(capped, question)
     return certificate, test

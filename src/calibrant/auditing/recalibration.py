@@ -23,7 +23,7 @@ from calibrant.metrics.proper import log_loss_of, squared_loss_of
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_count, failure_probability
 from calibrant.table.pooling import pool_counts
-from calibrant.table.progress import tell
+from calibrant.table.progress import report_progress
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 from calibrant.table.seeding import generator_for
@@ -184,7 +184,7 @@ def cross_fitted(
         table, folds = rows, _folds_of_rows(rows, n_folds, random_state)
     parts, clusters = [], []
     for number, fold in enumerate(folds):  # one at a time: four fifths of the rows stand beside each
-        tell(f"Recalibration, fold {number + 1} of {n_folds}", number / n_folds)
+        report_progress(f"Recalibration, fold {number + 1} of {n_folds}", number / n_folds)
         parts.append(MappedPart(fold.score, _mapped(fit_part(calibrator(), fold.rest), fold.score), fold.n, fold.k))
         clusters.append(fold.cluster)
     if not parts:

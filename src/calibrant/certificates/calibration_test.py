@@ -21,7 +21,7 @@ from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count, check_random_state
-from calibrant.table.progress import tell
+from calibrant.table.progress import report_progress
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.validation import need_binary, need_counts
@@ -230,7 +230,7 @@ def _reached(table: ScoreTable, n_simulations: int, rng: np.random.Generator) ->
     at_once = max(1, min(n_simulations, _BLOCK // len(table)))
     reached = 0
     for start in range(0, n_simulations, at_once):
-        tell("Simulated labels", start / n_simulations)
+        report_progress("Simulated labels", start / n_simulations)
         rows = min(at_once, n_simulations - start)
         ranges = _walk_ranges(partial(_simulated, table, rows, rng), mean_predicted, rows)
         reached += int(np.count_nonzero(ranges >= observed))

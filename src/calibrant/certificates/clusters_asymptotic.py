@@ -18,7 +18,7 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals, round_up
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_between
-from calibrant.table.progress import tell
+from calibrant.table.progress import report_progress
 from calibrant.table.score_table import FloatArray
 from calibrant.table.seeding import generator_for
 
@@ -124,7 +124,7 @@ class Clustered:
         ranges = np.empty((1 + centred, n_simulations))
         at_once = max(1, min(n_simulations, _FACTORS // self.n_clusters))
         for start in range(0, n_simulations, at_once):
-            tell("Cluster bootstrap", start / n_simulations)
+            report_progress("Cluster bootstrap", start / n_simulations)
             part = slice(start, min(n_simulations, start + at_once))
             xi = rng.standard_normal((part.stop - start, self.n_clusters))
             ranges[:, part] = _ranges(rows, wide, walks, xi, centred=centred)

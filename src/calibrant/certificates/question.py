@@ -62,7 +62,7 @@ class Question:
     @property
     def bound_method(self) -> str:
         """Name of the bound asked for."""
-        return self.method or "default"
+        return "default" if self.method is None else self.method
 
     @property
     def prices(self) -> tuple[float, float] | None:

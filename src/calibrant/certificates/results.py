@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from calibrant.table.results import Count, Result
-from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, ClusterStatement
+from calibrant.table.sampling import INDEPENDENT
+from calibrant.table.statements import ClusterStatement
 
 __all__ = [
     "ASSUMPTIONS",
@@ -17,11 +18,7 @@ __all__ = [
     "verdict_on",
 ]
 
-ASSUMPTIONS = (
-    COUNTED_ROWS,
-    FIXED_CLASSIFIER,
-    "The number of rows, the confidence level, the tolerance and the method were chosen before looking at outcomes.",
-)
+ASSUMPTIONS = INDEPENDENT.assumptions("the confidence level, the tolerance and the method")
 SIMULATED_BAND = "The constants of the band were simulated; for finite numbers of rows they were checked, not proved."
 SIMULATED_LOWER_BOUND = f"For the lower bound, as the table has cells: {SIMULATED_BAND[0].lower()}{SIMULATED_BAND[1:]}"
 

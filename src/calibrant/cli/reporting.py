@@ -26,18 +26,18 @@ _Result = TypeVar("_Result", "Audit", "Comparison")
 def with_report(compute: Callable[[], _Result], source: object, report: Path | None, context: typer.Context) -> _Result:
     """Compute a result, under a bar, and write its report if one is wanted; a wrong path is found before."""
     from calibrant.auditing.provenance import of_command
-    from calibrant.table.progress import portion, tell
+    from calibrant.table.progress import report_progress, subtask
 
     if report is not None:
         from calibrant.report.files import check_report, form_of
 
         check_report(report, *paths_of(source))
     with terminal.progress():
-        with portion(0.0, 1.0 if report is None else _COMPUTED):
+        with subtask(1.0 if report is None else _COMPUTED):
             result = compute()
         result = replace(result, provenance=of_command(result.provenance, context.obj))
         if report is not None:
-            tell("Report", _COMPUTED)
+            report_progress("Report")
             write = result.to_markdown if form_of(report) == "markdown" else result.to_html
             write(report)
     if report is not None:

@@ -37,7 +37,7 @@ from calibrant.metrics import cutoff_calibration
 from calibrant.metrics.without_clusters import areas_without
 from calibrant.table.clusters import Clusters
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.progress import tell
+from calibrant.table.progress import report_progress, subtask
 from calibrant.table.results import Drawable, HtmlReport
 from calibrant.table.seeding import generator_for
 from calibrant.table.shown import html_table
@@ -47,6 +47,7 @@ from calibrant.upward import resolve
 __all__ = ["Comparison", "compare"]
 
 _CURVE_POINTS = 900  # as many as an audit keeps of the cumulative residuals
+_CALIBRATION = 0.3  # share of a comparison that is the calibration errors
 _WIDTH = 80  # columns of a printed comparison
 _MOST_ROWS = 1e9  # more could not be collected
 
@@ -178,7 +179,8 @@ def compare(
     _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
     models = {one: _model(rows, one, prices) for one in rows.scores}
-    calibration = list(_calibration(rows, models, half, rng))
+    with subtask(_CALIBRATION):
+        calibration = list(_calibration(rows, models, half, rng))
     critical, others = _means(rows, prices, half, rng)
     differences = tuple(one for key in MEASURES for one in (*calibration, *others) if one.measure == key)
     n_clusters = None if rows.units.cluster is None else len(rows.units.size)
@@ -199,7 +201,7 @@ def compare(
         critical_value=critical,
         provenance=provenance_of(compare, given, rows=float(rows.units.n), digest=rows.digest),
     )
-    tell("Done", 1.0)
+    report_progress("Done", 1.0)
     found = replace(
         result.provenance,
         assumptions=result.assumptions,
@@ -243,7 +245,7 @@ def _calibration(
     """Compare the calibration errors of every pair, all with probability ``1 - delta``."""
     pairs = list(combinations(models, 2))
     for place, (one, two) in enumerate(pairs):
-        tell("Calibration errors", 0.6 + 0.3 * place / len(pairs))
+        report_progress("Calibration errors", place / len(pairs))
         errors = models[one].cutoff.value, models[two].cutoff.value
         both = rows.scores[one], rows.scores[two]
         lower, upper = -math.inf, math.inf
@@ -257,7 +259,7 @@ def _means(
     rows: ComparedRows, costs: tuple[float, float] | None, delta: float, rng: np.random.Generator
 ) -> tuple[float, list[MeasureDifference]]:
     """Compare what is a mean over rows, for every pair, all with probability ``1 - delta``."""
-    tell("Other measures", 0.9)
+    report_progress("Other measures")
     names, measures = list(rows.scores), measures_of(costs)
     pairs = list(combinations(range(len(names)), 2))
     terms = np.array(

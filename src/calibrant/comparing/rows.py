@@ -20,7 +20,7 @@ from calibrant.sources.protocol import ModelRows
 from calibrant.sources.rows import rows_of
 from calibrant.table.clusters import cluster_numbers
 from calibrant.table.pooling import FloatArray, number_values, score_order
-from calibrant.table.progress import portion
+from calibrant.table.progress import subtask
 from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
@@ -64,7 +64,7 @@ def compared_rows(
                 " and ".join(name for name, value in given.items() if value is not None),
                 "pass compare(frame, label='y', scores=['old', 'new']), or compare(y, {'old': p, 'new': q})",
             )
-        with portion(0.0, READ):
+        with subtask(READ):
             y_true, y_proba, clusters, pos_label = _named(y_true, label, scores, clusters, pos_label)
     if hasattr(y_proba, "columns"):
         import narwhals as nw

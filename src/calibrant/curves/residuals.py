@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
-from calibrant.table.cumulative_residuals import cumulative_residuals as walk_of
+from calibrant.table.cumulative_residuals import cumulative_residuals as residuals_of
 from calibrant.table.cumulative_residuals import extremes
 from calibrant.table.parameters import check_count
 from calibrant.table.results import Drawable
@@ -74,13 +74,12 @@ def cumulative_residuals(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     if n_points is not None:
         n_points = check_count("n_points", n_points, 4, "leave it out to keep every point")
-    walk = walk_of(table)
-    found = extremes(walk)
+    residuals = residuals_of(table)
+    largest = extremes(residuals)
     share = np.cumsum(table.n) / table.total
-    kept = slice(None) if n_points is None or len(share) <= n_points else _thin(share, walk.value, n_points)
-    return CumulativeResiduals(
-        walk.score[kept], share[kept], walk.value[kept], (found.low, found.high) if found.sign else None
-    )
+    points = slice(None) if n_points is None or len(share) <= n_points else _thin(share, residuals.value, n_points)
+    interval = (largest.low, largest.high) if largest.sign else None
+    return CumulativeResiduals(residuals.score[points], share[points], residuals.value[points], interval)
 
 
 def _thin(share: FloatArray, value: FloatArray, n_points: int) -> npt.NDArray[np.intp]:
@@ -89,11 +88,11 @@ def _thin(share: FloatArray, value: FloatArray, n_points: int) -> npt.NDArray[np
     stretch = np.minimum((share * stretches).astype(np.intp), stretches - 1)
     starts = np.flatnonzero(np.append(True, stretch[1:] != stretch[:-1]))
     ends = np.append(starts[1:], len(value))
-    kept = [ends - 1]
+    points = [ends - 1]
     for values in (value, -value):
         top = np.maximum.reduceat(values, starts)
         hit = np.flatnonzero(values == np.repeat(top, ends - starts))
-        kept.append(hit[np.searchsorted(hit, starts)])
+        points.append(hit[np.searchsorted(hit, starts)])
     flags = np.zeros(len(value), dtype=bool)
-    flags[np.concatenate(kept)] = True
+    flags[np.concatenate(points)] = True
     return np.flatnonzero(flags)

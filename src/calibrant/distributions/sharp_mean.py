@@ -99,15 +99,15 @@ def _tail_distance(
     is largest at one of the ends. Any deviation at which the second is not above the first will do.
     """
     deviation = np.sqrt(second)
-    found = bentkus_distance(n, second, delta, reach)
+    distance = bentkus_distance(n, second, delta, reach)
     at_end = _berry_esseen(n, deviation, delta, reach, identical)
-    for i in np.flatnonzero(at_end < found).tolist():
+    for i in np.flatnonzero(at_end < distance).tolist():
         grid = np.geomspace(deviation[i] / _LEAST, deviation[i], _GRID)
         one = (n[i], grid, delta[i], reach[i])
         near, normal = bentkus_distance(n[i], grid**2, delta[i], reach[i]), _berry_esseen(*one, identical[i])
         cross = int(np.flatnonzero((normal <= near) | (grid == grid[-1]))[0])
-        found[i] = min(found[i], max(near[cross], at_end[i]))
-    return found
+        distance[i] = min(distance[i], max(near[cross], at_end[i]))
+    return distance
 
 
 def _berry_esseen(
@@ -132,8 +132,8 @@ def bentkus_tail(n: npt.ArrayLike, t: npt.ArrayLike, variance: npt.ArrayLike, to
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         slope = np.log(share) - np.log(chance) + np.log1p(-chance) - np.log1p(-share)
         gap = _TRIED[:, None] / np.clip(slope.ravel(), 1e-9, 1e3)
-        found = _moment_beyond(n.ravel(), chance.ravel(), above.ravel() - gap) / gap**2
-    best = np.minimum(1.0, np.nanmin(found, axis=0) * (1.0 + _ROUNDING)).reshape(n.shape)
+        tails = _moment_beyond(n.ravel(), chance.ravel(), above.ravel() - gap) / gap**2
+    best = np.minimum(1.0, np.nanmin(tails, axis=0) * (1.0 + _ROUNDING)).reshape(n.shape)
     # The mean cannot be more than `top` above its expectation.
     return np.asarray(np.where(mean + above > n * (1.0 + 1e-12), 0.0, np.where(above > 0.0, best, 1.0)))
 

@@ -128,10 +128,9 @@ def expected_calibration_error(
     >>> expected_calibration_error([0, 0, 0, 1, 0, 1], [0.0, 0.0, 0.0, 1.0, 0.0, 1.0], compare="accuracy")
     0.66...
     """
-    rows = _rows(strategy, y_true, y_proba, sample_weight, pos_label)
     _check(compare, norm, threshold)
-    n, score, rate = _means(rows, n_bins, strategy, compare, threshold)
-    return _combined(n, rate - score, norm)
+    gaps = _gaps(y_true, y_proba, sample_weight, pos_label, n_bins, strategy, compare, threshold)
+    return _combined(*gaps, norm)
 
 
 def binned_calibration(
@@ -249,9 +248,7 @@ def quantile_mean_squared_error(
     >>> quantile_mean_squared_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], n_bins=2)
     0.0625
     """
-    rows = _rows(strategy, y_true, y_proba, sample_weight, pos_label)
-    n, score, rate = _means(rows, n_bins, strategy, "frequency", 0.5)
-    return _mean_square(n, rate - score)
+    return _mean_square(*_gaps(y_true, y_proba, sample_weight, pos_label, n_bins, strategy))
 
 
 def _check(compare: str, norm: str, threshold: float) -> None:
@@ -260,24 +257,26 @@ def _check(compare: str, norm: str, threshold: float) -> None:
     check_between("threshold", threshold, 0.0, 1.0, closed="both")
 
 
-def _rows(
-    strategy: str, y_true: Labels, y_proba: Scores, sample_weight: Weights, pos_label: Any
-) -> CleanRows | ScoreTable:
-    """Rows as they are where the bins do not depend on them."""
+def _gaps(
+    y_true: Labels,
+    y_proba: Scores,
+    sample_weight: Weights,
+    pos_label: Any,
+    n_bins: int,
+    strategy: str,
+    compare: str = "frequency",
+    threshold: float = 0.5,
+) -> tuple[NumberArray, FloatArray]:
+    """Rows of each bin, and the share of hits less the mean score; rows are not pooled where bins do not need it."""
     needed = rows_or_table if strategy == "uniform" else as_table
-    return needed(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-
-
-def _means(
-    rows: CleanRows | ScoreTable, n_bins: int, strategy: str, compare: str, threshold: float
-) -> tuple[NumberArray, FloatArray, FloatArray]:
-    """Rows, mean score and share of hits in each bin."""
-    if not isinstance(rows, ScoreTable):
-        n_bins = check_bins(n_bins)
-        if n_bins <= _MOST_UNSORTED:
-            return _means_of_rows(rows, n_bins, compare, threshold)
+    rows = needed(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if not isinstance(rows, ScoreTable) and check_bins(n_bins) > _MOST_UNSORTED:
         rows = ScoreTable(*pool_rows(rows.label, rows.score))
-    return _means_of_table(rows, bin_starts(rows, n_bins, strategy), compare, threshold)
+    if isinstance(rows, ScoreTable):
+        n, score, rate = _means_of_table(rows, bin_starts(rows, n_bins, strategy), compare, threshold)
+    else:
+        n, score, rate = _means_of_rows(rows, check_bins(n_bins), compare, threshold)
+    return n, rate - score
 
 
 def _means_of_rows(
@@ -288,9 +287,9 @@ def _means_of_rows(
 
     sums = add_rows(score_and_hit, rows, Bins(n_bins, lambda score: equal_width_numbers(score, n_bins)))
     hits = sums.k if compare == "frequency" else sums.terms[1]
-    held = sums.n > 0
-    n = sums.n[held].astype(np.float64)
-    return n, sums.terms[0][held] / n, hits[held] / n
+    filled = sums.n > 0
+    n = sums.n[filled].astype(np.float64)
+    return n, sums.terms[0][filled] / n, hits[filled] / n
 
 
 def _means_of_table(

@@ -149,31 +149,31 @@ def cutoff_calibration(
     (0.54, 0.4)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    found = extremes(cumulative_residuals(table))
-    share, mean_predicted, observed_rate = _inside(table, found)
+    largest = extremes(cumulative_residuals(table))
+    share, mean_predicted, observed_rate = _inside(table, largest)
     return CutoffCalibration(
-        value=found.value,
-        value_upper=found.at_most,
-        under=found.under,
-        over=found.over,
-        interval=(found.low, found.high) if found.sign else None,
-        direction={1: "too low", -1: "too high", 0: "none"}[found.sign],
+        value=largest.value,
+        value_upper=largest.at_most,
+        under=largest.under,
+        over=largest.over,
+        interval=(largest.low, largest.high) if largest.sign else None,
+        direction={1: "too low", -1: "too high", 0: "none"}[largest.sign],
         share=share,
         mean_predicted=mean_predicted,
         observed_rate=observed_rate,
         null_mean=null_mean(table),
         null_q95=null_limit(table, 0.95),
-        mean_residual=found.mean_residual,
-        ks=found.ks,
+        mean_residual=largest.mean_residual,
+        ks=largest.ks,
         n=table.total,
     )
 
 
-def _inside(table: ScoreTable, found: Extremes) -> tuple[float, float, float]:
+def _inside(table: ScoreTable, largest: Extremes) -> tuple[float, float, float]:
     """Share of rows, mean score and share of positives in the interval."""
-    if not found.sign:
+    if not largest.sign:
         return 0.0, math.nan, math.nan
-    rows = found.rows(table.high)
+    rows = largest.rows(table.high)
     n, k = float(table.n[rows].sum()), float(table.k[rows].sum())
     mean_predicted = float(np.dot(table.n[rows], table.score[rows]))
     return n / table.total, mean_predicted / n, k / n

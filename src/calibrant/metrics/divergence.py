@@ -100,7 +100,7 @@ def score_divergence(
     edges = np.arange(1, n_bins) / n_bins
     if empty == "machado2024":
         edges += _TALK_FUZZ / n_bins
-    found = _shares(_table_of(scores, sample_weight), edges)
+    shares = _shares(_table_of(scores, sample_weight), edges)
     if isinstance(reference, Distribution):
         if reference_weight is not None:
             raise ArgumentError("weights only with a sample", "a distribution with weights", "leave the weights out")
@@ -109,10 +109,10 @@ def score_divergence(
         expected = _shares(_table_of(reference, reference_weight), edges)
     if empty == "machado2024":
         expected = np.where(expected == 0.0, _TALK_EMPTY, expected)
-    held = found > 0.0
-    if not expected[held].all():
+    filled = shares > 0.0
+    if not expected[filled].all():
         return math.inf
-    divergence = float(np.dot(found[held], np.log(found[held] / expected[held]))) / math.log(base)
+    divergence = float(np.dot(shares[filled], np.log(shares[filled] / expected[filled]))) / math.log(base)
     return divergence if empty == "machado2024" else max(0.0, divergence)
 
 

@@ -83,11 +83,11 @@ def ks_calibration_test(
     (0.1, 0.6, 0.005)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    walk = cumulative_residuals(table)
-    statistic = extremes(walk).ks
+    residuals = cumulative_residuals(table)
+    statistic = extremes(residuals).ks
     return KsCalibrationTest(
         statistic=statistic,
-        score=float(walk.score[np.argmax(np.abs(walk.value))]),
+        score=float(residuals.score[np.argmax(np.abs(residuals.value))]),
         p_value=_p_value(table, statistic),
         n=table.total,
     )

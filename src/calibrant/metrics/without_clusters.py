@@ -52,9 +52,9 @@ def _below(score: FloatArray, count: FloatArray, key: _Index) -> FloatArray:
     middle = np.repeat(0.5 * (start + counted[tied + length - 1]), length)
     starts = np.flatnonzero(first)
     before = np.repeat(np.append(0.0, counted)[starts], np.diff(starts, append=len(score)))
-    found = np.empty(len(score))
-    found[order] = middle - before
-    return found
+    lower = np.empty(len(score))
+    lower[order] = middle - before
+    return lower
 
 
 def lines_without(

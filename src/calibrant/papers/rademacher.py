@@ -208,9 +208,9 @@ def rademacher_simulated(
     climbs = np.empty(simulations)
     for start in range(0, simulations, chunk):
         size = min(chunk, simulations - start)
-        walk = np.cumsum(2 * rng.binomial(counts, 0.5, size=(size, len(counts))) - counts, axis=1)
-        lowest = np.minimum.accumulate(np.minimum(walk, 0), axis=1)
-        climbs[start : start + size] = (walk - lowest).max(axis=1)
+        sums = np.cumsum(2 * rng.binomial(counts, 0.5, size=(size, len(counts))) - counts, axis=1)
+        lowest = np.minimum.accumulate(np.minimum(sums, 0), axis=1)
+        climbs[start : start + size] = (sums - lowest).max(axis=1)
     climbs /= n
     return SimulatedRademacher(float(climbs.mean()), float(climbs.std(ddof=1)) / math.sqrt(simulations), n, simulations)
 

@@ -130,16 +130,11 @@ class SegmentDisplay(_AuditDisplay):
             shade = colour.get(verdict, palette.muted if verdict else palette.blue)
             label = verdict.capitalize() if verdict and verdict not in drawn else None
             drawn.add(verdict)
-            ax.plot(
-                [audit.lower[i], audit.upper[i]], [height, height], color=shade, linewidth=1.1, solid_capstyle="butt"
-            )
-            manner: dict[str, Any] = {
-                "color": shade,
-                "marker": mark.get(verdict, "o"),
-                "markersize": 4.5,
-                "linestyle": "none",
-            }
-            (point,) = ax.plot([audit.error[i]], [height], **(manner | {"label": label} | keywords))
+            bounds = [audit.lower[i], audit.upper[i]]
+            ax.plot(bounds, [height, height], color=shade, linewidth=1.1, solid_capstyle="butt")
+            manner: dict[str, Any] = {"color": shade, "marker": mark.get(verdict, "o"), "markersize": 4.5}
+            manner |= {"linestyle": "none", "label": label} | keywords
+            (point,) = ax.plot([audit.error[i]], [height], **manner)
             self.points_.append(point)
         if audit.tolerance is not None:
             ax.axvline(audit.tolerance, color=palette.ink, linestyle=(0, (5, 2)), linewidth=0.9, label="Tolerance")
@@ -240,24 +235,13 @@ class SegmentMapDisplay(_AuditDisplay):
             if written:
                 sign = {"too low": "+", "too high": "\N{MINUS SIGN}"}.get(str(audit.direction[i]), "")
                 ink = palette.ground if audit.error[i] > 0.55 * top else palette.ink
-                ax.text(
-                    x,
-                    y,
-                    f"{sign}{100.0 * audit.error[i]:.{decimals}f}",
-                    ha="center",
-                    va="center",
-                    fontsize=7,
-                    color=ink,
-                )
+                text = f"{sign}{100.0 * audit.error[i]:.{decimals}f}"
+                ax.text(x, y, text, ha="center", va="center", fontsize=7, color=ink)
         manner: dict[str, Any] = {"cmap": shades, "vmin": 0.0, "vmax": top, "aspect": "auto"}
         self.image_ = ax.imshow(errors, **(manner | keywords))
-        ax.set_xticks(
-            range(len(self.across)),
-            labels=[short_name(level, _NAME) for level in self.across],
-            rotation=90,
-            parse_math=False,
-        )
-        ax.set_yticks(range(len(self.down)), labels=[short_name(level, _NAME) for level in self.down], parse_math=False)
+        columns, lines = ([short_name(level, _NAME) for level in levels] for levels in (self.across, self.down))
+        ax.set_xticks(range(len(columns)), labels=columns, rotation=90, parse_math=False)
+        ax.set_yticks(range(len(lines)), labels=lines, parse_math=False)
         down, across = self.pair[::-1] if self.turned else self.pair
         ax.set_xlabel(visible(across), parse_math=False)
         ax.set_ylabel(visible(down), parse_math=False)

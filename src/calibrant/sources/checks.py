@@ -154,27 +154,27 @@ def _left_out(source: Source, rows: str, columns: Columns) -> LeftOut:
         for sum_ in ("count(*)", "avg(s)", "var_samp(s)")
     ]
     listed = ", ".join([_count("left_out"), "count(*)", *map(_count, gaps), *moments])
-    n, n_read, *found = source.rows(f"SELECT {listed} FROM ({rows})")[0]
+    n, n_read, *counts = source.rows(f"SELECT {listed} FROM ({rows})")[0]
     known, unknown = (
         Moments(count, *(math.nan if value is None else value for value in of))
-        for count, *of in (found[-6:-3], found[-3:])
+        for count, *of in (counts[-6:-3], counts[-3:])
     )
-    return LeftOut.of(n, n_read, dict(zip(columns.causes, found, strict=False)), known, unknown)
+    return LeftOut.of(n, n_read, dict(zip(columns.causes, counts, strict=False)), known, unknown)
 
 
 def _seen(source: Source, sql: str, columns: Columns) -> dict[str, Any]:
     """Count all faults: by one condition that fit rows meet, and one by one only if some rows do not."""
-    wanted = _aggregates(columns)
+    aggregates = _aggregates(columns)
     if columns.pos_label is None:
         fit = ["s >= 0 AND s <= 1 AND label_number IN (0, 1)"]
         fit += ["w >= 0 AND isfinite(w)"] if columns.weight is not None else []
         fit += ["c IS NOT NULL"] if columns.clusters else []
-        other = {name: aggregate for name, aggregate in wanted.items() if name in _ALWAYS}
+        other = {name: aggregate for name, aggregate in aggregates.items() if name in _ALWAYS}
         other["unfit"] = _count(f"NOT coalesce({' AND '.join(fit)}, false)")
         seen = _scanned(source, sql, other)
         if not seen["unfit"]:
-            return dict.fromkeys(wanted, 0) | seen
-    return _scanned(source, sql, wanted)
+            return dict.fromkeys(aggregates, 0) | seen
+    return _scanned(source, sql, aggregates)
 
 
 def _scanned(source: Source, sql: str, aggregates: dict[str, str]) -> dict[str, Any]:
@@ -243,7 +243,7 @@ def _is_positive(label: str, number: str, kind: str, pos_label: Any) -> str:
 
 
 def _aggregates(columns: Columns) -> dict[str, str]:
-    wanted = {
+    aggregates = {
         "rows": "count(*)",
         **_counts(("score_missing", "score_nan", "score_text", "score_bad", "label_missing")),
         "score_low": "min(s)",
@@ -251,7 +251,7 @@ def _aggregates(columns: Columns) -> dict[str, str]:
         "distinct": "approx_count_distinct(s)",
     }
     if columns.pos_label is None:
-        wanted |= {
+        aggregates |= {
             **_counts(("label_other",)),
             "zeros": _count("label_number = 0"),
             "minus_ones": _count("label_number = -1"),
@@ -262,22 +262,22 @@ def _aggregates(columns: Columns) -> dict[str, str]:
         one_text = f"coalesce(min({text}) {rest} = max({text}) {rest}, true)"
         one_number = f"coalesce(min(label_number) {rest} = max(label_number) {rest}, false)"
         no_number = _count(f"{_REST} AND label_number IS NULL")
-        wanted |= {
+        aggregates |= {
             "positives": _count("positive"),
             **_counts(("label_unknown",)),
             "one_class": f"{one_text} OR ({one_number} AND {no_number} = 0)",
         }
     if columns.clusters:
-        wanted |= _counts(("cluster_missing",))
+        aggregates |= _counts(("cluster_missing",))
     if columns.weight is not None:
-        wanted |= {
+        aggregates |= {
             **_counts(("weight_missing", "weight_nan", "weight_text", "weight_bad")),
             "weight_sum": "sum(w) FILTER (WHERE isfinite(w))",
             "weight_high": "max(w) FILTER (WHERE isfinite(w))",
             "weight_broken": _count("w <> floor(w)"),
             "pairs": "approx_count_distinct(hash(s, w))",
         }
-    return wanted
+    return aggregates
 
 
 class InspectedSource:
@@ -299,8 +299,8 @@ class InspectedSource:
             )
             if rows:
                 break
-        row, found = rows[0]
-        return f"row {row} of column {column} in {file.name}", found
+        row, example = rows[0]
+        return f"row {row} of column {column} in {file.name}", example
 
     def score_limits(self) -> tuple[float, float]:
         low, high = self._asked("min(s), max(s)", " WHERE isfinite(s)")
@@ -327,8 +327,8 @@ class InspectedSource:
         query = f"SELECT trim(CAST(label_raw AS VARCHAR)) AS label FROM {rows} GROUP BY label ORDER BY label"
         return tuple(label for (label,) in self._source.rows(f"{query} LIMIT {OTHERS}"))
 
-    def _asked(self, wanted: str, where: str = "") -> tuple[Any, ...]:
-        return self._source.rows(f"SELECT {wanted} FROM ({_kept(self._shape(self._source))}){where}")[0]
+    def _asked(self, aggregates: str, where: str = "") -> tuple[Any, ...]:
+        return self._source.rows(f"SELECT {aggregates} FROM ({_kept(self._shape(self._source))}){where}")[0]
 
 
 def _plain(text: str) -> Any:

@@ -34,7 +34,7 @@ from calibrant.sources.paths import PathSpec, find_files, name_of
 from calibrant.sources.query import COPIED, Query, copy_rows
 from calibrant.sources.query_runner import QueryRunner
 from calibrant.sources.source import SPAN_ROWS, Source, Span, spans_of_table
-from calibrant.table.progress import heard
+from calibrant.table.progress import has_listener
 from calibrant.table.row_errors import describe_no_rows
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _open_each(
 
 def _expect(source: Source, files: list[Path], runner: QueryRunner) -> None:
     """Find how much there is to read, where a person waits for it: rows if the files say how many, else bytes."""
-    if not heard():
+    if not has_listener():
         return
     if source.format != "Parquet":
         runner.expect(sum(file.stat().st_size for file in files), "bytes")
@@ -223,20 +223,20 @@ def _json_names(source: Source, objects: str) -> tuple[str, ...]:
     numbered = f"SELECT json_keys({OBJECT}) AS keys, row_number() OVER () AS row FROM ({objects})"
     different = f"SELECT keys, min(row) AS row FROM ({numbered}) GROUP BY keys"
     single = f"SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, keys, row FROM ({different})"
-    found = source.rows(
+    keys = source.rows(
         f"SELECT key, min(row) FILTER (len(keys) > list_unique(keys)) FROM ({single}) "
         "GROUP BY key ORDER BY min((row, place))"
     )
-    if not found:
+    if not keys:
         raise describe_no_rows(source.name)
-    twice = min((row for _, row in found if row is not None), default=None)
+    twice = min((row for _, row in keys if row is not None), default=None)
     if twice is not None:
         raise SourceError(
             "every key once in an object", f"one twice in row {twice} of {source.name}", "drop one of them"
         )
-    if any("\0" in key for key, _ in found):
+    if any("\0" in key for key, _ in keys):
         raise SourceError("keys without the character NUL", f"one with it in {source.name}", "rename it")
-    return tuple(key for key, _ in found)
+    return tuple(key for key, _ in keys)
 
 
 def _spans_of_parquet(connection: duckdb.DuckDBPyConnection, file: Path, names: tuple[str, ...]) -> list[Span] | None:

@@ -18,7 +18,7 @@ def expected_brier(source: Any, score: str) -> float:
         opened.found(score)
         check_scores(opened, score)
         number = as_number(opened.column(score), opened.kind(score))
-        found = opened.rows(f"SELECT avg(s * (1 - s)) FROM (SELECT {number} AS s FROM ({opened.sql}))")[0][0]
-        if found is None:
+        mean = opened.rows(f"SELECT avg(s * (1 - s)) FROM (SELECT {number} AS s FROM ({opened.sql}))")[0][0]
+        if mean is None:
             raise DataError("at least one score", f"none in column {score} of {opened.name}", "name another column")
-        return float(found)
+        return float(mean)

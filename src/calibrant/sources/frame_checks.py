@@ -94,7 +94,7 @@ def _raw(frame: nw.LazyFrame[Any], columns: Columns) -> nw.LazyFrame[Any]:
     need_numbers(columns.score, types[columns.score], "scores")
     label, text = _label(column_of(columns.label, frame), types[columns.label], columns.label)
     meant = _meant(columns.pos_label, text=text)
-    wanted = {
+    aggregates = {
         "s": column_of(columns.score, frame).cast(nw.Float64),
         "label": label,
         "number": nw.lit(math.pi) if text else label.cast(nw.Float64),  # text is neither 0, 1 nor -1
@@ -102,9 +102,9 @@ def _raw(frame: nw.LazyFrame[Any], columns: Columns) -> nw.LazyFrame[Any]:
     }
     if columns.weight is not None:
         need_numbers(columns.weight, types[columns.weight], "weights")
-        wanted["w"] = column_of(columns.weight, frame).cast(nw.Float64)
-    wanted |= {f"by{i}": column_of(name, frame) for i, name in enumerate(columns.by)}
-    return frame.select(**wanted)
+        aggregates["w"] = column_of(columns.weight, frame).cast(nw.Float64)
+    aggregates |= {f"by{i}": column_of(name, frame) for i, name in enumerate(columns.by)}
+    return frame.select(**aggregates)
 
 
 def _label(label: nw.Expr, kind: Any, name: str) -> tuple[nw.Expr, bool]:
@@ -144,7 +144,7 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
 
     weighted, finite = columns.weight is not None, _finite("number")
     s, y, label, number = (nw.col(name) for name in ("s", "y", "label", "number"))
-    wanted = {
+    aggregates = {
         "rows": nw.len(),
         **_limits("score", "s", 1.0),
         "binary": count_of((s == 0.0) | (s == 1.0)),
@@ -158,17 +158,17 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
         "rest_high": nw.when(y == 0).then(label).max(),
     }
     if raw.collect_schema()["label"] == nw.String and columns.pos_label is not None:
-        wanted["label_unknown"] = count_of(is_word(label, words_for_missing(columns.pos_label)))
+        aggregates["label_unknown"] = count_of(is_word(label, words_for_missing(columns.pos_label)))
     if weighted:
         small = _small_weight()
-        wanted |= {
+        aggregates |= {
             **_limits("weight", "w", math.inf),
             "weight_broken": count_of(small != small.floor()),
         }
     if sifted and not raw.implementation.is_duckdb():
         for name, (value, spread) in _sifted(weighted).items():
-            wanted[name] = nw.when(_kept(spread)).then(value).n_unique()
-    seen = {name: values[0] for name, values in fetch(raw.select(**wanted)).items()}
+            aggregates[name] = nw.when(_kept(spread)).then(value).n_unique()
+    seen = {name: values[0] for name, values in fetch(raw.select(**aggregates)).items()}
     for name in ("score", "label", "weight") if weighted else ("score", "label"):
         # The limits that a Parquet file declares leave NaN out, and by them DuckDB 2.0.0 takes every test for it as
         # failed. Only a sum shows it then.
@@ -223,10 +223,10 @@ def _sifted(weighted: bool) -> Mapping[str, tuple[nw.Expr, nw.Expr]]:
     import narwhals as nw
 
     score = nw.when((_finite("s") >= 0.0) & (_finite("s") <= 1.0)).then(nw.col("s"))
-    found = {"scores": (score, score * (2.0**BITS / _SIFT))}
+    sifted = {"scores": (score, score * (2.0**BITS / _SIFT))}
     if weighted:
-        found["pairs"] = ((score + 1.0) * nw.col("w"), (score + 1.0) * _small_weight() * _SPREAD)
-    return found
+        sifted["pairs"] = ((score + 1.0) * nw.col("w"), (score + 1.0) * _small_weight() * _SPREAD)
+    return sifted
 
 
 def _different(raw: nw.LazyFrame[Any], fetch: Fetch, seen: dict[str, Any], name: str) -> int:
@@ -283,8 +283,8 @@ class InspectedFrame:
         import narwhals as nw
 
         named = self._raw.filter(~nw.col("label").is_null())
-        found = self._fetch(named.group_by("label").agg(rows=nw.len()).head(OTHERS))
-        return sorted(found["label"].tolist())
+        labels = self._fetch(named.group_by("label").agg(rows=nw.len()).head(OTHERS))
+        return sorted(labels["label"].tolist())
 
     def other_labels(self) -> tuple[str, ...]:
         """Return a few of the labels that count as 0 beside the positive one that was named, in increasing order."""

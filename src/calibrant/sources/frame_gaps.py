@@ -38,24 +38,26 @@ def find_gaps(frame: Frame, columns: Columns, fetch: Callable[[Frame], Any]) -> 
 
     gaps = [reduce(and_, (_missing(frame, name, words) for name in names)) for names, words in columns.causes.values()]
     gap, kind = reduce(or_, gaps), frame.collect_schema()[columns.score]
-    wanted = {"n_read": nw.len(), "n": count_of(gap)} | {f"gap{i}": count_of(one) for i, one in enumerate(gaps)}
+    aggregates = {"n_read": nw.len(), "n": count_of(gap)} | {f"gap{i}": count_of(one) for i, one in enumerate(gaps)}
     if kind.is_numeric():
         score = column_of(columns.score, frame).cast(nw.Float64)
         inside = (score >= 0.0) & (score <= 1.0) & ~gaps[1]
         for group, of in (("known", ~gaps[0]), ("unknown", gaps[0])):
             scored = nw.when(inside & of).then(score)
-            wanted |= {
+            aggregates |= {
                 f"{group}_n": count_of(inside & of),
                 f"{group}_mean": scored.mean(),
                 f"{group}_var": scored.var(),
             }
-    found = {name: values[0] for name, values in fetch(frame.select(**wanted)).items()}
+    counted = {name: values[0] for name, values in fetch(frame.select(**aggregates)).items()}
     known, unknown = (
-        Moments(int(found.get(f"{group}_n", 0)), *(_or_nan(found.get(f"{group}_{what}")) for what in ("mean", "var")))
+        Moments(
+            int(counted.get(f"{group}_n", 0)), *(_or_nan(counted.get(f"{group}_{what}")) for what in ("mean", "var"))
+        )
         for group in ("known", "unknown")
     )
-    causes = {cause: found[f"gap{i}"] for i, cause in enumerate(columns.causes)}
-    left_out = LeftOut.of(found["n"], found["n_read"], causes, known, unknown)
+    causes = {cause: counted[f"gap{i}"] for i, cause in enumerate(columns.causes)}
+    left_out = LeftOut.of(counted["n"], counted["n_read"], causes, known, unknown)
     if left_out.n and left_out.n == left_out.n_read:
         raise describe_all_left_out(str(left_out))
     return gap, left_out

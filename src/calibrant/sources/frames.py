@@ -89,9 +89,9 @@ class EngineRows(Rows):
         """See `Rows`."""
         if self.columns.clusters:
             return self._in_memory.held()
-        found = collect_columns(self.checked.rows.frame)
-        by = {name: found[f"by{i}"] for i, name in enumerate(self.columns.by)}
-        return HeldRows(found["y"], found["s"], None, None, by)
+        arrays = collect_columns(self.checked.rows.frame)
+        by = {name: arrays[f"by{i}"] for i, name in enumerate(self.columns.by)}
+        return HeldRows(arrays["y"], arrays["s"], None, None, by)
 
     def segments(self, request: Request) -> SegmentTotals:
         """See `Rows`."""
@@ -125,7 +125,7 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
     from narwhals.exceptions import DuplicateError
 
     try:
-        found: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
+        opened: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except TypeError:
         raise DataError(
             "a dataframe: pandas, Polars, PyArrow, DuckDB, PySpark or another that narwhals reads",
@@ -136,14 +136,14 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
         raise DataError(
             "different names of columns", "a name that is there twice", "give the columns different names"
         ) from None
-    there = _names(found)
+    there = _names(opened)
     for what, name in (("label", columns.label), ("score", columns.score), ("weight", columns.weight)):
         if not isinstance(name, Hashable) or (name is None and what != "weight"):
             raise ArgumentError(f"`{what}` to name a column", repr(name), f"choose among {', '.join(map(str, there))}")
     for name in columns.names:
         # DuckDB takes the first of the names that differ in case alone.
         asked = str(name).lower()
-        alike = [other for other in there if other.lower() == asked] if found.implementation.is_duckdb() else []
+        alike = [other for other in there if other.lower() == asked] if opened.implementation.is_duckdb() else []
         if name in there and len(set(alike)) > 1:
             raise DataError(
                 f"one column {name!r}", f"{' and '.join(map(repr, alike))}, which DuckDB takes for one", "rename one"
@@ -155,7 +155,7 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
                 f"one column {name!r}", f"{there.count(name)} of that name", "give the columns different names"
             )
         raise DataError(*describe_no_column(name, there))
-    return found
+    return opened
 
 
 def _names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:

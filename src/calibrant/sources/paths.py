@@ -67,15 +67,15 @@ def _matching(item: str) -> list[str]:
         return files
     if not glob.has_magic(item):
         return [item]
-    found: list[str] = []
+    matching: list[str] = []
     for match in sorted(glob.glob(item, recursive=True)):
         if os.path.isdir(match):
-            found += _parts(Path(match))
+            matching += _parts(Path(match))
         elif not _hidden(match, item):
-            found.append(match)
-    if not found:
+            matching.append(match)
+    if not matching:
         raise SourceError("existing files", f"no file that matches {item}", "check the pattern")
-    return list(dict.fromkeys(found))  # a folder and a file in it may both match
+    return list(dict.fromkeys(matching))  # a folder and a file in it may both match
 
 
 def _hidden(match: str, pattern: str) -> bool:
@@ -95,9 +95,9 @@ def _parts(folder: Path) -> list[str]:
                 f"a table of {keeper} in {folder}, in which some may be out of date",
                 "read it with its own engine and pass a dataframe",
             )
-    found: list[str] = []
+    files: list[str] = []
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        wanted = (name for name in names if name.lower().endswith(_PARQUET) and not name.startswith((".", "_")))
-        found += [os.path.join(here, name) for name in wanted]
-    return sorted(found)
+        parts = (name for name in names if name.lower().endswith(_PARQUET) and not name.startswith((".", "_")))
+        files += [os.path.join(here, name) for name in parts]
+    return sorted(files)

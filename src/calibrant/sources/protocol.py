@@ -14,7 +14,7 @@ from calibrant.sources.columns import Columns
 from calibrant.table.clusters import ClusteredRows, cluster_rows
 from calibrant.table.missing import Intake
 from calibrant.table.pooling import FloatArray
-from calibrant.table.progress import tell
+from calibrant.table.progress import report_progress
 from calibrant.table.score_table import ScoreTable
 
 __all__ = ["HeldRows", "ModelRows", "OrderedRows", "Rows"]
@@ -79,7 +79,7 @@ class Rows(ABC):
     def clustered(self) -> ClusteredRows:
         """Pool the rows by score and cluster."""
         rows = self.held()
-        tell("Grouping rows by cluster", 1.0)
+        report_progress("Grouping rows by cluster", 1.0)
         return cluster_rows(rows.label, rows.score, rows.clusters, sample_weight=rows.weight)
 
     def in_order(self, *, missing_labels: bool = False) -> OrderedRows:

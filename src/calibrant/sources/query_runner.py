@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
-from calibrant.table.progress import heard, tell
+from calibrant.table.progress import has_listener, report_progress
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,7 +49,7 @@ class QueryRunner:
         self._done, self._scans = 0.0, 0  # share of the reading that is done, by how many scans
         self._count, self._unit = 0, ""
         self._reached: int | None = None  # how much of `_count`; None where the query itself knows
-        if heard():
+        if has_listener():
             connection.execute("SET enable_progress_bar = true")  # else progress is not measured
 
     def expect(self, count: int, unit: str) -> None:
@@ -108,7 +108,7 @@ class QueryRunner:
 
     def _wait(self, done: threading.Event) -> None:
         self._begun, self._reached = time.monotonic(), None
-        while not heard() or time.monotonic() < self._begun + _PATIENCE:
+        while not has_listener() or time.monotonic() < self._begun + _PATIENCE:
             if done.wait(_POLL):
                 return
         stage, furthest = _activity.get() or f"Reading {self._name}", 0.0
@@ -120,7 +120,7 @@ class QueryRunner:
                 self._scanned()
             furthest = max(furthest, now)  # -1 is what DuckDB says before it can tell
             pace = speed(self._count * now, self._unit, time.monotonic() - self._begun)
-            tell(stage, self._done + self._share() * min(1.0, furthest), pace)
+            report_progress(stage, self._done + self._share() * min(1.0, furthest), pace)
             if done.wait(_POLL):
                 break
         self._scanned()

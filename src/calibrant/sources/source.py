@@ -121,13 +121,13 @@ class Source:
             ours = (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException)
             if isinstance(error, ours) and "expected records" not in str(error):
                 raise  # a mistake in our SQL, not in the file
-            found = str(error)
-        no_space = describe_no_space(found, self.name)
+            complaint = str(error)
+        no_space = describe_no_space(complaint, self.name)
         if no_space is not None:
             raise no_space
         for part in self.parts:  # read alone, the damaged one says that it is
             part.rows(f"SELECT max(COLUMNS(*)) FROM ({part.sql})")
-        raise _explain(found, self.name, self.format, len(self.columns), self.mixed)
+        raise _explain(complaint, self.name, self.format, len(self.columns), self.mixed)
 
     def numbered(self, select: Callable[[Source], str]) -> str:
         """Return rows, of which `select` says what is to be had of a file, with their `file` and `position` in it."""
@@ -172,9 +172,9 @@ def spans_of_table(connection: duckdb.DuckDBPyConnection, name: str) -> list[Spa
 
 def describe_no_space(text: str, name: str) -> SourceError | None:
     """Return an error, which names the place, if `text` of DuckDB is about memory or files of our own; else None."""
-    found = _FILE.search(text)
-    if found is not None:
-        file = Path(found[1])
+    match = _FILE.search(text)
+    if match is not None:
+        file = Path(match[1])
         # Our own folders, gone by the time the message is read: that of a draft and that of temporary files.
         draft, temporary = (
             [folder.parent for folder in file.parents if folder.name.startswith(start)]
@@ -183,7 +183,7 @@ def describe_no_space(text: str, name: str) -> SourceError | None:
         if draft or temporary:
             return SourceError(
                 f"to write {draft[-1] / file.name}" if draft else f"to write temporary files in {temporary[-1]}",
-                found[2],
+                match[2],
                 "check permissions and free space, or choose another place" + ("" if draft else " by setting TMPDIR"),
             )
     if _FULL.search(text) is None:

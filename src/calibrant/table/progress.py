@@ -1,7 +1,7 @@
 """How far a long computation is and what it is at, for whoever listens: the command line, where a person watches.
 
-A job goes from 0 to 1. Who runs a part of it says with `portion` which part that is; what runs inside tells which share
-of itself is done, and need not know what it is a part of.
+A job is a task, which may have subtasks, each with the share that it is of its task, in their order. What runs inside
+reports which share of itself is done, and need not know what it is a part of.
 """
 
 from __future__ import annotations
@@ -9,27 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-__all__ = ["heard", "job", "portion", "tell"]
+__all__ = ["has_listener", "job", "report_progress", "subtask"]
 
 # Takes what is done now, the share of the job that is done, and the speed in words.
 Listener = Callable[[str, float, str], object]
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A part of a job, between two shares of it."""
+@dataclass
+class _Task:
+    """A task, between two shares of the job, and which share of it its subtasks so far were."""
 
     listener: Listener
-    begin: float
-    end: float
+    begin: float = 0.0
+    end: float = 1.0
+    done: float = 0.0
 
     def at(self, done: float) -> float:
         return self.begin + (self.end - self.begin) * min(1.0, max(0.0, done))
 
 
-_part: ContextVar[_Part | None] = ContextVar("part", default=None)
+_task: ContextVar[_Task | None] = ContextVar("task", default=None)
 
 
 @contextmanager
@@ -38,12 +39,12 @@ def job(listener: Listener) -> Iterator[None]:
 
     Examples
     --------
-    >>> from calibrant.table.progress import job, portion, tell
+    >>> from calibrant.table.progress import job, report_progress, subtask
     >>> with job(lambda stage, done, speed: print(f"{done:.0%} {stage} {speed}")):
-    ...     with portion(0.0, 0.8):
-    ...         tell("Reading scores.csv", 0.5, "3 rows/s")
-    ...     with portion(0.8, 1.0):
-    ...         tell("Certificate", 0.5)
+    ...     with subtask(0.8):
+    ...         report_progress("Reading scores.csv", 0.5, "3 rows/s")
+    ...     with subtask(0.2):
+    ...         report_progress("Certificate", 0.5)
     40% Reading scores.csv 3 rows/s
     90% Certificate
     """
@@ -54,34 +55,38 @@ def job(listener: Listener) -> Iterator[None]:
         highest = max(highest, done)
         listener(stage, highest, speed)
 
-    with _within(_Part(forward, 0.0, 1.0)):
+    with _within(_Task(forward)):
         yield
 
 
 @contextmanager
-def portion(begin: float, end: float) -> Iterator[None]:
-    """Take what is told in a block as told about this portion of the part of a job that runs here."""
-    part = _part.get()
-    with _within(None if part is None else replace(part, begin=part.at(begin), end=part.at(end))):
+def subtask(share: float) -> Iterator[None]:
+    """Take what is reported in a block as about the next subtask, which is such a share of the task that runs here."""
+    task = _task.get()
+    if task is None:
+        yield
+        return
+    begin, task.done = task.at(task.done), task.done + share
+    with _within(_Task(task.listener, begin, task.at(task.done))):
         yield
 
 
-def heard() -> bool:
+def has_listener() -> bool:
     """Whether anybody listens."""
-    return _part.get() is not None
+    return _task.get() is not None
 
 
-def tell(stage: str, done: float, speed: str = "") -> None:
-    """Say what is computed now and what share of this part is done; nobody may be listening."""
-    part = _part.get()
-    if part is not None:
-        part.listener(stage, part.at(done), speed)
+def report_progress(stage: str, done: float | None = None, speed: str = "") -> None:
+    """Say what is computed now and which share of this task is done, by default that of its subtasks so far."""
+    task = _task.get()
+    if task is not None:
+        task.listener(stage, task.at(task.done if done is None else done), speed)
 
 
 @contextmanager
-def _within(part: _Part | None) -> Iterator[None]:
-    token = _part.set(part)
+def _within(task: _Task) -> Iterator[None]:
+    token = _task.set(task)
     try:
         yield
     finally:
-        _part.reset(token)
+        _task.reset(token)

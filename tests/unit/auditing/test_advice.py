@@ -316,7 +316,8 @@ class TestSegments:
         after = cal.audit_segments(frame["y"], repaired, by={"half": frame["half"]}, tolerance=0.05)
         assert after.verdict != "refuted"
 
-    @pytest.mark.parametrize("many", [pytest.param(12, marks=pytest.mark.slow), 2])
+    @pytest.mark.slow
+    @pytest.mark.parametrize("many", [12, 2])
     def test_one_map_where_segments_do_not_differ(self, many, tmp_path):
         """Scores of four branches too low in the same way: maps by branch would gain nothing beyond one map."""
         advised = Counter()

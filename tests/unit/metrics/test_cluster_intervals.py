@@ -11,6 +11,7 @@ from scipy.special import expit, logit, stdtrit
 
 from calibrant.auditing.performance import performance_of
 from calibrant.metrics import calibration_slope, observed_expected_ratio, roc_auc, roc_auc_interval
+from calibrant.metrics.estimates import _root
 from calibrant.metrics.without_clusters import areas_without
 from calibrant.table.clusters import cluster_rows
 
@@ -143,3 +144,9 @@ def test_the_error_of_the_area_adds_up_both_classes_of_a_cluster():
     of_cluster = np.bincount(cluster, terms)
     found = roc_auc_interval(y, s, clusters=cluster, guarantee="unseen clusters")
     assert found.standard_error == pytest.approx(math.sqrt(60 / 59 * (of_cluster**2).sum()), rel=1e-9)
+
+
+def test_a_root_a_thousand_times_as_far_is_found_and_one_a_million_times_is_infinite():
+    assert _root(lambda x: 1000.0 - x, 0.0, 1e-3, -math.inf) == pytest.approx(1000.0)
+    assert _root(lambda x: 1.0 - x / 1e6, 0.0, 1.0, -math.inf) == math.inf
+    assert _root(lambda x: -1.0 - x / 1e6, 0.0, 1.0, -3.0) == -3.0

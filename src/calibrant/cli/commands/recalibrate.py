@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["recalibrate"]
 
-# Shares of the job until the rows are read, and until a map is fitted that is then judged.
-_READ, _FITTED = 0.6, 0.7
+# Shares of the job: rows are read, a map is fitted, and judged.
+_READ, _FITTED, _JUDGED = 0.6, 0.1, 0.3
 
 
 def recalibrate(
@@ -84,16 +84,17 @@ def _fit(make: Callable[[], Any], method: str, source: Any, model: Path, columns
     from calibrant.export import save_model
     from calibrant.sources.columns import Columns
     from calibrant.sources.rows import rows_of
-    from calibrant.table.progress import portion, tell
+    from calibrant.table.progress import report_progress, subtask
 
     with terminal.progress():
-        with portion(0.0, _READ), rows_of(source, Columns(**columns)) as rows:
+        with subtask(_READ), rows_of(source, Columns(**columns)) as rows:
             table = rows.table()
         calibrator = make()
-        tell(f"Fitting, {method}", _READ)
-        save_model(calibrator.fit(table), model)
+        report_progress(f"Fitting, {method}")
+        with subtask(_FITTED):
+            save_model(calibrator.fit(table), model)
         cutoff = isinstance(calibrator, CutoffCalibrator)
-        with portion(_FITTED, 1.0):
+        with subtask(_JUDGED):
             judged = None if cutoff else cross_fitted(table, make, whole=calibrator)
     _print_left_out(table.intake)
     if cutoff:
@@ -116,13 +117,13 @@ def _fit_by_segment(calibrator: "Calibrator", source: Any, model: Path, by: list
     from calibrant.export import save_model
     from calibrant.sources.columns import Columns
     from calibrant.sources.rows import rows_of
-    from calibrant.table.progress import portion, tell
+    from calibrant.table.progress import report_progress, subtask
 
     check_names(by, columns["label"], columns["score"])
     with terminal.progress():
-        with portion(0.0, _READ), rows_of(source, Columns(**columns, by=tuple(by))) as rows:
+        with subtask(_READ), rows_of(source, Columns(**columns, by=tuple(by))) as rows:
             held, intake = rows.held(), rows.intake
-        tell("Fitting, by segment", _READ)
+        report_progress("Fitting, by segment")
         fitted = SegmentCalibrator(calibrator).fit(held.score, held.label, held.by)
         save_model(fitted, model)
     _print_left_out(intake)

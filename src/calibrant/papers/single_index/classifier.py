@@ -164,8 +164,8 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         values = sorted(set(labels[weight > 0].tolist()))
         need_two_classes(values)
         self.classes_ = np.array(values, dtype=labels.dtype)
-        kept = np.flatnonzero(weight > 0)
-        rows = index_rows(features[kept], (labels[kept] == values[1]).astype(np.int8), weight[kept])
+        weighted = np.flatnonzero(weight > 0)
+        rows = index_rows(features[weighted], (labels[weighted] == values[1]).astype(np.int8), weight[weighted])
         self.mean_, self.scale_ = rows.mean, rows.scale
         direction = self._search(rows, lipschitz)
         self.coef_ = direction[None, :]
@@ -256,8 +256,8 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         if self.link == "isotonic":
             return None
         if self.loss == "log":
-            found = "loss='log' with link='lipschitz', whose fit minimises the squared error"
-            raise ArgumentError("a link that minimises the loss", found, "use loss='squared', or link='isotonic'")
+            given = "loss='log' with link='lipschitz', whose fit minimises the squared error"
+            raise ArgumentError("a link that minimises the loss", given, "use loss='squared', or link='isotonic'")
         return check_between("lipschitz", self.lipschitz, 0.0, math.inf, closed="both", remedy="it is a largest slope")
 
     def _search(self, rows: IndexRows, lipschitz: float | None) -> FloatArray:
@@ -267,11 +267,11 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             self.losses_, self.n_iter_ = np.array([first.loss]), 1
             return first.direction
         limits: dict[str, Any] = {"max_iter": int(self.max_iter), "tol": float(self.tol)}
-        found = search_direction(
+        search = search_direction(
             rows, first.direction, loss=self.loss, lipschitz=lipschitz, update=self.update, **limits
         )
-        self.losses_, self.n_iter_ = np.array(found.losses), found.turns
-        return found.direction
+        self.losses_, self.n_iter_ = np.array(search.losses), search.turns
+        return search.direction
 
 
 def _bounded(index: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -85,14 +85,14 @@ class Progress:
 class StoredEvidence:
     """What the state of a monitor holds of the evidence; `components` are W of each, rounded."""
 
-    progress: Progress
-    value: Annotated[float, Within(0.0, math.inf)]
-    alarms: Annotated[list[Count], Size(0, KEPT_ALARMS)]
-    number_of_alarms: Count
-    first_scores: Annotated[FloatArray, Within(0.0, 1.0)]
-    cuts: Annotated[FloatArray, Within(0.0, 1.0), Size(CELLS - 1, CELLS - 1)] | None
-    centre: Annotated[float, Within(-20.0, 20.0)]
-    components: Annotated[FloatArray, Within(0.0, _LARGEST)]
+    progress: Progress = field(default_factory=Progress)
+    value: Annotated[float, Within(0.0, math.inf)] = 0.0
+    alarms: Annotated[list[Count], Size(0, KEPT_ALARMS)] = field(default_factory=list)
+    number_of_alarms: Count = 0
+    first_scores: Annotated[FloatArray, Within(0.0, 1.0)] = field(default_factory=lambda: np.zeros(0))
+    cuts: Annotated[FloatArray, Within(0.0, 1.0), Size(CELLS - 1, CELLS - 1)] | None = None
+    centre: Annotated[float, Within(-20.0, 20.0)] = 0.0
+    components: Annotated[FloatArray, Within(0.0, _LARGEST)] = field(default_factory=lambda: np.zeros(0))
 
 
 class _Step(NamedTuple):
@@ -121,35 +121,26 @@ class Evidence:
         Number of rows that were read when the intervals were placed.
     """
 
-    def __init__(self, settings: Settings, reference: FloatArray | None = None) -> None:
+    def __init__(
+        self, settings: Settings, reference: FloatArray | None = None, *, stored: StoredEvidence | None = None
+    ) -> None:
+        known = StoredEvidence(value=1.0 if settings.mode == "total" else 0.0) if stored is None else stored
         self.settings = settings
         self.threshold = 1.0 / settings.alpha
         self.family, self._own_share = _family(settings)
-        self.progress = Progress()
-        self.value = 1.0 if settings.mode == "total" else 0.0
-        self.alarms: list[int] = []
-        self.number_of_alarms = 0
-        self.first_scores: list[float] = []
-        self.cuts: FloatArray | None = None
-        self.centre = 0.0
-        self.placed_at = 0
+        self.progress, self.value = known.progress, known.value
+        self.alarms, self.number_of_alarms = known.alarms, known.number_of_alarms
+        self.first_scores: list[float] = known.first_scores.tolist()
+        self.cuts, self.centre, self.placed_at = known.cuts, known.centre, 0
+        if known.cuts is not None:
+            self.place(known.cuts, known.centre)
         if reference is not None:
             self.place(cut_points(reference), _centre(reference))
-
-    @classmethod
-    def restored(cls, settings: Settings, stored: StoredEvidence) -> Evidence:
-        """Return evidence as it was stored, whose components are as many as the intervals make them."""
-        found = cls(settings)
-        found.progress, found.value = stored.progress, stored.value
-        found.alarms, found.number_of_alarms = stored.alarms, stored.number_of_alarms
-        found.first_scores, found.centre = stored.first_scores.tolist(), stored.centre
-        if stored.cuts is not None:
-            found.place(stored.cuts, stored.centre)
-        found.family.values = stored.components
-        return found
+        if stored is not None:
+            self.family.values = stored.components
 
     def stored(self) -> StoredEvidence:
-        """Return what `restored` needs."""
+        """Return what the evidence goes on from, with components that are as many as the intervals make them."""
         components = [float(f"{value:.12g}") for value in np.minimum(self.family.values, _LARGEST).tolist()]
         first, counted = np.array(self.first_scores), self.number_of_alarms
         return StoredEvidence(

@@ -142,7 +142,7 @@ class Monitor(HtmlReport):
 
     def _continue(self, stored: Stored) -> None:
         """Take up what was stored, or what a monitor begins with."""
-        self._evidence = Evidence.restored(stored.settings, stored.evidence)
+        self._evidence = Evidence(stored.settings, stored=stored.evidence)
         self._blocks, self._sums = BlockReader(stored.block), Sums(stored.sums)
         self._position, self._last = stored.position, stored.last_update
         self._alarm_times, self._alarm_file = stored.alarm_times, stored.alarm_file

@@ -164,7 +164,7 @@ def _components(stored: Stored) -> Checks:
         evidence.place(stored.evidence.cuts, stored.evidence.centre)
     number = len(evidence.family.values)
     yield "evidence.components", f"{number} numbers", len(stored.evidence.components) == number
-    value, found = stored.evidence.value, Evidence.restored(stored.settings, stored.evidence).added_up()
+    value, found = stored.evidence.value, Evidence(stored.settings, stored=stored.evidence).added_up()
     right = _alarm_was_last(stored) or math.isclose(value, found, rel_tol=1e-6, abs_tol=1e-9)
     yield "evidence.value", f"what components and mass add up to, {found:g}", right
 

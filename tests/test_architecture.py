@@ -267,6 +267,13 @@ def test_measuring_loads_no_more_than_numpy():
     assert not loaded_by(code) & HEAVY
 
 
+def test_an_audit_with_its_recalibration_loads_no_estimators():
+    code = "import calibrant\nprint(calibrant.audit([0, 1] * 50, [0.2, 0.7] * 50).recalibration.method)"
+    loaded = loaded_by(code)
+    assert "auto" in loaded  # which the code prints
+    assert not loaded & {"sklearn", "pandas", "matplotlib"}
+
+
 def test_help_loads_only_the_parser():
     code = "import calibrant.cli.main"
     assert loaded_by(code) & (HEAVY | {"numpy"}) <= {"typer", "numpy"}

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from calibrant.decisions.cost_curve import curve_of
 from calibrant.decisions.paired import MappedPart, pair_mapped
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.cluster_jackknife import Jackknife
+from calibrant.fits.pool import Pool, PooledMap, fit_default_pool
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 from calibrant.metrics.proper import log_loss_of, squared_loss_of
 from calibrant.table.clusters import ClusteredRows
@@ -171,13 +173,8 @@ def cross_fitted(
     >>> round(found.error_before, 2), round(found.error_after, 2), found.improves_brier_score
     (0.17, 0.01, True)
     """
-    from calibrant.calibrators.base import fit_part
-
     n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
-    if calibrator is None:
-        from calibrant.calibrators import AutoCalibrator
-
-        calibrator = AutoCalibrator
+    fit = fit_default_pool if calibrator is None else partial(_fit_new, calibrator)
     if isinstance(rows, ClusteredRows):
         table, folds = rows.table, _folds_of_clusters(rows, n_folds, random_state)
     else:
@@ -185,7 +182,7 @@ def cross_fitted(
     parts, clusters = [], []
     for number, fold in enumerate(folds):  # one at a time: four fifths of the rows stand beside each
         report_progress(f"Recalibration, fold {number + 1} of {n_folds}", number / n_folds)
-        parts.append(MappedPart(fold.score, _mapped(fit_part(calibrator(), fold.rest), fold.score), fold.n, fold.k))
+        parts.append(MappedPart(fold.score, _mapped(fit(fold.rest), fold.score), fold.n, fold.k))
         clusters.append(fold.cluster)
     if not parts:
         return None
@@ -194,8 +191,8 @@ def cross_fitted(
     # Most scores of a fold share their value with others: they are pooled before those of all folds are sorted.
     pooled = (np.concatenate(columns) for columns in zip(*(pool_counts(*part[1:]) for part in parts), strict=True))
     after = ScoreTable(*pool_counts(*pooled))
-    whole = whole or fit_part(calibrator(), table)  # rows of one class too
-    fitted = _mapped(whole, table.score)
+    fitted_map = whole or fit(table)  # rows of one class too
+    fitted = _mapped(fitted_map, table.score)
     bound, costs = None, None
     if all((part.second[1:] >= part.second[:-1]).all() for part in parts):
         at = score_view(table.score, table.n).grid(99)
@@ -204,11 +201,11 @@ def cross_fitted(
         cluster = np.concatenate([one for one in clusters if one is not None])
         mapped = MappedPart(*(np.concatenate(column) for column in zip(*parts, strict=True)))
         costs = None if costs is None else cluster_cost_curve(rows.size, cluster, mapped, costs)
-    elif _never_falls(whole):
+    elif _never_falls(fitted_map):
         width = monotone_width(table.total, failure_probability(confidence_level))
         bound = min(1.0, cutoff_calibration_error(ScoreTable(*pool_counts(fitted, table.n, table.k))) + width)
     return Recalibration(
-        method=_name(whole),
+        method=_name(fitted_map),
         n_folds=n_folds,
         unchanged=bool(np.array_equal(fitted, table.score)),
         error_before=cutoff_calibration_error(table),
@@ -228,15 +225,23 @@ def cross_fitted(
     )
 
 
-def _mapped(calibrator: Calibrator, score: FloatArray) -> FloatArray:
+def _fit_new(calibrator: Callable[[], Calibrator], table: ScoreTable) -> Calibrator:
+    from calibrant.calibrators.base import fit_part
+
+    return fit_part(calibrator(), table)
+
+
+def _mapped(calibrator: PooledMap, score: FloatArray) -> FloatArray:
     """Return what a fitted calibrator makes of increasing scores; where that falls by rounding only, it is level."""
     value = calibrator.predict(score)
     top = np.maximum.accumulate(value)
     return top if (top - value <= _ROUNDING).all() else value
 
 
-def _never_falls(calibrator: Calibrator) -> bool:
+def _never_falls(calibrator: PooledMap) -> bool:
     """Whether the maps of a calibrator are nondecreasing on all of [0, 1], whatever rows they are fitted on."""
+    if isinstance(calibrator, Pool):
+        return True
     from calibrant.calibrators import (
         AutoCalibrator,
         BetaCalibrator,
@@ -255,8 +260,10 @@ def _never_falls(calibrator: Calibrator) -> bool:
     return isinstance(calibrator, known) and getattr(calibrator, "members", None) is None
 
 
-def _name(calibrator: Calibrator) -> str:
+def _name(calibrator: PooledMap) -> str:
     """Return the name of a class of calibrators in small letters, such as "venn-abers"."""
+    if isinstance(calibrator, Pool):
+        return "auto"
     words = type(calibrator).__name__.removesuffix("Calibrator").removesuffix("Isotonic") or "Isotonic"
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", words).lower()
 

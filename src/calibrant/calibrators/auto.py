@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 from sklearn.base import clone
@@ -13,21 +14,11 @@ from calibrant.calibrators.isotonic import IsotonicCalibrator
 from calibrant.calibrators.platt import PlattCalibrator
 from calibrant.calibrators.temperature import TemperatureCalibrator
 from calibrant.errors import ArgumentError
+from calibrant.fits.pool import Pool, fit_pool
 from calibrant.table.parameters import check_count, check_random_state
-from calibrant.table.pooling import distinct_numbers
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.score_table import FloatArray, ScoreTable
 
-__all__ = ["AutoCalibrator", "log_likelihood", "pool_weights"]
-
-_PRIOR = 0.25  # rows, for each member
-_MANY = 100_000  # rows above which one part is held out instead of every fold in turn
-_ENOUGH = 20_000  # rows in that part
-_SEPARATE = 4096  # distinct scores up to which each is kept
-_CELLS = 1024  # runs of neighbours with equally many rows, and about as many of equal width in log-odds
-_LOG_ODDS = 30.0  # up to which runs have that width
-_PRECISION = 1e-9  # distance from the largest log likelihood, in nats, about
-_MOST_STEPS = 200
-_SMALLEST, _LARGEST = float(np.finfo(np.float64).tiny), 1.0 - 2.0**-53
+__all__ = ["AutoCalibrator"]
 
 
 class AutoCalibrator(Calibrator):
@@ -107,52 +98,18 @@ class AutoCalibrator(Calibrator):
     def _fit_table(self, table: ScoreTable) -> None:
         n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
         check_random_state(self.random_state)
-        members, inside = _checked(self.members), table.low[0] > 0.0 and table.high[-1] < 1.0
-        table = _neighbours_pooled(table)
-        self.members_ = ["identity", *_names(members)]
-        self.calibrators_ = [fit_part(clone(member), table) for member in members]
-        self.weights_ = np.append(1.0, np.zeros(len(members)))
-        held_out = list(_splits(table, n_folds, np.random.default_rng(self.random_state)))
-        if not held_out:
-            self.decision_, self.gain_ = "left alone", float("nan")
-            self.reason_ = "Left alone: the rows cannot be split into folds, so a change cannot be assessed."
-            return
-        predicted = np.concatenate([_predictions(members, rest, fold.score) for rest, fold in held_out], axis=1)
-        n = np.concatenate([fold.n for _, fold in held_out])
-        k = np.concatenate([fold.k for _, fold in held_out])
-        weights = pool_weights(predicted, n, k, _PRIOR)
-        before = -log_likelihood(predicted[0], n, k) / float(n.sum())
-        after = -log_likelihood(weights @ predicted, n, k) / float(n.sum())
-        self.gain_ = before - after
-        if inside and self.gain_ <= 0.0:
-            self.decision_ = "left alone"
-            self.reason_ = (
-                f"Left alone: on {n.sum():,.12g} rows not fitted to, the log loss of the scores is {_loss(before)}, "
-                "and the best pool of calibrated probabilities has no less."
-            )
-            return
-        self.weights_, self.decision_ = weights, "pooled"
-        shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(self.members_, weights, strict=True))
-        self.reason_ = (
-            f"Pooled ({shares}): on {n.sum():,.12g} rows not fitted to, the log loss of the scores is {_loss(before)}, "
-            f"that of the pool {after:.4g}."
-        )
+        members = _checked(self.members)
+        fits = [partial(_fit_member, member) for member in members]
+        pool = fit_pool(table, _names(members), fits, n_folds=n_folds, random_state=self.random_state)
+        self.members_, self.weights_, self.calibrators_ = pool.names, pool.weights, pool.maps
+        self.decision_, self.reason_, self.gain_ = pool.decision, pool.reason, pool.gain
 
     def _predict(self, scores: FloatArray) -> FloatArray:
-        if self.decision_ == "left alone":
-            return scores.copy()
-        value = self.weights_[0] * scores
-        # One product after the other: a matrix product may add them up in another order for other numbers of scores.
-        for weight, calibrator in zip(self.weights_[1:], self.calibrators_, strict=True):
-            value = value + weight * calibrator.predict(scores)
-        return np.asarray(np.clip(value, _SMALLEST, _LARGEST))
+        pool = Pool(self.members_, self.weights_, self.calibrators_, self.decision_, self.reason_, self.gain_)
+        return pool.predict(scores)
 
     def _in_words(self) -> str:
         return self.reason_
-
-
-def _loss(value: float) -> str:
-    return f"{value:.4g}" if np.isfinite(value) else "infinite (a score of 0 or 1 was wrong)"
 
 
 def _checked(members: Sequence[Calibrator] | None) -> list[Calibrator]:
@@ -173,96 +130,6 @@ def _names(members: Sequence[Calibrator]) -> list[str]:
     return [kind if kinds.count(kind) == 1 else f"{kind} {kinds[: i + 1].count(kind)}" for i, kind in enumerate(kinds)]
 
 
-def _predictions(members: Sequence[Calibrator], rest: ScoreTable, score: FloatArray) -> FloatArray:
-    """Return the scores themselves, then what each member predicts for them after a fit to the other rows.
-
-    Members that may be certain are moved off 0 and 1, so that no label is impossible.
-    """
-    fitted = (fit_part(clone(member), rest).predict(score) for member in members)
-    return np.stack([score, *(np.clip(value, 1.0 - _LARGEST, _LARGEST) for value in fitted)])
-
-
-def _neighbours_pooled(table: ScoreTable) -> ScoreTable:
-    """Join neighbouring scores at their mean where they are many, but nothing with a score of 0 or 1."""
-    if len(table) <= _SEPARATE:
-        return table
-    edges = 1.0 / (1.0 + np.exp(-np.linspace(-_LOG_ODDS, _LOG_ODDS, _CELLS + 1)))
-    rows = np.cumsum(table.n)
-    starts = distinct_numbers(
-        np.searchsorted(table.score, np.append(edges, [np.nextafter(0.0, 1.0), 1.0])),
-        np.searchsorted(rows, rows[-1] * (np.arange(_CELLS) / _CELLS), side="right"),
-    )
-    starts = starts[starts < len(table)]
-    n, k, mean = (np.add.reduceat(values, starts) for values in (table.n, table.k, table.n * table.score))
-    return ScoreTable(np.clip(mean / n, table.low[starts], table.high[np.append(starts[1:], len(table)) - 1]), n, k)
-
-
-def _splits(table: ScoreTable, n_folds: int, rng: np.random.Generator) -> Iterator[tuple[ScoreTable, ScoreTable]]:
-    """Yield tables to fit to and the rows held out from them."""
-    if not table.independent:
-        fold = rng.integers(n_folds, size=len(table))
-        held = [np.where(fold == i, (table.n, table.k), 0.0) for i in range(n_folds)]
-    else:
-        many = table.total > _MANY
-        share = _ENOUGH / table.total
-        folds = table.split([share, 1.0 - share], rng)[:1] if many else table.split(n_folds, rng)
-        held = [_on_rows_of(table, part) for part in folds]
-    for n, k in held:
-        rest = _kept(table.score, table.n - n, table.k - k)
-        part = _kept(table.score, n, k)
-        if len(rest) and len(part):
-            yield rest, part
-
-
-def _on_rows_of(table: ScoreTable, part: ScoreTable) -> NumberArray:
-    """Return n and k of a part for every row of the table, 0 where the part has none."""
-    spread: NumberArray = np.zeros((2, len(table)), dtype=table.n.dtype)
-    spread[:, np.searchsorted(table.score, part.score)] = part.n, part.k
-    return spread
-
-
-def _kept(score: FloatArray, n: NumberArray, k: NumberArray) -> ScoreTable:
-    rows = np.flatnonzero(n)
-    return ScoreTable(score[rows], n[rows], k[rows])
-
-
-def pool_weights(predicted: FloatArray, n: NumberArray, k: NumberArray, prior: float) -> FloatArray:
-    """Return the weights, positive and adding up to 1, of the mixture under which the labels are most likely.
-
-    `predicted` holds the probability of a positive by member and group of rows, shape (p, m); in every group one member
-    at least is strictly between 0 and 1. The log likelihood plus `prior` times the sum of the logs of the weights is
-    concave, and Newton's method climbs to its maximum (Boyd & Vandenberghe 2004, Convex Optimization, section 10.2.2).
-    """
-    members, of_rest, negatives = len(predicted), 1.0 - predicted, n - k
-
-    def height(weights: FloatArray) -> float:
-        if not (weights > 0.0).all():
-            return -np.inf
-        mixed = k @ np.log(weights @ predicted, where=k > 0, out=np.zeros(len(k)))
-        of_negatives = negatives @ np.log(weights @ of_rest, where=negatives > 0, out=np.zeros(len(k)))
-        return float(mixed + of_negatives + prior * np.log(weights).sum())
-
-    weights = np.full(members, 1.0 / members)
-    here = height(weights)
-    for _ in range(_MOST_STEPS):
-        hit, miss = weights @ predicted, weights @ of_rest
-        slope = predicted @ (k / hit) + of_rest @ (negatives / miss) + prior / weights
-        curvature = (predicted * (k / hit**2)) @ predicted.T + (of_rest * (negatives / miss**2)) @ of_rest.T
-        curvature += np.diag(prior / weights**2)
-        uphill, level = np.linalg.solve(curvature, np.stack([slope, np.ones(members)]).T).T
-        step = uphill - uphill.sum() / level.sum() * level  # the weights keep their sum
-        if slope @ step < _PRECISION:
-            break
-        while (there := height(weights + step)) < here:
-            step = step / 2.0
-        weights, here = weights + step, there
-    return np.asarray(weights / weights.sum())
-
-
-def log_likelihood(probability: FloatArray, n: NumberArray, k: NumberArray) -> float:
-    """Return the log likelihood of all rows; minus infinity if a probability of 0 or 1 was wrong."""
-    negatives = n - k
-    with np.errstate(divide="ignore"):
-        positive, negative = np.log(probability), np.log1p(-probability)
-    hit, miss = k > 0, negatives > 0
-    return float(np.dot(k[hit], positive[hit]) + np.dot(negatives[miss], negative[miss]))
+def _fit_member(member: Calibrator, table: ScoreTable) -> Calibrator:
+    fitted: Calibrator = fit_part(clone(member), table)
+    return fitted

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from calibrant.calibrators.log_odds import (
-    LogOddsCalibrator,
-    constant_fit,
-    constant_in_words,
-    find_clip,
-    likelihood_fit,
-    log_scores,
-    target_positives,
-)
+from calibrant.calibrators.log_odds import LogOddsCalibrator, constant_in_words
+from calibrant.fits.log_odds import beta_columns, find_clip, fit_beta, target_positives
 from calibrant.table.numbers import plus, short
 from calibrant.table.score_table import FloatArray, ScoreTable
 
@@ -62,29 +53,13 @@ class BetaCalibrator(LogOddsCalibrator):
     def _fit_table(self, table: ScoreTable) -> None:
         self.clip_ = find_clip(table, self.clip)
         positives = target_positives(table, self.smooth_targets)
-        self.a_, self.b_, self.c_ = _parameters(table, self._columns(table.score), positives)
+        self.a_, self.b_, self.c_ = fit_beta(table, self._columns(table.score), positives)
 
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
-        log_score, log_rest = log_scores(scores, self.clip_)
-        return [log_score, -log_rest, np.ones(len(scores))]
+        return beta_columns(scores, self.clip_)
 
     def _in_words(self) -> str:
         if self.a_ == self.b_ == 0.0:
             return constant_in_words(self.c_)
         terms = f"{short(self.a_)} log(score) - {short(self.b_)} log(1 - score) {plus(self.c_)}"
         return f"Takes {terms} for the log odds; factors of 1 and a constant of 0 would change nothing."
-
-
-def _parameters(table: ScoreTable, columns: list[FloatArray], positives: FloatArray) -> tuple[float, ...]:
-    """Return a, b and c; a and b are equal where both are free but cannot be told apart."""
-    x, z, one = columns
-    kept = np.ones(2)
-    both = likelihood_fit(columns, table, positives)
-    if both is not None:
-        if (both[:2] >= 0.0).all():
-            return tuple(both.tolist())
-        kept = np.array([0.0, 1.0] if both[0] < 0.0 else [1.0, 0.0])
-    line = likelihood_fit([kept[0] * x + kept[1] * z, one], table, positives)
-    if line is None or line[0] < 0.0:
-        return 0.0, 0.0, constant_fit(table, positives)
-    return (*(kept * line[0]).tolist(), float(line[1]))

@@ -20,8 +20,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from calibrant.calibrators.auto import AutoCalibrator
 from calibrant.calibrators.base import Calibrator, fit_part
-from calibrant.calibrators.log_odds import probability
 from calibrant.errors import ArgumentError, DataError
+from calibrant.fits.log_odds import probability
 from calibrant.table.pooling import score_order
 from calibrant.table.row_errors import need_two_classes
 from calibrant.table.score_table import FloatArray, ScoreTable

@@ -10,11 +10,12 @@ import numpy as np
 
 from calibrant.calibrators.base import Calibrator, fit_part
 from calibrant.calibrators.beta import BetaCalibrator
-from calibrant.calibrators.log_odds import LogOddsCalibrator, constant_fit, target_positives
+from calibrant.calibrators.log_odds import LogOddsCalibrator
 from calibrant.calibrators.platt import PlattCalibrator
 from calibrant.calibrators.temperature import TemperatureCalibrator
 from calibrant.distributions.brownian import range_quantile
 from calibrant.fits.least_range import LogisticMaps, least_loss, least_range, logistic_maps
+from calibrant.fits.log_odds import constant_fit, target_positives
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import score_order
 from calibrant.table.score_table import FloatArray, ScoreTable

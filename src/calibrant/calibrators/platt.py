@@ -6,23 +6,13 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant.calibrators.log_odds import (
-    LogOddsCalibrator,
-    constant_fit,
-    constant_in_words,
-    find_clip,
-    likelihood_fit,
-    log_scores,
-    spread_in_words,
-    target_positives,
-)
+from calibrant.calibrators.log_odds import LogOddsCalibrator, constant_in_words, spread_in_words
+from calibrant.fits.log_odds import find_clip, fit_platt, platt_columns, target_positives
 from calibrant.table.numbers import plus, short
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["PlattCalibrator"]
-
-_LEAST_SPREAD = 1e-150
 
 
 class PlattCalibrator(LogOddsCalibrator):
@@ -92,20 +82,12 @@ class PlattCalibrator(LogOddsCalibrator):
         self.clip_ = find_clip(table, self.clip) if self.on == "logit" else (0.0, 0.0)
         positives = target_positives(table, self.smooth_targets)
         columns = self._columns(table.score)
-        x = columns[0]
-        # No float is a slope over so little; the log-odds of different scores are further apart.
-        flat = float(x[-1] - x[0]) < _LEAST_SPREAD
-        line = None if flat else likelihood_fit(columns, table, positives)
-        if line is None or (self.increasing and line[0] < 0.0):
-            self.slope_, self.intercept_ = 0.0, constant_fit(table, positives)
-        else:
-            self.slope_, self.intercept_ = line.tolist()
+        self.slope_, self.intercept_ = fit_platt(table, columns, positives, increasing=self.increasing)
 
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
         if self.on == "score":
             return [scores, np.ones(len(scores))]
-        log_score, log_rest = log_scores(scores, self.clip_)
-        return [log_score - log_rest, np.ones(len(scores))]
+        return platt_columns(scores, self.clip_)
 
     def _in_words(self) -> str:
         slope, intercept = short(self.slope_), short(abs(self.intercept_))

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from calibrant.calibrators.log_odds import (
-    LogOddsCalibrator,
-    find_clip,
-    likelihood_fit,
-    log_scores,
-    spread_in_words,
-    target_positives,
-)
+from calibrant.calibrators.log_odds import LogOddsCalibrator, spread_in_words
+from calibrant.fits.log_odds import find_clip, fit_temperature, target_positives, temperature_columns
 from calibrant.table.numbers import short
 from calibrant.table.score_table import FloatArray, ScoreTable
 
@@ -59,12 +53,11 @@ class TemperatureCalibrator(LogOddsCalibrator):
 
     def _fit_table(self, table: ScoreTable) -> None:
         self.clip_ = find_clip(table, self.clip)
-        factor = likelihood_fit(self._columns(table.score), table, target_positives(table, self.smooth_targets))
-        self.inverse_temperature_ = 1.0 if factor is None else max(0.0, float(factor[0]))
+        positives = target_positives(table, self.smooth_targets)
+        (self.inverse_temperature_,) = fit_temperature(table, self._columns(table.score), positives)
 
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
-        log_score, log_rest = log_scores(scores, self.clip_)
-        return [log_score - log_rest]
+        return temperature_columns(scores, self.clip_)
 
     def _in_words(self) -> str:
         if self.inverse_temperature_ == 0.0:

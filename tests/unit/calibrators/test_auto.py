@@ -19,9 +19,9 @@ from calibrant.calibrators import (
     PlattCalibrator,
     TemperatureCalibrator,
 )
-from calibrant.calibrators.auto import _neighbours_pooled, log_likelihood, pool_weights
 from calibrant.certificates import certify_recalibrated
 from calibrant.errors import ArgumentError
+from calibrant.fits.pool import _neighbours_pooled, log_likelihood, pool_weights
 from calibrant.metrics import log_loss
 from calibrant.table.cells import CellSums
 from support.parts import fit_rows

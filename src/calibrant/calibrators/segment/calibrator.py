@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from calibrant.calibrators.auto import AutoCalibrator
 from calibrant.calibrators.base import Calibrator, Training, fit_part
-from calibrant.calibrators.log_odds import probability
 from calibrant.calibrators.segment.gains import log_losses, mean_and_error, segment_gains
 from calibrant.calibrators.segment.given import columns_of, taken_apart
 from calibrant.calibrators.segment.offsets import IntArray, fit_offsets
 from calibrant.calibrators.segment.repair import NOTHING, SegmentRepair
 from calibrant.calibrators.segment.trees import fit_trees
 from calibrant.errors import ArgumentError
+from calibrant.fits.log_odds import probability
 from calibrant.fits.logistic import logistic_fit
 from calibrant.printable import visible
 from calibrant.segments.columns import SegmentColumn

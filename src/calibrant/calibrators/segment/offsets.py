@@ -15,8 +15,8 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.calibrators.log_odds import probability
 from calibrant.distributions.bisection import bisect
+from calibrant.fits.log_odds import probability
 from calibrant.table.pooling import FloatArray, distinct_numbers
 from calibrant.typed_json import Finite, Positive, Size, Within
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.calibrators.log_odds import probability
 from calibrant.calibrators.segment.offsets import IntArray, shrunken, sums, variance_between
+from calibrant.fits.log_odds import probability
 from calibrant.table.pooling import FloatArray, distinct_numbers, score_order
 from calibrant.typed_json import Count, Finite
 

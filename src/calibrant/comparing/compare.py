@@ -27,7 +27,7 @@ from calibrant.comparing.wording import (
     LIKE_SCORES,
     LIMITATIONS,
     claim_of,
-    facts,
+    comparison_facts,
     summary,
 )
 from calibrant.curves import binned_curve, cumulative_residuals
@@ -66,7 +66,8 @@ class Comparison(ComparisonFindings, Drawable, HtmlReport):
 
     def _repr_html_(self) -> str:
         picture = resolve("picture_html")(self, "Differences with their intervals")
-        return f"{html_table(self.name, facts(self))}{picture}"
+        facts = [(fact.label, fact.with_limits()) for fact in comparison_facts(self)]
+        return f"{html_table(self.name, facts)}{picture}"
 
 
 def compare(

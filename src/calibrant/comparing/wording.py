@@ -10,6 +10,7 @@ from calibrant.auditing.warnings import ENOUGH_CLUSTERS
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import ComparisonFindings, MeasureDifference
 from calibrant.printable import visible
+from calibrant.table.facts import Fact, joined
 from calibrant.table.numbers import WrittenInterval, at_least, confidence, number, rows, share, signed, write_interval
 from calibrant.table.shown import short_name
 
@@ -19,7 +20,7 @@ __all__ = [
     "LIKE_SCORES",
     "LIMITATIONS",
     "claim_of",
-    "facts",
+    "comparison_facts",
     "interval",
     "measure_name",
     "rows_sentence",
@@ -153,17 +154,17 @@ def data_text(found: ComparisonFindings) -> str:
     )
 
 
-def facts(found: ComparisonFindings) -> list[tuple[str, str]]:
-    """Return the comparison as names and values, for a notebook."""
-    sentences = [("Verdict", sentence) for sentence in verdict_sentences(found)]
-    differences = [
-        (
-            f"{measure_name(one.measure)}: {one.second} \N{MINUS SIGN} {one.first}",
-            f"{difference(one)} ({interval(one)})",
-        )
-        for one in found.differences
-    ]
-    return [*sentences, *differences, ("Data", data_text(found))]
+def comparison_facts(found: ComparisonFindings) -> list[Fact]:
+    """Write who is better at what, every difference with its limits, and the rows, as notebook and page show them."""
+    sentences = [Fact("verdict", "Verdict", sentence, section="headline") for sentence in verdict_sentences(found)]
+    differences = [_difference_fact(one) for one in found.differences]
+    return [*sentences, *differences, Fact("data", "Data", data_text(found), section="headline")]
+
+
+def _difference_fact(found: MeasureDifference) -> Fact:
+    label = f"{measure_name(found.measure)}: {found.second} \N{MINUS SIGN} {found.first}"
+    note = joined(verdict(found), rows_sentence(found))
+    return Fact(found.measure, label, difference(found), interval(found), note=note, section="differences")
 
 
 def _table_of_two(found: ComparisonFindings) -> Iterator[str]:

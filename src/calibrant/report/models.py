@@ -6,21 +6,14 @@ from functools import partial
 
 from calibrant.comparing import ComparisonFindings
 from calibrant.comparing.losses import MEASURES
-from calibrant.comparing.wording import (
-    data_text,
-    difference,
-    interval,
-    measure_name,
-    rows_sentence,
-    verdict,
-    verdict_sentences,
-)
+from calibrant.comparing.wording import comparison_facts, verdict_sentences
 from calibrant.plots import ComparisonDisplay, DifferenceDisplay, Model
 from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.page import Form, fill_page
 from calibrant.report.pictures import Picture, drawn
 from calibrant.report.view import Row
+from calibrant.table.facts import of_section
 from calibrant.table.numbers import confidence, number, signed
 
 __all__ = ["render_comparison"]
@@ -42,6 +35,7 @@ def render_comparison(comparison: ComparisonFindings, form: Form = "html") -> st
         The page.
     """
     found = comparison.provenance
+    facts = comparison_facts(comparison)
     decided = [one.better is not None for one in comparison.differences]
     return fill_page(
         "models.j2",
@@ -51,10 +45,10 @@ def render_comparison(comparison: ComparisonFindings, form: Form = "html") -> st
         byline=found,
         verdict="certified" if any(decided) else "undecided",
         heading="Decided" if all(decided) else "Decided in part" if any(decided) else "Undecided",
-        sentences=list(verdict_sentences(comparison)),
-        data=data_text(comparison),
+        sentences=[fact.value for fact in facts if fact.key == "verdict"],
+        data=facts[-1].value,
         sure=confidence(comparison.confidence_level),
-        differences=_differences(comparison),
+        differences=[fact.cells for fact in of_section(facts, "differences")],
         measure_heads=["Model", *(MEASURES[key].name for key in comparison.measures)],
         measures=_measures(comparison),
         pictures=_pictures(comparison),
@@ -63,19 +57,6 @@ def render_comparison(comparison: ComparisonFindings, form: Form = "html") -> st
         provenance=view.provenance(comparison.name, found, what="Compared"),
         references=cite(comparison.references),
     )
-
-
-def _differences(comparison: ComparisonFindings) -> list[Row]:
-    """Return the cells of every difference."""
-    return [
-        (
-            f"{measure_name(one.measure)}: {one.second} \N{MINUS SIGN} {one.first}",
-            difference(one),
-            interval(one),
-            "; ".join(filter(None, [verdict(one), rows_sentence(one)])),
-        )
-        for one in comparison.differences
-    ]
 
 
 def _measures(comparison: ComparisonFindings) -> list[Row]:

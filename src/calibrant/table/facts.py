@@ -22,7 +22,7 @@ class Fact(NamedTuple):
     value : str
         The number as written, or the sentence.
     lower, upper : str
-        Limits of the number as written; empty if there are none.
+        Limits of the number as written; the first alone says why there are none, if that is to be said.
     method : str
         How the limits were found.
     note : str
@@ -46,7 +46,7 @@ class Fact(NamedTuple):
     @property
     def ends(self) -> str:
         """The limits alone."""
-        return f"{self.lower} to {self.upper}" if self.lower else ""
+        return " to ".join(filter(None, [self.lower, self.upper]))
 
     @property
     def cells(self) -> tuple[str, str, str, str]:

@@ -12,7 +12,7 @@ import pytest
 import calibrant as cal
 from calibrant.auditing import cross_fitted
 from calibrant.auditing.summary import details, one_line, summary
-from calibrant.auditing.wording import cells_sentence
+from calibrant.auditing.wording import cells_sentence, evidence_text
 from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator
 from calibrant.cells import gathering
 from calibrant.certificates import calibration_test, certify_recalibrated, isotonic_band
@@ -498,3 +498,11 @@ def test_one_certain_score_is_audited_with_a_warning(score):
     assert f"All scores are {score:g}" in found.warnings[0].message
     assert found.cutoff.value == 0.5
     assert len(found.decision_curve.threshold) >= 1
+
+
+def test_the_least_p_value_of_simulations_is_written_as_one_that_may_be_smaller():
+    """Of 99 simulations and the sample itself the first rank is .01, and no p-value is less."""
+    found = calibration_test([0, 1] * 50, [0.4, 0.6] * 50)
+    simulated = replace(found, p_value=0.01, n_simulations=99)
+    assert evidence_text(simulated).startswith("p <= 0.01 ")
+    assert evidence_text(replace(simulated, p_value=0.0101)).startswith("p = 0.01 ")

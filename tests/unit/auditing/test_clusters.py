@@ -228,3 +228,12 @@ def test_a_verdict_stays_proved_and_a_bound_alone_is_of_clusters_like_these():
     assert like_these.certificate.verdict == "certified"
     few = cal.audit(y, s, clusters=cluster % 10, tolerance=0.1)
     assert few.certificate.bound > 0.2  # 1 - .05^(1/10)
+
+
+def test_ten_clusters_of_equal_size_are_not_few():
+    rng = np.random.default_rng(2)
+    score = rng.uniform(0.2, 0.8, 1000)
+    y = rng.uniform(size=1000) < score
+    for clusters, named in ((10, False), (8, True)):
+        found = cal.audit(y, score, clusters=np.arange(1000) % clusters)
+        assert ("few_clusters" in [warning.code for warning in found.warnings]) == named

@@ -216,8 +216,8 @@ def test_cells_are_narrow():
 
 @pytest.mark.parametrize("package", ["metrics", "curves"])
 def test_every_function_of_a_table_says_what_it_does_with_cells(package):
-    room = getattr(calibrant, package)
-    functions = [getattr(room, name) for name in room.__all__]
+    module = getattr(calibrant, package)
+    functions = [getattr(module, name) for name in module.__all__]
     functions = [f for f in functions if not isinstance(f, type) and f.__annotations__.get("y_true") == "Labels"]
     assert len(functions) >= 5
     for function in functions:

@@ -42,6 +42,7 @@ MAY_BE_SKIPPED = (
     "DuckDB before 2.0 reads on in silence where only the last few bytes are missing",
     "names of DuckDB differ in more than case",
     "few different scores make an exact table",
+    "SCIPY_ARRAY_API is not set",  # a check of scikit-learn, which needs it before SciPy is imported
     *([] if SHARED.is_dir() else [NOT_BESIDE]),
 )
 # Why a quick test may: what is too large to ask of whoever runs them. `.ci/run` installs it for the others.

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from calibrant.errors import SourceError
 
-__all__ = ["check_writable", "replacing", "write_text"]
-
 
 def check_writable(path: str | PathLike[str], *inputs: str | PathLike[str]) -> None:
     """Raise a `SourceError`, before work is done, if a file cannot be written there or would replace an input."""

@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 
 from calibrant.errors import ArgumentError
 
-__all__ = ["utc_now"]
-
 
 def utc_now() -> str:
     """Return date and time in UTC to the second, such as ``2026-11-23T08:15:00Z`` (ISO 8601).

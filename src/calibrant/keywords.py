@@ -14,8 +14,6 @@ from functools import partial, update_wrapper
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-__all__ = ["check_package", "checked", "meant"]
-
 _T = TypeVar("_T")
 
 # Names that packages have for one thing. Of those that a function has, the first is meant.

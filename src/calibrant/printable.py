@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 
-__all__ = ["shell_word", "visible", "visible_lines", "without_passwords"]
-
 # Control characters (C0, DEL, C1), marks that turn the direction of text, other ends of lines, and half characters.
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 

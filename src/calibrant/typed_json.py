@@ -24,30 +24,6 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, SourceError
 
-__all__ = [
-    "Checks",
-    "Count",
-    "FieldError",
-    "Finite",
-    "Matching",
-    "Positive",
-    "Probabilities",
-    "Rising",
-    "Scores",
-    "Size",
-    "Weights",
-    "Within",
-    "check_fields",
-    "fields_of",
-    "list_of",
-    "load_document",
-    "number_of",
-    "plain",
-    "refuse",
-    "structure",
-    "text_of",
-]
-
 # Field of a document, what it should hold, and whether it does. A check may rely on those before it.
 Checks = Iterator[tuple[str, str, bool]]
 

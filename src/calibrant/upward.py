@@ -8,8 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["MODULE_OF", "resolve"]
-
 # Name -> its module in the package.
 MODULE_OF = {
     "Columns": "sources.columns",

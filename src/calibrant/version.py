@@ -1,5 +1,3 @@
 """The version, where modules of the package can import it from without importing the package."""
 
-__all__ = ["__version__"]
-
 __version__ = "0.2.0"

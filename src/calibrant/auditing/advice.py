@@ -16,8 +16,6 @@ from calibrant.metrics import CutoffCalibration
 from calibrant.table.numbers import interval_text, share, write_interval
 from calibrant.table.results import Estimate, Result
 
-__all__ = ["Action", "Advice", "advise"]
-
 _BEYOND_CHANCE = 0.05
 # Where a tolerance is met, a number of positives that is off by less than this share is no reason to change the scores.
 # Of rare events a tolerance allows much more: .002 is a third of a rate of .6%.

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Audit", "audit"]
-
 # Points drawn of the cumulative residuals: more than a picture has pixels, few enough for a small file.
 _CURVE_POINTS = 900
 # Shares of an audit, beside the reading of the rows, that are its statements and the folds of recalibration.

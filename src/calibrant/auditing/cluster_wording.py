@@ -9,8 +9,6 @@ from calibrant.certificates import Certificate
 from calibrant.table.numbers import number, rows, share, write_interval
 from calibrant.table.sampling import weighting
 
-__all__ = ["about_clusters", "counting", "no_bounds", "unseen_sentence"]
-
 
 def unseen_sentence(audit: Findings) -> str:
     """Say what limits would be if there may be clusters of a kind that none shows; empty where that is not known."""

@@ -7,8 +7,6 @@ from calibrant.decisions import Decision, NetBenefit, net_benefit
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.visible_scores import score_view, spread_thresholds
 
-__all__ = ["decision_curve", "loess"]
-
 _LOESS_POINTS, _THRESHOLDS = 60, 200
 
 

@@ -6,8 +6,6 @@ from calibrant.auditing.findings import Findings
 from calibrant.certificates import Certificate
 from calibrant.table.numbers import WrittenInterval, interval_text, number, share, write_interval, write_upper
 
-__all__ = ["error_limits", "error_number", "error_place", "error_range", "error_text", "hidden_error", "plain_sentence"]
-
 
 def error_limits(certificate: Certificate) -> WrittenInterval:
     """Write estimate, lower and upper bound, with digits enough to see why there is this verdict on the tolerance."""

@@ -29,8 +29,6 @@ from calibrant.table.clusters import ClusteredRows, cap_clusters
 from calibrant.table.progress import report_progress, subtask
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["Statements", "bounds_of_expected_error", "drawable_band", "statements_about"]
-
 # Labels are simulated at every distinct score: a fifth of a second at so many, and some seconds at the second limit.
 _EXACT, _MOST = 20_000, 200_000
 _FEWEST_ROWS = 6  # a band needs them

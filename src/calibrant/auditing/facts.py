@@ -43,8 +43,6 @@ from calibrant.table.numbers import (
     write_upper,
 )
 
-__all__ = ["DETAILS", "audit_facts"]
-
 DETAILS = ("calibration", "accuracy", "data", "clusters", "cost", "effect", "conclusion", "origin")
 
 _PERFORMANCE = {

@@ -19,8 +19,6 @@ from calibrant.metrics import CutoffCalibration
 from calibrant.table.missing import LeftOut
 from calibrant.table.results import Count, Result
 
-__all__ = ["Findings", "Sample"]
-
 
 @dataclass(frozen=True)
 class Sample(Result):

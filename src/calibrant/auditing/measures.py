@@ -19,8 +19,6 @@ from calibrant.metrics.decomposition import calibrated_miscalibration
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["Measures", "measure"]
-
 
 @dataclass(frozen=True)
 class Measures(Result):

@@ -13,8 +13,6 @@ from calibrant.sources.frames import is_in_memory
 from calibrant.sources.query import Query
 from calibrant.table.numbers import given, significant, write_upper
 
-__all__ = ["CallTexts", "NextStep", "next_step", "texts_of"]
-
 
 class CallTexts(NamedTuple):
     """How to write the rows of an audit: as arguments of a shell command, of `calibrant.audit` and of ``fit``."""

@@ -15,10 +15,9 @@ from calibrant.metrics.proper import log_loss_of, squared_loss_of
 from calibrant.metrics.ranking import area_of
 from calibrant.metrics.slope import slope_of
 from calibrant.table.clusters import ClusteredRows
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Estimate, Result
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["Performance", "performance_of"]
+from calibrant.table.score_table import ScoreTable
 
 
 @dataclass(frozen=True)

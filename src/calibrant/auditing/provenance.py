@@ -19,8 +19,6 @@ from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.version import __version__
 
-__all__ = ["Provenance", "command_text", "of_command", "provenance_of"]
-
 # Parameters that hold rows, and those that say something about an audit without changing it.
 _ROWS = ("y_true", "y_proba", "sample_weight", "clusters")
 _WORDS = ("name", "title", "note", "author")

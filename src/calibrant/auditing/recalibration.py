@@ -24,18 +24,16 @@ from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 from calibrant.metrics.proper import log_loss_of, squared_loss_of
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_count, failure_probability
-from calibrant.table.pooling import pool_counts
+from calibrant.table.pooling import FloatArray, NumberArray, pool_counts
 from calibrant.table.progress import report_progress
 from calibrant.table.results import Result
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.splitting import chances_of, split_counts
 from calibrant.table.visible_scores import score_view
 
 if TYPE_CHECKING:
     from calibrant.calibrators.base import Calibrator
-
-__all__ = ["Recalibration", "cross_fitted"]
 
 # Pools of logistic maps may fall by rounding, since exp is not monotone to the last digit.
 _ROUNDING = 1e-12

@@ -25,8 +25,6 @@ from calibrant.table.missing import Intake
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["READ", "AuditedRows", "audited_rows", "given_rows", "segment_totals"]
-
 READ = 0.6  # share of an audit that is the reading of the rows, where they are read
 
 

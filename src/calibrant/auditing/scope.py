@@ -13,8 +13,6 @@ import numpy as np
 from calibrant.auditing.findings import Findings
 from calibrant.table.results import Result, plain
 
-__all__ = ["complete", "fingerprint_of"]
-
 F = TypeVar("F", bound=Findings)
 
 _SIGNIFICANT, _DECIMALS = 9, 12

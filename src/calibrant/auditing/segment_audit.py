@@ -20,8 +20,6 @@ from calibrant.table.numbers import confidence, rows, write_upper
 from calibrant.table.results import Drawable, HtmlReport
 from calibrant.table.shown import html_grid
 
-__all__ = ["SegmentAudit", "audit_segments", "segment_audit"]
-
 _REFERENCES = ("gao2017", "bentkus2004", "shevtsova2010", "shevtsova2013", "fan2015", "berger1982", "feller1951")
 
 

@@ -13,8 +13,6 @@ from calibrant.sources.protocol import Rows
 if TYPE_CHECKING:
     from calibrant.auditing.segment_audit import SegmentAudit
 
-__all__ = ["segments_differ"]
-
 # The repair itself holds out 20,000 of more than 100,000 rows; more to fit on would change its test little.
 _ENOUGH = 120_000
 

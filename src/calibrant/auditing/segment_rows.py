@@ -13,8 +13,6 @@ from calibrant.segments.families import check_depth
 from calibrant.segments.totals import Request
 from calibrant.table.parameters import check_count
 
-__all__ = ["check_names", "check_segments", "columns_of", "names_of", "segment_request"]
-
 
 def segment_request(
     by: Any, depth: int | None, min_rows: int = MIN_ROWS, cuts: Mapping[str, Sequence[float]] | None = None

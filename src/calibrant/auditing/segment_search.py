@@ -20,8 +20,6 @@ from calibrant.table.parameters import failure_probability
 from calibrant.table.pooling import score_order
 from calibrant.table.shown import html_grid
 
-__all__ = ["SegmentSearch", "find_segments"]
-
 # Shares of the rows of which it is said which error would be found, and with which probability.
 _SHARES, _POWER = (0.01, 0.05, 0.2), 0.8
 

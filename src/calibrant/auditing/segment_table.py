@@ -12,11 +12,9 @@ from calibrant.certificates.segments import Listed
 from calibrant.distributions.binomial import level_p_values
 from calibrant.errors import DataError
 from calibrant.segments.totals import SegmentTotals
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Tabular
-from calibrant.table.score_table import FloatArray
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
-
-__all__ = ["OF_MIXTURES", "Judged", "SearchFindings", "SegmentFindings", "SegmentTable", "judged_segments"]
 
 MIXTURE = (
     "Where segments overlap, rare levels are pooled or numbers are cut at quantiles of these rows: the error of a "

@@ -14,18 +14,6 @@ from calibrant.table.numbers import given, interval_text, number, rows, share, s
 from calibrant.table.pooling import score_order
 from calibrant.table.shown import short_name, text_grid
 
-__all__ = [
-    "audit_rows",
-    "audit_text",
-    "lower_sentence",
-    "notable",
-    "off_sentence",
-    "search_rows",
-    "search_text",
-    "unlisted_sentence",
-    "verdict_counts",
-]
-
 _HEADS: tuple[str, ...] = (
     *("Segment", "Rows", "Observed", "Predicted", "O:E", "p", "Error", "Lower", "Upper", "Where", "Verdict"),
 )

@@ -12,8 +12,6 @@ from calibrant.auditing.wording import verdict_word
 from calibrant.table.facts import Fact, of_section
 from calibrant.table.numbers import number
 
-__all__ = ["details", "one_line", "summary", "summary_facts", "wrapped"]
-
 _MOST = 14  # lines of a summary
 # Columns of the labels in front of the lines of a summary, and of the sentences of the details.
 _NARROW, _WIDE = 11, 19

@@ -21,20 +21,9 @@ from calibrant.metrics.estimates import SampledRows
 from calibrant.metrics.ranking import area_of
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.numbers import number, score_text, write_interval
-from calibrant.table.pooling import pool_counts
+from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.results import Result
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = [
-    "DECISIONS",
-    "ENOUGH_CLUSTERS",
-    "FEW_CLUSTERS",
-    "IN_SAMPLE",
-    "REVERSED",
-    "DataWarning",
-    "RowOrder",
-    "data_warnings",
-]
+from calibrant.table.score_table import ScoreTable
 
 CONSTANT, DECISIONS, DEPENDENCE, FEW_CLUSTERS, IN_SAMPLE, REVERSED, TWO_SCORES = (
     "constant_score",

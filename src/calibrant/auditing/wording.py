@@ -24,26 +24,6 @@ from calibrant.table.numbers import (
 )
 from calibrant.table.row_errors import OTHERS
 
-__all__ = [
-    "advice_sentence",
-    "assumption_sentence",
-    "band_sentence",
-    "cells_sentence",
-    "certificate_sentence",
-    "changes_of",
-    "classes_sentence",
-    "evidence_text",
-    "expected_error_sentence",
-    "gain_sentence",
-    "null_sentence",
-    "provenance_sentence",
-    "recalibration_sentence",
-    "saving_caveat",
-    "verdict_meaning",
-    "verdict_sentence",
-    "verdict_word",
-]
-
 _IN_SAMPLE = "But this does not hold if these rows were used to fit, as it seems: see the warning."
 
 

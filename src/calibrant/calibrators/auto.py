@@ -16,9 +16,8 @@ from calibrant.calibrators.temperature import TemperatureCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.fits.pool import Pool, fit_pool
 from calibrant.table.parameters import check_count, check_random_state
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["AutoCalibrator"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 
 class AutoCalibrator(Calibrator):

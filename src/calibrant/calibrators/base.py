@@ -15,13 +15,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from calibrant.clock import utc_now
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.arguments import as_table, need_both_classes
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import html_table
 from calibrant.table.validation import clean_scores
 from calibrant.typed_json import Matching, Positive, Within
-
-__all__ = ["Calibrator", "Training", "fit_part"]
 
 _MOST_RATIO, _MOST_TOTAL = 1e12, 1e15
 _DATE = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from calibrant.calibrators.log_odds import LogOddsCalibrator, constant_in_words
 from calibrant.fits.log_odds import beta_columns, find_clip, fit_beta, target_positives
 from calibrant.table.numbers import plus, short
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["BetaCalibrator"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 
 class BetaCalibrator(LogOddsCalibrator):

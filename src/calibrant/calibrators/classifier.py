@@ -22,11 +22,9 @@ from calibrant.calibrators.auto import AutoCalibrator
 from calibrant.calibrators.base import Calibrator, fit_part
 from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.log_odds import probability
-from calibrant.table.pooling import score_order
+from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.row_errors import need_two_classes
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["CalibratedClassifier", "CalibratedPair"]
+from calibrant.table.score_table import ScoreTable
 
 Rows = npt.NDArray[np.intp]
 

@@ -17,10 +17,8 @@ from calibrant.distributions.brownian import range_quantile
 from calibrant.fits.least_range import LogisticMaps, least_loss, least_range, logistic_maps
 from calibrant.fits.log_odds import constant_fit, target_positives
 from calibrant.table.parameters import check_choice
-from calibrant.table.pooling import score_order
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["CutoffCalibrator"]
+from calibrant.table.pooling import FloatArray, score_order
+from calibrant.table.score_table import ScoreTable
 
 _KINDS: dict[str, type[LogOddsCalibrator]] = {
     "platt": PlattCalibrator,

@@ -11,9 +11,8 @@ from calibrant.calibrators.base import Calibrator
 from calibrant.table.bins import bin_starts, equal_width_bins
 from calibrant.table.numbers import short
 from calibrant.table.parameters import check_between, check_choice
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["HistogramCalibrator"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 
 class HistogramCalibrator(Calibrator):

@@ -8,9 +8,8 @@ from calibrant.calibrators.base import Calibrator
 from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
 from calibrant.table.numbers import short
 from calibrant.table.parameters import check_choice
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["IsotonicCalibrator"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 
 class IsotonicCalibrator(Calibrator):

@@ -8,9 +8,8 @@ from calibrant.calibrators.base import Calibrator
 from calibrant.fits.lipschitz import LipschitzFit, lipschitz_fit
 from calibrant.table.numbers import short
 from calibrant.table.parameters import check_between
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["LipschitzIsotonicCalibrator"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 
 class LipschitzIsotonicCalibrator(Calibrator):

@@ -11,9 +11,8 @@ from calibrant.fits.interpolation import interpolate
 from calibrant.fits.local_polynomial import check_smoother, local_fit
 from calibrant.table.numbers import short
 from calibrant.table.parameters import check_count
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["LocalCalibrator"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 
 class LocalCalibrator(Calibrator):

@@ -10,9 +10,7 @@ import numpy as np
 from calibrant.calibrators.base import Calibrator
 from calibrant.fits.log_odds import Clip, combine, probability
 from calibrant.table.numbers import short
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["LogOddsCalibrator", "constant_in_words", "spread_in_words"]
+from calibrant.table.pooling import FloatArray
 
 
 class LogOddsCalibrator(Calibrator):

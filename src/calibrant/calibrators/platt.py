@@ -10,9 +10,8 @@ from calibrant.calibrators.log_odds import LogOddsCalibrator, constant_in_words,
 from calibrant.fits.log_odds import find_clip, fit_platt, platt_columns, target_positives
 from calibrant.table.numbers import plus, short
 from calibrant.table.parameters import check_choice
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["PlattCalibrator"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 
 class PlattCalibrator(LogOddsCalibrator):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from calibrant.calibrators.log_odds import LogOddsCalibrator, spread_in_words
 from calibrant.fits.log_odds import find_clip, fit_temperature, target_positives, temperature_columns
 from calibrant.table.numbers import short
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["TemperatureCalibrator"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 
 class TemperatureCalibrator(LogOddsCalibrator):

@@ -8,9 +8,8 @@ import numpy.typing as npt
 from calibrant.calibrators.base import Calibrator
 from calibrant.fits.venn_abers import VennAbersFit, venn_abers_fit
 from calibrant.table.numbers import short
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["VennAbersCalibrator"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 
 class VennAbersCalibrator(Calibrator):

@@ -13,8 +13,6 @@ from calibrant.table.fixed_point import BITS, MOST_ROWS, score_units
 from calibrant.table.pooling import Pooled, pool_counts, pool_rows, pool_weighted
 from calibrant.table.validation import CleanRows
 
-__all__ = ["Accumulator", "pool_together", "pooled_batches"]
-
 _BATCH = 1 << 20  # rows that are pooled together
 
 

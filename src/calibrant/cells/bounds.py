@@ -8,8 +8,6 @@ import numpy.typing as npt
 from calibrant.fits.isotonic import block_starts
 from calibrant.table.pooling import FloatArray, NumberArray
 
-__all__ = ["beside_corner", "beside_turn", "can_hold_corner", "can_hold_extreme", "can_hold_turn", "rounding_slack"]
-
 
 def rounding_slack(rise: FloatArray, fall: FloatArray) -> float:
     """Return how far the walk, added up in floats from these sums, can be off; far more than it is."""

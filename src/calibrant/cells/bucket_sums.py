@@ -14,8 +14,6 @@ from calibrant.table.cells import CellSums
 from calibrant.table.fixed_point import BITS, UNIT, FixedPoint, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray, score_order
 
-__all__ = ["BucketSums"]
-
 
 @dataclass(frozen=True, eq=False)
 class BucketSums:

@@ -14,8 +14,6 @@ from calibrant.table.fixed_point import MOST_ROWS, IntArray, score_units
 from calibrant.table.pooling import NumberArray
 from calibrant.table.validation import CleanRows, check_weight_range
 
-__all__ = ["BLOCK", "FineSums"]
-
 BLOCK = 1 << 15  # rows at a time, so that temporaries stay in the cache
 # Both sums of a bucket are kept in one number, since to fetch it from memory is what takes the time: rows in the upper
 # bits, and in the lower ones how far scores are above the start of the bucket.

@@ -22,8 +22,6 @@ from calibrant.table.pooling import Pooled, pool_counts, score_order
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["Arrays", "CheckedRows", "Fetch", "LazyRows", "fetch_arrays"]
-
 _SIFT = 16_381  # one in so many scores is looked at to estimate how many are different; a prime
 _LEAST = 5e-324  # the smallest double
 

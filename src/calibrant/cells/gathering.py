@@ -13,17 +13,6 @@ from calibrant.cells.refinement import refine, split_pending
 from calibrant.cells.slices import SliceRows, unpack
 from calibrant.table.score_table import ScoreTable
 
-__all__ = [
-    "CELL_BITS",
-    "FINE_BITS",
-    "FIRST_BITS",
-    "MOST_BUCKETS",
-    "MOST_DISTINCT",
-    "table_of_rows",
-    "table_of_slices",
-    "table_of_sums",
-]
-
 # Up to so many different scores each has its own row in a table; beyond, neighbours share cells.
 MOST_DISTINCT = 2_000_000
 MOST_BUCKETS = 1 << 18  # that hold rows, where the width of buckets is chosen as rows come

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from calibrant.table.fixed_point import IntArray, score_units
 
-__all__ = ["BucketSet", "Grid"]
-
 _MOST_LISTED = 1 << 23
 
 

@@ -9,8 +9,6 @@ from calibrant.table.fixed_point import UNIT, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.validation import CleanRows
 
-__all__ = ["HALF", "LOG_LOSS_BITS", "LossTotals"]
-
 # -log(p) reaches 745 where p is the smallest double, so it is kept in coarser units than scores are.
 LOG_LOSS_BITS = 36
 HALF = 21  # terms are split here: sums of either half stay in 64 bits for up to `fixed_point.MOST_ROWS` rows

@@ -20,8 +20,6 @@ from calibrant.cells.bounds import can_hold_extreme, rounding_slack
 from calibrant.table.fixed_point import BITS, UNIT, FixedPoint, IntArray, score_units
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["pruned_range"]
-
 _CHUNK = 1 << 16  # rows at a time, so that temporaries stay in the cache
 _SAMPLE = 1 << 14  # rows looked at to choose the buckets
 _COARSE_BITS = 10  # of the cells of the map before it is refined by the sample

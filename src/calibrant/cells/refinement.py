@@ -30,8 +30,6 @@ from calibrant.table.fixed_point import IntArray, score_units
 from calibrant.table.pooling import FloatArray, Pooled, score_order
 from calibrant.table.validation import check_same_rows
 
-__all__ = ["Pending", "Rows", "coarsen", "refine", "split_pending"]
-
 LATER_BITS = 17  # into about how many all buckets of one later scan are divided together
 _LEAST_BITS = 2  # into how many one of them is divided at least
 # Beyond so many rows the largest climb and the largest drop of the walk, the smaller of which is not the calibration

@@ -21,8 +21,6 @@ from calibrant.table.pooling import FloatArray, NumberArray, Pooled
 from calibrant.table.row_errors import describe_other_rows
 from calibrant.table.validation import CleanRows
 
-__all__ = ["PackedRows", "SliceRows", "Slices", "unpack"]
-
 
 class PackedRows(NamedTuple):
     """Checked rows: scores, those of negatives times -1 (0 becomes -0.0); and weights, or None."""

@@ -17,12 +17,11 @@ from calibrant.fits.local_polynomial import nearest_windows
 from calibrant.table.arguments import as_table
 from calibrant.table.numbers import at_least
 from calibrant.table.parameters import check_choice, failure_probability
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Drawable
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_counts
-
-__all__ = ["ROWS", "Band", "isotonic_band", "window_band"]
 
 ROWS = (
     "The rows are independent draws: no repeated measurements of the same case, no over-sampling.",

@@ -13,9 +13,8 @@ from calibrant.cells import gathering
 from calibrant.cells.gathering import CELL_BITS
 from calibrant.cells.grid import Grid
 from calibrant.table.fixed_point import BITS, UNIT, IntArray, score_units
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["BUCKETS", "HALF_WIDTH", "bucket_middles", "buckets_of", "keeps_scores", "run_starts"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 BUCKETS = Grid(BITS - CELL_BITS)
 # How far a score is from the middle of its bucket at most; scores are put into buckets after rounding to units.

@@ -21,12 +21,11 @@ from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count, check_random_state
+from calibrant.table.pooling import FloatArray
 from calibrant.table.progress import report_progress
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.validation import need_binary, need_counts
-
-__all__ = ["calibration_test"]
 
 # Simulated errors that agree with the observed one but for rounding count as reaching it.
 _SLACK = 1e-12

@@ -27,8 +27,6 @@ from calibrant.table.sampling import INDEPENDENT
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
 
-__all__ = ["certify", "certify_table"]
-
 _SPLIT = ("default", "bernstein", "hoeffding")  # methods whose lower bound is `split_lower_bound`
 _LOOK_ANY_TIME = (
     "The confidence level and the tolerance were chosen before looking at the outcomes; the number of rows was not."

@@ -26,8 +26,6 @@ from calibrant.table.sampling import weighting
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 
-__all__ = ["certify_clusters", "choose_method", "cluster_interval", "cluster_test"]
-
 # The finite-sample bound says something from about this many clusters for each power of e in 1 / delta.
 _CLUSTERS_PER_LOG = 10.0
 

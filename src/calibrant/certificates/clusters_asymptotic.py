@@ -18,11 +18,9 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals, round_up
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_between
+from calibrant.table.pooling import FloatArray
 from calibrant.table.progress import report_progress
-from calibrant.table.score_table import FloatArray
 from calibrant.table.seeding import generator_for
-
-__all__ = ["LEAST_GROUPS", "Clustered", "clustered", "need_clusters"]
 
 # With fewer clusters of equal size, or fewer that count, the asymptotic statement is too wide to be useful.
 LEAST_GROUPS = 5.0

@@ -10,8 +10,6 @@ from calibrant.certificates.results import Certificate, verdict_on
 from calibrant.table.numbers import claim_upper
 from calibrant.table.sampling import Sampling
 
-__all__ = ["Bounds", "Method", "conclude"]
-
 
 class Bounds(NamedTuple):
     """The error seen, bounds on the true one, and the width of the upper one before capping at 1."""

@@ -15,11 +15,10 @@ from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.arguments import as_table
 from calibrant.table.numbers import at_least, claim_upper
 from calibrant.table.parameters import failure_probability
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Tabular
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import Statement
-
-__all__ = ["CumulativeBand", "cumulative_band"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,6 @@ from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT_CASES, Statement
 from calibrant.table.validation import clean_weights, need_counts
 
-__all__ = ["SampleCertificate", "certify_sample"]
-
 _ASSUMPTIONS = (
     f"{INDEPENDENT_CASES} of anything, and nothing is said about other cases.",
     "The scores were fixed before these outcomes were seen: not trained, tuned or recalibrated on them.",

@@ -23,8 +23,6 @@ from calibrant.table.sampling import INDEPENDENT
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
 
-__all__ = ["cutoff_interval"]
-
 
 def cutoff_interval(
     y_true: npt.ArrayLike | ScoreTable,

@@ -8,9 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
-
-__all__ = ["binomial_limits", "walk_limits"]
+from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.score_table import ScoreTable
 
 # Groups per cube root of rows. The best window grows like n**(2/3) rows, and a tenth of it is fine enough: between 2
 # and 12 the mean width changes by a few per cent.

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["Outcomes", "likely_outcomes"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 _MOST = 1 << 17  # outcomes kept
 _TRIED = 1 << 21  # outcomes looked at, at all scores together

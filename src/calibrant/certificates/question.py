@@ -20,8 +20,6 @@ from calibrant.table.parameters import (
     failure_probability,
 )
 
-__all__ = ["Question", "need_cluster_method"]
-
 _METHODS = ("default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence")
 _CLUSTER_METHODS = ("bernstein", "asymptotic")
 

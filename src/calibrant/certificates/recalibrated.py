@@ -24,8 +24,6 @@ from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT_CASES, INDEPENDENT_ROWS, Statement
 from calibrant.table.validation import clean_rows, clean_scores, need_counts
 
-__all__ = ["RecalibratedCertificate", "certify_recalibrated"]
-
 # Logistic maps fall by this between neighbouring scores, since exp is not monotone to the last digit. A map that is
 # monotone but for this is as far from one that is, and so is its error.
 _ROUNDING = 4e-16

@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["repeated_lower_bound", "repeated_width"]
-
 # Splits, and which of their bounds is taken, counted from the largest. With many units no single table is likely, so
 # that hardly anything hangs on how it is split.
 _MANY = 100_000

@@ -8,16 +8,6 @@ from calibrant.table.results import Count, Result
 from calibrant.table.sampling import INDEPENDENT
 from calibrant.table.statements import ClusterStatement
 
-__all__ = [
-    "ASSUMPTIONS",
-    "SIMULATED_BAND",
-    "SIMULATED_LOWER_BOUND",
-    "CalibrationTest",
-    "Certificate",
-    "CutoffInterval",
-    "verdict_on",
-]
-
 ASSUMPTIONS = INDEPENDENT.assumptions("the confidence level, the tolerance and the method")
 SIMULATED_BAND = "The constants of the band were simulated; for finite numbers of rows they were checked, not proved."
 SIMULATED_LOWER_BOUND = f"For the lower bound, as the table has cells: {SIMULATED_BAND[0].lower()}{SIMULATED_BAND[1:]}"

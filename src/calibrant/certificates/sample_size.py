@@ -19,8 +19,6 @@ from calibrant.table.numbers import given
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.results import Result
 
-__all__ = ["Plan", "plan_table", "required_sample_size", "rows_to_decide", "width_of"]
-
 _PLANNED_METHODS = (
     "default",
     "bernstein",

@@ -17,9 +17,7 @@ import numpy.typing as npt
 from calibrant.certificates.widths import brownian_width
 from calibrant.distributions.sharp_mean import simultaneous_width
 from calibrant.segments.sums import CellTotals
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["SHARES", "Listed", "confidence_shares", "detectable_error", "largest_error", "lower_bounds", "upper_bounds"]
+from calibrant.table.pooling import FloatArray
 
 # Parts of the probability of failure for: the statement about the worst segment, upper bounds, lower bounds.
 SHARES = (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0)

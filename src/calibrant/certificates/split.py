@@ -15,12 +15,11 @@ from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.parameters import check_random_state, failure_probability
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.splitting import chances_of, split_counts
 from calibrant.table.validation import need_counts
-
-__all__ = ["split_lower_bound", "split_width"]
 
 
 def split_lower_bound(

@@ -19,8 +19,6 @@ from sklearn.svm import SVC
 
 from calibrant.auditing.audit import Audit, audit
 
-__all__ = ["NOTE", "TOLERANCE", "demo_audits"]
-
 TOLERANCE = 0.05
 
 NOTE = (

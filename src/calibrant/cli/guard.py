@@ -22,8 +22,6 @@ from calibrant.cli.options import as_option
 from calibrant.errors import CalibrantError, SourceError
 from calibrant.printable import visible, without_passwords
 
-__all__ = ["guarded", "run"]
-
 # How libraries say that they get no memory, where they raise no MemoryError.
 _NO_MEMORY = re.compile("can't start new thread|failed to map segment|out of memory|cannot allocate", re.IGNORECASE)
 

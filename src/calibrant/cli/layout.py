@@ -6,8 +6,6 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-__all__ = ["Command"]
-
 # Names of parameters by heading; all others are the method. A `rich_help_panel` is another heading.
 _HEADINGS = {
     "Data": "file files query database label score time id block cluster by weight pos_label missing again",

@@ -24,9 +24,6 @@ from calibrant.keywords import meant
 from calibrant.printable import visible
 from calibrant.version import __version__
 
-__all__ = ["app"]
-
-
 _UsageError: Any = typer.BadParameter.__base__  # which Typer itself does not show
 
 

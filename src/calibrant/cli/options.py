@@ -12,31 +12,6 @@ import typer
 from calibrant.errors import ArgumentError
 from calibrant.printable import shell_word
 
-__all__ = [
-    "AsJson",
-    "Author",
-    "Cluster",
-    "ClusterGuarantee",
-    "Confidence",
-    "CostFn",
-    "CostFp",
-    "Database",
-    "Files",
-    "Label",
-    "Missing",
-    "Note",
-    "PosLabel",
-    "Report",
-    "Score",
-    "Scores",
-    "Sql",
-    "Title",
-    "Weight",
-    "as_option",
-    "costs_of",
-    "given_to",
-]
-
 _QUOTES = "'\""
 # Parameters of Python whose options have other names.
 _OPTIONS = {

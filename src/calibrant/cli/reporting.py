@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit
     from calibrant.comparing.compare import Comparison
 
-__all__ = ["with_report"]
-
 _COMPUTED = 0.9  # share of the job until a result is there that a report shows
 
 _Result = TypeVar("_Result", "Audit", "Comparison")

@@ -7,8 +7,6 @@ from typing import Any
 
 from calibrant.errors import ArgumentError
 
-__all__ = ["name_of", "paths_of", "source_of"]
-
 
 def source_of(files: list[str] | None, query: str | None, database: str | None) -> Any:
     """Return what to read: paths or a `Query`."""

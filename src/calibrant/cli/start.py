@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from calibrant.cli.interrupts import leave_on_signals
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command line; every error ends in one message and an exit code."""

@@ -17,8 +17,6 @@ from calibrant.printable import visible, visible_lines
 if TYPE_CHECKING:
     from calibrant.auditing.findings import Findings
 
-__all__ = ["print_audit", "print_note", "print_text", "print_wrapped", "progress", "width"]
-
 _PATIENCE = 0.5  # seconds after which a person wants to know how long it takes
 # What is coloured in the text of an audit, as Rich's styles: verdicts, labels at the start of a line, warnings.
 _STYLES = {

@@ -18,8 +18,6 @@ import numpy.typing as npt
 from calibrant.comparing.units import Units
 from calibrant.table.pooling import FloatArray, distinct_numbers, score_order
 
-__all__ = ["calibration_limits", "least_probability"]
-
 # Parts into which the scores are cut for standard errors and simulated paths; the estimates are exact everywhere.
 _CELLS = 40
 # Simulated paths, and how many of them are above a quantile, at least; with more paths, memory would be short.

@@ -44,8 +44,6 @@ from calibrant.table.shown import html_table
 from calibrant.table.statements import INDEPENDENT_ROWS
 from calibrant.upward import resolve
 
-__all__ = ["Comparison", "compare"]
-
 _CURVE_POINTS = 900  # as many as an audit keeps of the cumulative residuals
 _CALIBRATION = 0.3  # share of a comparison that is the calibration errors
 _WIDTH = 80  # columns of a printed comparison

@@ -16,8 +16,6 @@ from calibrant.distributions.cluster_draws import cluster_draws
 from calibrant.distributions.cluster_jackknife import Jackknife, Parts
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["Limits", "critical_value", "left_out_limits", "paired_limits"]
-
 _ROUNDING = 1e-12  # of a variance, in units of those whose difference it is
 _DRAWS = 20_000  # standard normal vectors; the quantile of their largest entry is known to about 0.01
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from calibrant.table.pooling import FloatArray, score_order
 
-__all__ = ["MEASURES", "Measure", "Possible", "measures_of", "possible_changes", "terms_of"]
-
 
 class Measure(NamedTuple):
     """A measure of a model: its name in results and in words, and whether more is better."""

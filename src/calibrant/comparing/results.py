@@ -14,8 +14,6 @@ from calibrant.metrics import CutoffCalibration
 from calibrant.table.results import Result
 from calibrant.table.statements import Statement
 
-__all__ = ["ComparedModel", "ComparisonFindings", "MeasureDifference"]
-
 
 @dataclass(frozen=True, eq=False)
 class ComparedModel(Result):

@@ -25,8 +25,6 @@ from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
 
-__all__ = ["ComparedRows", "compared_rows"]
-
 _MOST_MODELS = 10  # with more the intervals of all pairs would take minutes, and leave little undecided
 
 

@@ -14,8 +14,6 @@ from calibrant.distributions.cluster_draws import hidden_share
 from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["Units"]
-
 _SUMS = 1 << 22  # numbers held at a time where rows are added up by cluster
 
 

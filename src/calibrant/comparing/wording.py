@@ -14,21 +14,6 @@ from calibrant.table.facts import Fact, joined
 from calibrant.table.numbers import WrittenInterval, at_least, confidence, number, rows, share, signed, write_interval
 from calibrant.table.shown import short_name
 
-__all__ = [
-    "FIXED_MODELS",
-    "INDEPENDENT_CLUSTERS",
-    "LIKE_SCORES",
-    "LIMITATIONS",
-    "claim_of",
-    "comparison_facts",
-    "interval",
-    "measure_name",
-    "rows_sentence",
-    "summary",
-    "verdict",
-    "verdict_sentences",
-]
-
 INDEPENDENT_CLUSTERS = (
     "The clusters are independent draws from the population the statements are about; rows of one cluster may depend "
     "on each other."

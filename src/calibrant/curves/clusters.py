@@ -12,8 +12,6 @@ from calibrant.table.bins import bin_starts
 from calibrant.table.cluster_blocks import cluster_blocks
 from calibrant.table.clusters import ClusteredRows
 
-__all__ = ["cluster_bins"]
-
 
 def cluster_bins(rows: ClusteredRows, confidence_level: float, n_bins: int = 10) -> Curve:
     """Observed rate in bins of about equally many rows, with limits from leaving out one cluster at a time."""

@@ -11,11 +11,9 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between, check_count
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Drawable
-from calibrant.table.score_table import FloatArray, NumberArray
 from calibrant.table.visible_scores import View, score_view
-
-__all__ = ["Histogram", "score_histogram"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,7 @@ from calibrant.errors import ArgumentError
 from calibrant.fits.local_polynomial import LocalFit, check_smoother, evenly_spaced, local_fit
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["local_curve"]
+from calibrant.table.pooling import FloatArray
 
 
 def local_curve(

@@ -13,10 +13,8 @@ from calibrant.distributions.binomial import share_interval
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.bins import bin_starts
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Drawable
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["Curve", "binned_curve", "isotonic_curve"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,8 @@ from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals as residuals_of
 from calibrant.table.cumulative_residuals import extremes
 from calibrant.table.parameters import check_count
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Drawable
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["CumulativeResiduals", "cumulative_residuals"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,10 +31,8 @@ from calibrant.table.cluster_residuals import squares_from
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
-from calibrant.table.score_table import FloatArray
+from calibrant.table.pooling import FloatArray
 from calibrant.table.statements import FIXED_CLASSIFIER
-
-__all__ = ["cluster_cost_curve", "cluster_net_benefit", "cluster_saving"]
 
 _Index = npt.NDArray[np.int64]
 

@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from calibrant.decisions.limits import normal_half_width, ratio_limits
 from calibrant.decisions.paired import Pairs
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["Mistakes", "compare", "mistakes", "ratio", "with_limits"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 
 class Mistakes(NamedTuple):

@@ -14,17 +14,6 @@ from calibrant.table.parameters import check_between
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_scores
 
-__all__ = [
-    "check_costs",
-    "cost_pair",
-    "costs_by_cut",
-    "decide",
-    "expected_cost",
-    "largest_cell",
-    "optimal_threshold",
-    "prices",
-]
-
 
 def check_costs(false_positive_cost: float, false_negative_cost: float) -> tuple[float, float]:
     """Return both costs as floats if they are finite, not negative and not both zero."""

@@ -17,10 +17,9 @@ from calibrant.errors import ArgumentError
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between, check_count
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Count, Drawable
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["CostCurve", "cheapest_cuts", "cost_curve", "curve_of", "points_or_grid"]
+from calibrant.table.score_table import ScoreTable
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

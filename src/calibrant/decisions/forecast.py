@@ -19,8 +19,6 @@ from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_binary, need_counts
 
-__all__ = ["CostForecast", "cost_forecast"]
-
 
 @dataclass(frozen=True)
 class CostForecast(Statement):

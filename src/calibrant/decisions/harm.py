@@ -7,8 +7,6 @@ import math
 from calibrant.distributions.brownian import kuiper_upper_quantile
 from calibrant.table.parameters import check_rows, failure_probability
 
-__all__ = ["isotonic_harm_bound"]
-
 
 def isotonic_harm_bound(n: float, confidence_level: float = 0.95, *, log_safe: bool = True) -> float:
     r"""Most that isotonic recalibration can raise the true cost of decisions, for all costs at once.

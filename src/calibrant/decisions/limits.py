@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.brownian import normal_quantile
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["normal_half_width", "ratio_limits"]
+from calibrant.table.pooling import FloatArray
 
 
 def normal_half_width(variance: npt.ArrayLike, reach: npt.ArrayLike, n: float, level: float) -> FloatArray:

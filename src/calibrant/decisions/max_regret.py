@@ -17,12 +17,11 @@ from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
+from calibrant.table.pooling import FloatArray
 from calibrant.table.sampling import INDEPENDENT
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_counts
-
-__all__ = ["MaxRegret", "Worst", "max_regret", "worst_costs"]
 
 # Places at which the width is known, and lines above it that are tried.
 _NODES = 96

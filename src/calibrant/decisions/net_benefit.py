@@ -15,11 +15,10 @@ from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Count, Drawable, Tabular
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_binary
-
-__all__ = ["NetBenefit", "NetBenefitDifference", "net_benefit", "net_benefit_difference"]
 
 
 @dataclass(frozen=True, eq=False)

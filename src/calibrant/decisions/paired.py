@@ -9,11 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.pooling import distinct_numbers, score_order
-from calibrant.table.score_table import FloatArray, NumberArray
+from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers, score_order
 from calibrant.table.validation import clean_rows, clean_scores
-
-__all__ = ["Changes", "MappedPart", "Pairs", "pair_mapped", "pair_rows"]
 
 IndexArray = npt.NDArray[np.intp]
 

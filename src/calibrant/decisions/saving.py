@@ -16,12 +16,11 @@ from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.arguments import as_table
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
+from calibrant.table.pooling import FloatArray
 from calibrant.table.sampling import INDEPENDENT
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import Statement
 from calibrant.table.validation import need_counts
-
-__all__ = ["Decision", "regret_bound", "saving_bound"]
 
 _NODES = 96
 

@@ -9,9 +9,7 @@ import numpy.typing as npt
 
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.table.parameters import check_between, check_choice
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["clopper_pearson", "level_p_values", "share_interval", "wilson"]
+from calibrant.table.pooling import FloatArray
 
 
 def share_interval(

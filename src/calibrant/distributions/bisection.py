@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["bisect", "bisect_all"]
-
 
 def bisect(
     below: Callable[[float], bool], low: float, high: float, *, rtol: float = 0.0, atol: float = 0.0

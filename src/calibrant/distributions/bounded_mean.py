@@ -14,9 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.weighted_mean import tail_deviate
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["Draws", "bounded_mean_limit", "bounded_mean_limits", "limit_excess"]
+from calibrant.table.pooling import FloatArray
 
 # From so many values on they are pooled, in bins in which the distance from the end changes by the factor exp(_WIDTH),
 # but for distances that are small beside that of the mean.

@@ -11,18 +11,6 @@ from functools import lru_cache
 from calibrant.distributions.bisection import bisect
 from calibrant.table.parameters import check_between
 
-__all__ = [
-    "LEAST_EVENTS",
-    "MEAN_RANGE",
-    "distance_survival",
-    "kuiper_survival",
-    "kuiper_upper_quantile",
-    "normal_quantile",
-    "range_quantile",
-    "range_survival",
-    "range_upper_quantile",
-]
-
 # Mean of the range: 2 sqrt(2 / pi) (Feller 1951).
 MEAN_RANGE = 2.0 * math.sqrt(2.0 / math.pi)
 

@@ -17,9 +17,7 @@ import numpy.typing as npt
 
 from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
 from calibrant.table.cluster_residuals import ClusterResiduals
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["Sums", "largest_error", "largest_ratio"]
+from calibrant.table.pooling import FloatArray
 
 # Guesses of the mean square of a term, and their weights. Fixed once and for all: they decide how close the bound is,
 # never whether it holds.

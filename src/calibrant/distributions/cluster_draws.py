@@ -9,8 +9,6 @@ import numpy as np
 from calibrant.distributions.bounded_mean import Draws
 from calibrant.table.pooling import FloatArray, score_order
 
-__all__ = ["cluster_draws", "equal_draws", "hidden_share"]
-
 
 def hidden_share(size: FloatArray, delta: float) -> float:
     """Largest share of rows that events take hold of, none of which is seen with probability `delta`.

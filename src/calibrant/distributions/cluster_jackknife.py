@@ -20,20 +20,6 @@ import numpy as np
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray
 
-__all__ = [
-    "LEAST_CLUSTERS",
-    "LEAST_EFFECTIVE",
-    "LOG",
-    "LOG_ODDS",
-    "PLAIN",
-    "Guarantee",
-    "Jackknife",
-    "Parts",
-    "Scale",
-    "allows_unseen",
-    "log_products",
-]
-
 # What limits with clusters allow for: only clusters like these, or also some of a kind that none of them shows.
 Guarantee = Literal["ordinary", "unseen clusters"]
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["bernstein_rate", "psi"]
-
 
 @overload
 def psi(rate: float) -> float: ...

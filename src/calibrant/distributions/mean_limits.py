@@ -17,16 +17,6 @@ from calibrant.distributions.bisection import bisect_all
 from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
 from calibrant.table.pooling import FloatArray
 
-__all__ = [
-    "BERRY_ESSEEN",
-    "bernstein_mean_width",
-    "berry_esseen",
-    "chernoff_limit",
-    "exponentials",
-    "line_above",
-    "mean_width",
-]
-
 # The error of Berry-Esseen falls like 1 / sqrt(n). From this n * delta on it is small enough beside delta to be worth
 # paying at every mean square (docs/explanation/widths.md); the choice must not depend on the terms.
 _MANY = 50.0

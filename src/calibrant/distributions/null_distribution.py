@@ -15,10 +15,9 @@ import numpy as np
 from calibrant.distributions.bisection import bisect
 from calibrant.distributions.brownian import LEAST_EVENTS, MEAN_RANGE, range_quantile, range_survival
 from calibrant.table.fixed_point import UNIT
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_binary
-
-__all__ = ["calibrated_limit", "calibrated_p_value", "null_limit", "null_lower_tail", "null_mean"]
 
 # Scores with less than this share of the sum of s (1 - s) count as spread out: that enlarges a limit by 6% at most.
 _SMALLEST_STEP = 1.0 / 64.0

@@ -18,8 +18,6 @@ from calibrant.distributions.bisection import bisect_all
 from calibrant.distributions.mean_limits import BERRY_ESSEEN, bernstein_mean_width, berry_esseen, chernoff_limit
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["bentkus_distance", "bentkus_tail", "simultaneous_width"]
-
 # Share of delta spent on the upper limit of the second moment, half on each of two.
 _MOMENT = 0.05
 # What the mean fourth power is expected to be: it makes the limit tight there, and never decides whether it holds.

@@ -18,9 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.bisection import bisect_all
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["tail_deviate"]
+from calibrant.table.pooling import FloatArray
 
 # Nodes and weights of the trapezoid rule on one half of the path, after v = sinh u.
 _U = np.arange(0.0, 8.1, 0.2)

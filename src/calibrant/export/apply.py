@@ -29,8 +29,6 @@ from calibrant.sources.source import Source
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["apply_to_file"]
-
 
 def apply_to_file(
     calibrator: Exported,

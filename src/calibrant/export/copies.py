@@ -15,8 +15,6 @@ from calibrant.errors import SourceError
 from calibrant.sources.formats import OBJECT, json_value, quote_name, quote_text
 from calibrant.sources.source import Source
 
-__all__ = ["ENDINGS", "Copy", "copy_of"]
-
 # File ending -> format.
 ENDINGS = {
     ".csv": "CSV",

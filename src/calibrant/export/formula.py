@@ -9,22 +9,7 @@ import numpy as np
 
 from calibrant.calibrators.segment.repair import SegmentRepair
 from calibrant.segments.columns import SegmentColumn
-from calibrant.table.score_table import FloatArray
-
-__all__ = [
-    "IDENTITY",
-    "LEAST",
-    "MOST",
-    "Formula",
-    "Lines",
-    "LogOdds",
-    "LogTerm",
-    "Logistic",
-    "Mixture",
-    "Shifted",
-    "lines_through",
-    "steps",
-]
+from calibrant.table.pooling import FloatArray
 
 # Between these logistic maps and mixtures are kept.
 LEAST = float(np.finfo(np.float64).tiny)

@@ -10,8 +10,6 @@ from calibrant.errors import SourceError
 from calibrant.export.layouts import LAYOUTS, METHODS
 from calibrant.typed_json import FieldError, check_fields, list_of, number_of, structure, text_of
 
-__all__ = ["rebuilt_fitted"]
-
 
 def rebuilt_fitted(document: Any, path: str, training: Training) -> Calibrator | SegmentCalibrator:
     """Return the calibrator that is stored at a path, of "" or of fields that end in a dot, with those inside it."""

@@ -19,8 +19,6 @@ from calibrant.export.layouts import LAYOUTS, Exported, not_exportable
 from calibrant.typed_json import FieldError, fields_of, load_document, plain, structure
 from calibrant.version import __version__
 
-__all__ = ["from_json", "load_model", "save_model", "to_json"]
-
 # Raised when the meaning of a field changes. Older files stay readable: tests/unit/export/golden has one of every kind.
 _SCHEMA = 1
 _REMEDY = "write it with 'calibrant recalibrate' or save_model"

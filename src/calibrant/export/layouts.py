@@ -45,8 +45,6 @@ from calibrant.typed_json import (
     Within,
 )
 
-__all__ = ["LAYOUTS", "METHODS", "Exported", "Layout", "formula_of", "not_exportable"]
-
 Exported = Calibrator | SegmentCalibrator
 
 _DEEPEST = 20

@@ -15,9 +15,7 @@ from calibrant.export.formula import Lines
 from calibrant.export.layouts import Exported, formula_of
 from calibrant.export.sql_writer import DIALECTS, SqlWriter
 from calibrant.sources.formats import quote_name
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["predictions"]
+from calibrant.table.pooling import FloatArray
 
 _FEW = 24  # pieces among which a tree chooses as fast
 _BUCKETS = [1 << power for power in range(6, 17)]

@@ -20,8 +20,6 @@ from calibrant.version import __version__
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["to_onnx"]
-
 _OPSET, _IR_VERSION = 18, 8  # of ONNX 1.13, from 2022
 _ML, _ML_VERSION = "ai.onnx.ml", 3  # the operators beside the default ones, of the same release
 _INT64, _STRING, _DOUBLE = 7, 8, 11  # of onnx.TensorProto

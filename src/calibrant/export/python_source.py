@@ -12,10 +12,8 @@ from calibrant.export.formula import Lines, Shifted
 from calibrant.export.layouts import Exported, formula_of
 from calibrant.export.writer import TextWriter
 from calibrant.segments.columns import SegmentColumn
-from calibrant.table.score_table import FloatArray
+from calibrant.table.pooling import FloatArray
 from calibrant.version import __version__
-
-__all__ = ["to_python"]
 
 _USED = ("bisect", "math")  # by the source itself, which names its constants with a leading underscore
 _SEGMENT = '''

@@ -9,8 +9,6 @@ from calibrant.export.layouts import Exported, formula_of
 from calibrant.export.sql_writer import DIALECTS, SqlWriter
 from calibrant.table.parameters import check_choice
 
-__all__ = ["to_sql"]
-
 
 def to_sql(
     calibrator: Exported,

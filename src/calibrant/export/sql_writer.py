@@ -13,9 +13,7 @@ from calibrant.export.formula import LEAST, MOST, Lines
 from calibrant.export.writer import TextWriter, check_doubles, holds_text
 from calibrant.segments.columns import SegmentColumn
 from calibrant.sources.formats import quote_name, quote_text
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["DIALECTS", "Dialect", "SqlWriter"]
+from calibrant.table.pooling import FloatArray
 
 # The exponential function stays a normal number up to the first, and does not matter to 1 beyond the second.
 _LARGEST_EXPONENT = -math.log(LEAST)

@@ -10,9 +10,7 @@ from calibrant.calibrators.segment.trees import Node, Split
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import LEAST, MOST, Formula, Lines, Logistic, LogOdds, Mixture, Shifted
 from calibrant.segments.columns import SegmentColumn
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["TextWriter", "Writer", "check_doubles", "holds_text"]
+from calibrant.table.pooling import FloatArray
 
 _EXACT = 2**53  # whole numbers up to which 64-bit floats tell them apart
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["interpolate"]
+from calibrant.table.pooling import FloatArray
 
 
 def interpolate(score: npt.NDArray[np.floating], knot: FloatArray, value: FloatArray) -> FloatArray:

@@ -15,11 +15,10 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.fits.interpolation import interpolate
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.remember import remembered
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.typed_json import Probabilities, Scores, Size, Weights
-
-__all__ = ["IsotonicFit", "block_starts", "isotonic_fit"]
 
 # A round that leaves more than this share of the blocks is slow, unless they are few.
 _SLOW = 0.9

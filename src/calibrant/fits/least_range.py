@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["LogisticMaps", "least_loss", "least_range", "logistic_maps", "nearest_point"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 _MOST_STEPS = 200
 _FIRST_RADIUS = 0.5  # change of the logits, root mean square, that one step may make at first in each direction

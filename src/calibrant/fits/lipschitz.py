@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.fits.interpolation import interpolate
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 from calibrant.typed_json import Probabilities, Scores, Size
-
-__all__ = ["LipschitzFit", "limited_rise", "lipschitz_fit"]
 
 Floats = list[float]
 

@@ -11,19 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.parameters import check_between, check_choice, check_count
-from calibrant.table.pooling import distinct_numbers
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
-
-__all__ = [
-    "LocalFit",
-    "LocalRegression",
-    "Windows",
-    "check_smoother",
-    "evenly_spaced",
-    "local_fit",
-    "nearest_windows",
-    "window_weight",
-]
+from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers
+from calibrant.table.score_table import ScoreTable
 
 Indices = npt.NDArray[np.intp]
 Pieces = list[FloatArray]

@@ -11,24 +11,9 @@ import numpy as np
 from calibrant.errors import DataError
 from calibrant.fits.logistic import logistic_fit
 from calibrant.table.parameters import check_between
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_binary
-
-__all__ = [
-    "Clip",
-    "beta_columns",
-    "combine",
-    "constant_fit",
-    "find_clip",
-    "fit_beta",
-    "fit_platt",
-    "fit_temperature",
-    "log_scores",
-    "platt_columns",
-    "probability",
-    "target_positives",
-    "temperature_columns",
-]
 
 Clip = tuple[float, float]
 

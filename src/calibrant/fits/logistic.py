@@ -11,8 +11,6 @@ import numpy.typing as npt
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 
-__all__ = ["LogisticFit", "logistic_fit"]
-
 _CHUNK = 8192  # rows at a time, so that what is computed on the way stays in the cache
 _CELLS = 1 << 13  # groups of neighbouring rows that a first fit of many rows is made on
 _MOST_STEPS = 200

@@ -25,10 +25,8 @@ from calibrant.fits.log_odds import (
     target_positives,
     temperature_columns,
 )
-from calibrant.table.pooling import distinct_numbers
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
-
-__all__ = ["Pool", "PooledMap", "fit_default_pool", "fit_pool", "log_likelihood", "pool_weights"]
+from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers
+from calibrant.table.score_table import ScoreTable
 
 _PRIOR = 0.25  # rows, for each member
 _MANY = 100_000  # rows above which one part is held out instead of every fold in turn

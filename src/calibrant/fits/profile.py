@@ -9,8 +9,6 @@ import numpy as np
 
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["LogisticProfile", "logistic"]
-
 _MOST_STEPS = 100
 _NEAR = 1e-10
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["shortened"]
-
 
 def shortened(table: ScoreTable, groups: int, single: int = 512) -> ScoreTable:
     """Join neighbouring scores to so many groups, each at its mean score, but for the scores at either end.

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.fits.isotonic import isotonic_fit
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.score_table import ScoreTable
 from calibrant.typed_json import Probabilities, Scores
-
-__all__ = ["VennAbersFit", "venn_abers_fit"]
 
 Indices = npt.NDArray[np.intp]
 

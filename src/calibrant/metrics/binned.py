@@ -12,13 +12,11 @@ import numpy.typing as npt
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.bins import bin_starts, check_bins, equal_width_numbers
 from calibrant.table.parameters import check_between, check_choice
-from calibrant.table.pooling import pool_rows
+from calibrant.table.pooling import FloatArray, NumberArray, pool_rows
 from calibrant.table.results import Tabular
 from calibrant.table.row_sums import Bins, add_rows, rows_or_table
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import CleanRows
-
-__all__ = ["BinnedCalibration", "binned_calibration", "expected_calibration_error", "quantile_mean_squared_error"]
 
 Strategy = Literal["quantile", "uniform", "type7"]
 Compare = Literal["frequency", "accuracy"]

@@ -14,8 +14,6 @@ from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Count, Result
 
-__all__ = ["ConfusionMetrics", "confusion_metrics"]
-
 
 @dataclass(frozen=True)
 class ConfusionMetrics(Result):

@@ -16,8 +16,6 @@ from calibrant.table.results import Count, Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
 
-__all__ = ["CutoffCalibration", "cutoff_calibration", "cutoff_calibration_error"]
-
 # Below this many rows pooling into a table is faster than two passes over buckets.
 _FEW_ROWS = 1 << 15
 

@@ -17,8 +17,6 @@ from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 
-__all__ = ["ScoreDecomposition", "brier_decomposition", "calibrated_miscalibration", "log_loss_decomposition"]
-
 # Labels are simulated at no more scores than this, but for some at either end, and so many in all, or so often.
 _GROUPS, _SCORES, _FEWEST, _MOST = 8192, 1 << 18, 16, 200
 

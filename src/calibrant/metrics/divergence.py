@@ -11,10 +11,9 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import Weights, as_table
 from calibrant.table.parameters import check_between, check_choice, check_count
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_scores
-
-__all__ = ["Distribution", "score_divergence"]
 
 # What the authors put in place of an empty bin of the reference, and the share of a bin's width by which the edges
 # of R's hist() are moved up, so that scores on an edge but for rounding stay below it.

@@ -28,10 +28,9 @@ from calibrant.fits.shortened import shortened
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
 from calibrant.table.parameters import check_between
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Estimate
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["SampledRows", "Terms", "cluster_sums", "sampled_rows"]
+from calibrant.table.score_table import ScoreTable
 
 # What a row adds, from its label and its score.
 Terms = Callable[[int, FloatArray], FloatArray]

@@ -11,10 +11,8 @@ import numpy as np
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.bins import bin_starts
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Tabular
-from calibrant.table.score_table import FloatArray, NumberArray
-
-__all__ = ["HosmerLemeshow", "hosmer_lemeshow"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,8 @@ from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.metrics.estimates import SampledRows, sampled_rows
 from calibrant.table.arguments import Labels, Scores, Weights
 from calibrant.table.clusters import Clusters
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Estimate
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["calibration_in_the_large", "difference_of", "observed_expected_ratio", "ratio_of"]
 
 
 def calibration_in_the_large(

@@ -11,11 +11,9 @@ import numpy as np
 from calibrant.fits.interpolation import interpolate
 from calibrant.fits.local_polynomial import LocalFit, LocalRegression
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
-from calibrant.table.pooling import distinct_numbers, score_order
+from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers, score_order
 from calibrant.table.results import Count, Result
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
-
-__all__ = ["IntegratedCalibration", "integrated_calibration_index"]
+from calibrant.table.score_table import ScoreTable
 
 # Up to so many distinct scores the curve is fitted at each of them. Plain averages are fast, and jump.
 _EXACT_SCORES, _EXACT_AVERAGES = 2_000, 20_000

@@ -15,8 +15,6 @@ from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.results import Count, Result
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["KsCalibrationTest", "ks_calibration_test"]
-
 
 @dataclass(frozen=True)
 class KsCalibrationTest(Result):

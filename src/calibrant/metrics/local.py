@@ -12,17 +12,10 @@ from calibrant.errors import DataError
 from calibrant.fits.local_polynomial import check_smoother, evenly_spaced, local_fit, nearest_windows
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_choice, check_count
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Tabular
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
-
-__all__ = [
-    "LocalCalibration",
-    "local_calibration",
-    "local_calibration_score",
-    "reflected_density",
-    "weighted_mean_squared_error",
-]
 
 PointWeights = Literal["density", "machado2024"]
 Form = Literal["gap", "residual"]

@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.arguments import Labels, Scores, Weights
+from calibrant.table.pooling import FloatArray
 from calibrant.table.row_sums import mean_of_rows, rows_or_table
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_binary
-
-__all__ = ["brier_score", "log_loss", "log_loss_of", "squared_loss_of"]
 
 
 def brier_score(

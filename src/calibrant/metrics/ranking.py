@@ -14,19 +14,10 @@ from calibrant.metrics.estimates import SampledRows, sampled_rows
 from calibrant.metrics.without_clusters import areas_without
 from calibrant.table.arguments import Labels, Scores, Weights, as_table, need_both_classes
 from calibrant.table.clusters import Clusters
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Count, Result, Tabular
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_binary
-
-__all__ = [
-    "RocAuc",
-    "RocCurve",
-    "area_of",
-    "roc_auc",
-    "roc_auc_interval",
-    "roc_auc_limits",
-    "roc_curve",
-]
 
 # Fewer effective rows behind the standard error than this leave no normal distribution to speak of.
 _LEAST_EFFECTIVE = 6.0

@@ -13,8 +13,6 @@ from calibrant.metrics.binned import expected_calibration_error
 from calibrant.metrics.cutoff import cutoff_calibration_error
 from calibrant.metrics.smooth import smooth_calibration_error
 
-__all__ = ["Scorers"]
-
 
 class Scorers(dict[str, Any]):
     """Scorers of scikit-learn by name, minus a calibration error each, so that greater is better.

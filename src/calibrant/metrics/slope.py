@@ -19,10 +19,9 @@ from calibrant.metrics.without_clusters import intercepts_without, lines_without
 from calibrant.table.arguments import Labels, Scores, Weights
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_between
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Count, Result
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["CalibrationSlope", "calibration_slope", "slope_of"]
+from calibrant.table.score_table import ScoreTable
 
 _REMEDY = "use cutoff_calibration_error, which needs no regression"
 

@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.arguments import Labels, Scores, Weights
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Count, Result
 from calibrant.table.row_sums import add_rows, rows_or_table
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["Spiegelhalter", "spiegelhalter"]
+from calibrant.table.score_table import ScoreTable
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ from calibrant.fits.profile import logistic
 from calibrant.metrics.estimates import SampledRows, cluster_sums
 from calibrant.table.pooling import FloatArray, NumberArray, key_order
 
-__all__ = ["areas_without", "intercepts_without", "lines_without"]
-
 _Index = npt.NDArray[np.int64]
 _Scale = Callable[[FloatArray], FloatArray]
 

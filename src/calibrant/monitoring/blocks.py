@@ -14,8 +14,6 @@ from calibrant.monitoring.evidence import Evidence, Unit, spread_of
 from calibrant.table.pooling import FloatArray
 from calibrant.typed_json import Size, Within
 
-__all__ = ["BlockReader", "StoredBlock", "runs_of"]
-
 _SUMS = 3 + 5 * CELLS
 
 

@@ -11,8 +11,6 @@ from calibrant.errors import ArgumentError
 from calibrant.monitoring.monitor import Monitor
 from calibrant.monitoring.state import MonitorState, bias_limits
 
-__all__ = ["combine"]
-
 
 def combine(monitors: Sequence[Monitor]) -> MonitorState:
     """Return one state for monitors of several streams, such as machines or segments.

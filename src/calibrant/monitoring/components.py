@@ -14,21 +14,6 @@ import numpy.typing as npt
 
 from calibrant.table.pooling import FloatArray
 
-__all__ = [
-    "BETS",
-    "CELLS",
-    "LOCAL_BETS",
-    "Interval",
-    "cell_of",
-    "cut_points",
-    "intervals_of",
-    "inverse_ratios",
-    "inverse_ratios_of_shifts",
-    "log_odds",
-    "powers",
-    "shift_sizes",
-]
-
 SHIFTS = (0.12, 0.2, 0.33, 0.55, 0.9, 1.5)  # of the log odds
 SLOPES = (8 / 16, 11 / 16, 13 / 16, 20 / 16, 24 / 16, 32 / 16)
 LOCAL_SHIFTS = (0.4, 1.0)  # of the log odds inside an interval

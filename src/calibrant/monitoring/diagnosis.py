@@ -21,8 +21,6 @@ from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 from calibrant.typed_json import Count, Finite, Within
 
-__all__ = ["Departure", "departure"]
-
 _Gain = Annotated[float, Within(0.0, math.inf)]
 _DROP = 6.0  # of the log-likelihood, within which a row may be the first; coverage was simulated
 # By how much more a slope, and the best of all intervals, must fit than a shift does.

@@ -21,8 +21,6 @@ from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray
 from calibrant.typed_json import Count, Finite, Size, Within
 
-__all__ = ["KEPT_ALARMS", "LEARNED", "Evidence", "Progress", "StoredEvidence", "Unit", "adaptive_shift", "spread_of"]
-
 LEARNED = 500  # rows whose scores say where the intervals are
 # Shares of the mass: on a shift that follows the rows, and on starts at row 1 and evenly up to the horizon. What is
 # left never runs out: it is spent as the sum v of `spread_of` grows, as 1 - 1 / (1 + ln(1 + v / 150)).

@@ -30,8 +30,6 @@ from calibrant.monitoring.components import (
 from calibrant.monitoring.recursion import GROUP, Growth, accumulate
 from calibrant.table.pooling import FloatArray, key_order
 
-__all__ = ["Bets", "Blocks", "Family", "Ratios", "Rows"]
-
 _LEAST_LOSS = 1e-100
 _LEAST_FACTOR = 0.01  # less only in rows outside the intervals of a factor, where it does not matter
 _BET_DEPTH = 3  # bets on smaller intervals gain little and would double the time of a row

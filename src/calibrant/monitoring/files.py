@@ -10,8 +10,6 @@ import numpy.typing as npt
 from calibrant.sources.paths import name_of
 from calibrant.typed_json import Count
 
-__all__ = ["FileRows", "add_files", "file_of", "files_since", "latest_files"]
-
 _SIZE, _NUMBERS = 6_000, 20  # characters that the latest files take in a state, and two numbers of rows
 
 

@@ -15,8 +15,6 @@ from calibrant.monitoring.sums import Sums
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Drawable
 
-__all__ = ["MonitorHistory", "history_of"]
-
 
 @dataclass(frozen=True)
 class MonitorHistory(Drawable):

@@ -13,8 +13,6 @@ from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray
 from calibrant.table.validation import clean_labels, clean_rows
 
-__all__ = ["block_names", "labels_of"]
-
 _MISSING = ("None", "nan", "NaT", "<NA>")  # labels that are not known, as text
 _MISSING_TEXT = ("", "nan")  # texts that stand for such labels; the second one is how NumPy writes NaN among texts
 

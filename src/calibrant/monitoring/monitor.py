@@ -27,8 +27,6 @@ from calibrant.table.pooling import FloatArray
 from calibrant.table.results import HtmlReport
 from calibrant.table.validation import clean_scores
 
-__all__ = ["Monitor"]
-
 
 class Monitor(HtmlReport):
     """Raise an alarm when scores stop being calibrated, with a guarantee that holds however often one looks.

@@ -17,23 +17,6 @@ from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.validation import as_array, one_column
 from calibrant.typed_json import Finite, Matching, Size, Within
 
-__all__ = [
-    "FIRST_DATE",
-    "LAST_DATE",
-    "UPDATES",
-    "Chosen",
-    "Digest",
-    "Kind",
-    "Position",
-    "RowTimes",
-    "Time",
-    "as_texts",
-    "batch_digest",
-    "choose",
-    "column_of",
-    "shown_time",
-]
-
 _DAY = 86_400_000_000  # microseconds
 _FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59")
 FIRST_DATE, LAST_DATE = (int(date.astype("datetime64[us]").astype(np.int64)) for date in (_FIRST, _LAST + 1))

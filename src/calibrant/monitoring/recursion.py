@@ -13,8 +13,6 @@ import numpy as np
 
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["GROUP", "Growth", "Layout", "accumulate", "follow"]
-
 GROUP = 32  # rows
 
 

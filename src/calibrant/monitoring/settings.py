@@ -11,8 +11,6 @@ import numpy as np
 from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 
-__all__ = ["Settings"]
-
 EXPECTED = ("shift", "slope", "interval")
 
 

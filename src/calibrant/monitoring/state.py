@@ -15,8 +15,6 @@ from calibrant.table.numbers import confidence, given, interval_text, number, ro
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 
-__all__ = ["MonitorState", "alternative", "bias_limits", "described", "where"]
-
 _REPAIRS = {
     "shift": "fit a PlattCalibrator: a shift of the log odds is enough",
     "slope": "fit a PlattCalibrator: a shift of the log odds and another slope are enough",

@@ -24,8 +24,6 @@ from calibrant.monitoring.sums import StoredSums
 from calibrant.table.pooling import FloatArray
 from calibrant.typed_json import Checks, Count, Size, refuse
 
-__all__ = ["LastUpdate", "Stored", "check"]
-
 _LARGEST_TERM = 100.0  # of a row in a sum: log odds count as 10 at most
 _ROUNDED = 1.001  # sums are written rounded
 

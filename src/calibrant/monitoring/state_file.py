@@ -20,8 +20,6 @@ from calibrant.monitoring.state_fields import Stored, check
 from calibrant.typed_json import fields_of, load_document, plain, structure
 from calibrant.version import __version__
 
-__all__ = ["check_settings", "from_json", "locked", "read_state", "to_json", "write_state"]
-
 # Raised when the meaning of a field changes: tests/unit/monitoring/golden has a state of every version and kind.
 _SCHEMA = 3
 _EXPECTED = "a state written by calibrant.Monitor"

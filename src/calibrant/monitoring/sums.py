@@ -19,8 +19,6 @@ from calibrant.monitoring.recursion import GROUP
 from calibrant.table.pooling import FloatArray
 from calibrant.typed_json import Size, Within
 
-__all__ = ["PLACES", "Moment", "Read", "StoredSums", "Sums", "by_place"]
-
 PLACES = CELLS // 2  # pairs of cells
 # What is added up over rows, where z is the log odds: 1, s (1 - s), y - s, z (y - s), z s (1 - s),
 # z^2 s (1 - s), (y - s)^2 and z^2 (y - s)^2; then, by pair of cells, y - s and s (1 - s).

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from calibrant.monitoring.settings import Settings
 from calibrant.table.numbers import rows
 
-__all__ = ["LIMITATIONS", "assumptions", "guarantee", "sought"]
-
 LIMITATIONS = (
     "Without an alarm the scores may still be wrong: to find a departure takes rows, and a small one takes many.",
     "Since when, where, and what repairs it are estimates without a guarantee.",

@@ -10,10 +10,8 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between, check_count
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["Documents", "documents"]
 
 # Counts are held in 16 bits. At the largest mean a Poisson length would have to be 15 standard deviations away.
 _LONGEST = np.iinfo(np.int16).max

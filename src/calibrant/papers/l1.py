@@ -16,12 +16,10 @@ from calibrant.errors import DataError
 from calibrant.table.clusters import Clusters, cluster_numbers
 from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
-from calibrant.table.score_table import FloatArray
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import clean_rows, clean_scores
-
-__all__ = ["L1Bound", "L1Impossibility", "l1_cannot_be_certified", "l1_from_repeats"]
 
 Verifier = Callable[[npt.NDArray[np.int8], FloatArray], bool]
 

@@ -10,10 +10,8 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between, check_count
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["DistortedProbabilities", "TwoFeatureLogit", "distorted_probabilities", "two_feature_logit"]
 
 _COEFFICIENTS = np.array([-0.1, 0.05, 0.2, -0.05])
 _NOISE = 0.5

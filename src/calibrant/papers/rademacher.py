@@ -14,14 +14,6 @@ from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
 
-__all__ = [
-    "SimulatedRademacher",
-    "rademacher_finite",
-    "rademacher_linear",
-    "rademacher_simulated",
-    "rademacher_with_ties",
-]
-
 _MOST_ROWS = 2_000  # the exact sum takes time in n**2, a second or so here
 _CHUNK = 1 << 20  # signs, or sums of signs, drawn at a time
 

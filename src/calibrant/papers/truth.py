@@ -7,11 +7,10 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.metrics.proper import brier_score
+from calibrant.table.pooling import FloatArray
 from calibrant.table.row_sums import mean_of_rows, rows_or_table
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_scores
-
-__all__ = ["l1_error", "true_mse"]
 
 
 def true_mse(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: npt.ArrayLike | None = None) -> float:

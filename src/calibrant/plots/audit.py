@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["AuditDisplay", "costs_of", "cumulative_residuals_of", "decisions_of", "reliability_of"]
-
 # Heights in inches, and how many letters of the verdict are less wide than the figure.
 _WIDTH, _HEADER, _BODY, _LINE = 11.4, 0.6, 4.4, 0.2
 _LETTERS = 150

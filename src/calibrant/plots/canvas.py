@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
     from matplotlib.lines import Line2D
 
-__all__ = ["Canvas", "panels", "prepare_canvas", "pyplot_figure"]
-
 # Marks the artist that stands for a model, so that the next one on the same axes takes another colour.
 _MARK = "calibrant-series"
 

@@ -14,10 +14,9 @@ from calibrant.plots.display import Display, split_rows
 from calibrant.plots.readings import Reading, halfway
 from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import number, score_brief
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.visible_scores import View, score_view
-
-__all__ = ["CostCurveDisplay"]
 
 
 class CostCurveDisplay(Display):

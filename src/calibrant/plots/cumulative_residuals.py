@@ -16,14 +16,11 @@ from calibrant.plots.readings import Reading, halfway
 from calibrant.plots.style import set_scale, write_ticks
 from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import number, score_brief, share
-from calibrant.table.pooling import distinct_numbers
-from calibrant.table.score_table import FloatArray
+from calibrant.table.pooling import FloatArray, distinct_numbers
 from calibrant.table.visible_scores import View, score_view
 
 if TYPE_CHECKING:
     pass
-
-__all__ = ["CumulativeResidualsDisplay", "crowded"]
 
 # The x-axis shows rows instead of scores if so few of so many columns of the picture would hold half of the rows.
 _FEW, _COLUMNS = 3, 40

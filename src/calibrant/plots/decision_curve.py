@@ -16,8 +16,6 @@ from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import confidence, score_brief, signed
 from calibrant.table.visible_scores import View, score_view
 
-__all__ = ["DecisionCurveDisplay"]
-
 
 class DecisionCurveDisplay(Display):
     """Net benefit by threshold, with those of treat all and treat none.

@@ -23,8 +23,6 @@ from calibrant.table.shown import short_name
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DifferenceDisplay"]
-
 _PANEL, _ROW, _MARGIN = 0.56, 0.18, 0.5  # inches: a panel without rows, a row, and what is left above and below
 _LETTER, _MOST_LETTERS = 0.065, 26  # inches of a letter; with longer names panels stand one below the other
 _LONGEST = 20  # letters of a name

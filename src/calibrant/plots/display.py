@@ -15,14 +15,13 @@ from calibrant.plots.canvas import Canvas, panels, prepare_canvas
 from calibrant.plots.readings import Reading
 from calibrant.plots.style import LIGHT, drawing_style
 from calibrant.table.arguments import Labels, Scores, as_table
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import frame_of
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase
-
-__all__ = ["Display", "ModelsDisplay", "split_rows"]
 
 # On a telephone a page shows a picture at about this part of its usual width, so that its type stays legible.
 _NARROWER = 0.875

@@ -20,8 +20,6 @@ from calibrant.table.visible_scores import View
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DistributionDisplay", "bar_readings", "draw_bars", "draw_shares"]
-
 
 class DistributionDisplay(Display):
     """Histogram of the scores by class, positives above zero and negatives below.

@@ -15,8 +15,6 @@ from calibrant.upward import resolve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw", "picture_html"]
-
 _DPI = 110
 
 

@@ -12,24 +12,12 @@ from calibrant.plots.canvas import Canvas
 from calibrant.plots.style import ground_of, tick_places, write_ticks
 from calibrant.printable import visible
 from calibrant.table.numbers import confidence, share
-from calibrant.table.score_table import FloatArray
+from calibrant.table.pooling import FloatArray
 from calibrant.table.visible_scores import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
-
-__all__ = [
-    "SimultaneousBand",
-    "draw_band",
-    "draw_diagonal",
-    "draw_line",
-    "draw_points",
-    "frame_diagram",
-    "intervals_label",
-    "shade",
-    "strip_beneath",
-]
 
 # Share of the height of axes that a strip along their lower edge takes, and the name by which it is found again.
 _STRIP, _STRIP_NAME = 0.26, "calibrant-distribution"

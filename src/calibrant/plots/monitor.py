@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from calibrant.monitoring import MonitorHistory
 
-__all__ = ["MonitorDisplay", "moments"]
-
 _LEAST = -2.0  # what is shown of the logarithm of evidence that speaks for calibration
 _TICKS = 4
 _CROWD = 5  # alarms from which their lines are thin, so that they hide nothing

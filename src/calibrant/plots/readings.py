@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from calibrant.table.score_table import FloatArray
+from calibrant.table.pooling import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["Reading", "halfway", "readings_svg"]
 
 
 class Reading(NamedTuple):

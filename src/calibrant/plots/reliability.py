@@ -29,13 +29,11 @@ from calibrant.plots.style import set_scale
 from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import rows, score_brief, share, write_interval
 from calibrant.table.parameters import check_choice
-from calibrant.table.score_table import FloatArray
+from calibrant.table.pooling import FloatArray
 from calibrant.table.visible_scores import View, score_view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["ReliabilityDisplay"]
 
 
 class ReliabilityDisplay(Display):

@@ -22,8 +22,6 @@ from calibrant.table.shown import short_name
 if TYPE_CHECKING:
     pass
 
-__all__ = ["SegmentDisplay", "SegmentMapDisplay", "pairs_of"]
-
 _MOST = 30  # segments drawn
 _NAME = 38  # letters of a name
 _WRITTEN = 12  # columns of a map up to which errors are written into it

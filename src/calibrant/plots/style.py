@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.ticker import MaxNLocator
 
-__all__ = [
-    "DARK",
-    "LIGHT",
-    "Palette",
-    "drawing_style",
-    "ground_of",
-    "palette_on",
-    "set_scale",
-    "tick_places",
-    "write_ticks",
-]
-
 
 @dataclass(frozen=True)
 class Palette:

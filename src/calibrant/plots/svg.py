@@ -14,8 +14,6 @@ from calibrant.plots.style import LIGHT, drawing_style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["figure_svg"]
-
 _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 _GEOMETRY = re.compile(r'(?<=\s)(?:d|x|y|width|height|transform)="[^"]*"')
 _LONG_NUMBER = re.compile(r"(\.\d\d)\d+")

@@ -10,8 +10,6 @@ import numpy as np
 from calibrant.auditing.findings import Findings
 from calibrant.table.numbers import number, rows, score_text, signed, write_interval
 
-__all__ = ["HEADS", "Decisions", "decisions"]
-
 HEADS = (
     "Threshold",
     "Cost ratio",

@@ -13,8 +13,6 @@ from calibrant.atomic_write import check_writable, replacing, write_text
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.report.page import Form
 
-__all__ = ["check_report", "form_of", "write_report"]
-
 # Programs that print as Chromium does, by the names that systems give them.
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 _QUIET = (

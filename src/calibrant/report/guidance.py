@@ -8,8 +8,6 @@ from calibrant.auditing.findings import Findings
 from calibrant.report.view import Cell
 from calibrant.table.facts import joined
 
-__all__ = ["GUIDES", "Item", "guidance"]
-
 # Keys of `calibrant.references`.
 GUIDES = ("collins2024", "vancalster2025")
 

@@ -16,8 +16,6 @@ from calibrant.report.view import Row
 from calibrant.table.facts import of_section
 from calibrant.table.numbers import confidence, number, signed
 
-__all__ = ["render_comparison"]
-
 
 def render_comparison(comparison: ComparisonFindings, form: Form = "html") -> str:
     """Write a comparison of models as one self-contained page, the same for the same comparison every time.

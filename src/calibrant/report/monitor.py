@@ -18,8 +18,6 @@ from calibrant.report.view import Row
 from calibrant.table.numbers import confidence, rows
 from calibrant.version import __version__
 
-__all__ = ["render_monitor"]
-
 # Keys of `calibrant.references`: e-detectors, and the confidence sequence of the bias.
 _REFERENCES = ("shin2023", "fan2015", "howard2021")
 _KINDS = {

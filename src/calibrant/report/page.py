@@ -25,8 +25,6 @@ from calibrant.table.facts import of_section
 from calibrant.table.numbers import confidence, number, rows, write_upper
 from calibrant.version import __version__
 
-__all__ = ["Form", "fill_page", "render", "render_audit", "render_segments"]
-
 # How a page is written.
 Form: TypeAlias = Literal["html", "markdown"]
 

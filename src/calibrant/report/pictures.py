@@ -15,8 +15,6 @@ from calibrant.table.numbers import interval_text, number, rows, score_text, sha
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["Picture", "cumulative_residuals_description", "drawn", "pictures"]
-
 
 class Picture(NamedTuple):
     """A display, drawn when a page asks for it, and its words for those who do not see it."""

@@ -11,8 +11,6 @@ from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay, pairs_of
 from calibrant.report.pictures import Picture, drawn
 from calibrant.table.numbers import confidence, rows, write_upper
 
-__all__ = ["SegmentSection", "segments"]
-
 _SHOWN = 20  # rows of the table that are not folded
 
 

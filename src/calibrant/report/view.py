@@ -20,17 +20,6 @@ from calibrant.table.numbers import (
     write_interval,
 )
 
-__all__ = [
-    "Cell",
-    "Row",
-    "assumptions",
-    "bins",
-    "cost_curve_rows",
-    "histogram",
-    "provenance",
-    "residual_points",
-]
-
 # Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
 _RESIDUAL_ROWS = 36
 

@@ -19,8 +19,6 @@ from calibrant.table.pooling import score_order
 from calibrant.table.row_errors import describe_no_rows
 from calibrant.typed_json import Count, Rising
 
-__all__ = ["MIN_ROWS", "SegmentColumn", "clean_cuts", "refuse_identifier", "short_cuts"]
-
 # Rows that a level needs not to be pooled with others.
 MIN_ROWS = 100
 # Numbers with more different values than that are cut, at these many quantiles.

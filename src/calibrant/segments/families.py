@@ -14,8 +14,6 @@ from calibrant.errors import ArgumentError
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.parameters import check_count
 
-__all__ = ["Family", "check_depth", "families_of"]
-
 # Cells of all families together: what fits memory and can be told apart in a result.
 _MOST_CELLS = 1 << 18
 

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from calibrant.table.pooling import FloatArray, NumberArray, key_order
 
-__all__ = ["BucketRows", "CellTotals", "SortedRows"]
-
 IntArray = npt.NDArray[np.int64]
 # Residuals are added up as whole numbers, so that the order of equal scores cannot show; in fewer binary digits the
 # more rows there are, so that all sums fit 63 bits.

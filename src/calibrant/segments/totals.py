@@ -16,8 +16,6 @@ from calibrant.segments.sums import CellTotals, SortedRows
 from calibrant.segments.values import column_values
 from calibrant.table.pooling import score_order
 
-__all__ = ["Request", "SegmentTotals", "segments_of_arrays"]
-
 
 @dataclass(frozen=True)
 class Request:

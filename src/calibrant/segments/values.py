@@ -16,8 +16,6 @@ from calibrant.table.missing import is_missing
 from calibrant.table.pooling import number_values, score_order
 from calibrant.table.validation import as_array, one_column
 
-__all__ = ["Distinct", "Level", "clean_levels", "column_values", "describe_dates", "distinct_values", "is_numeric"]
-
 # One value that names a segment: what JSON can hold.
 Level = str | bool | int | float
 

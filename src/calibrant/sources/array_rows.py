@@ -21,8 +21,6 @@ from calibrant.table.row_errors import describe_all_left_out, renumbered
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import CleanRows, clean_rows
 
-__all__ = ["ArrayRows", "TableRows"]
-
 
 @dataclass(frozen=True, eq=False)
 class ArrayRows(Rows):

@@ -20,8 +20,6 @@ from calibrant.sources.source import Source
 from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
 from calibrant.table.row_errors import OTHERS, describe_all_left_out
 
-__all__ = ["Summary", "check", "check_scores"]
-
 # Of the rows of a source, or of one of its files, the SELECT that names their columns s, w, positive and so on.
 _Shape = Callable[[Source], str]
 
@@ -303,10 +301,12 @@ class InspectedSource:
         return f"row {row} of column {column} in {file.name}", example
 
     def score_limits(self) -> tuple[float, float]:
+        """Return the least and the largest score."""
         low, high = self._asked("min(s), max(s)", " WHERE isfinite(s)")
         return (math.nan, math.nan) if low is None else (low, high)
 
     def look_swapped(self) -> bool:
+        """Return whether labels and scores may have changed places."""
         in_range = "bool_and(coalesce(label_number >= 0 AND label_number <= 1, false))"
         return bool(self._asked(f"bool_and(s = 0 OR s = 1) AND {in_range}")[0])
 

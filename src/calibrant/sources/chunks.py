@@ -25,8 +25,6 @@ from calibrant.table.row_errors import (
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import Chunks, CleanRows, check_same_rows, check_weight_range, clean_rows
 
-__all__ = ["ChunkRows", "table_of_chunks"]
-
 _BLOCK = 1 << 15  # rows
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from calibrant.table.missing import NOT_KNOWN, words_for_missing
 from calibrant.table.parameters import check_choice
 
-__all__ = ["Columns"]
-
 
 @dataclass(frozen=True)
 class Columns:

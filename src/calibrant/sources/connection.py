@@ -40,8 +40,6 @@ from calibrant.table.row_errors import describe_no_rows
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["open_source"]
-
 _MOST_IN_GROUP = 1 << 23  # rows; a Parquet file can be read from the start of a row group only
 _MEMORY = "2GB"  # beyond it DuckDB writes to the temporary folder
 

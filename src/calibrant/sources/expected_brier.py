@@ -9,8 +9,6 @@ from calibrant.sources.checks import check_scores
 from calibrant.sources.connection import open_source
 from calibrant.sources.file_columns import as_number
 
-__all__ = ["expected_brier"]
-
 
 def expected_brier(source: Any, score: str) -> float:
     """Return the mean of s (1 - s) over the scores s of files or a query, in which values may be missing."""

@@ -29,8 +29,6 @@ from calibrant.table.row_errors import (
 )
 from calibrant.table.validation import check_weight_range
 
-__all__ = ["InspectedRows", "describe_missing", "describe_no_column", "kind_of_weights", "refuse", "refuse_values"]
-
 
 class InspectedRows(Protocol):
     """Rows that an engine has looked at, and what errors show of them."""

@@ -8,8 +8,6 @@ from calibrant.sources.columns import Columns
 from calibrant.sources.segment_scan import EngineColumn
 from calibrant.sources.source import Source
 
-__all__ = ["as_label", "as_number", "as_number_or_text", "segment_columns"]
-
 
 def as_number(column: str, kind: str, *, words: bool = False) -> str:
     """Return a column, of a kind that `Source.kind` tells, as DOUBLE.

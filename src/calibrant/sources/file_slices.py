@@ -17,8 +17,6 @@ from calibrant.sources.source import COPY, Source, Span
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["FileSlices", "rows_with_weight"]
-
 _LEAST = 1 << 17  # rows of a span; a query for fewer takes longer to begin than to read
 
 

@@ -28,8 +28,6 @@ from calibrant.table.score_table import ScoreTable
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["FileRows", "read_table"]
-
 _TYPES = {"time": "DOUBLE", "id": "BIGINT", "block": "VARCHAR"}  # of further columns; text if a value is of another
 
 

@@ -16,22 +16,6 @@ from typing import NamedTuple
 from calibrant.errors import SourceError
 from calibrant.table.row_errors import describe_no_rows
 
-__all__ = [
-    "NO_OBJECT",
-    "OBJECT",
-    "ROW_NUMBER",
-    "Layout",
-    "describe_damaged_gzip",
-    "json_value",
-    "parquet_rows",
-    "pattern_of",
-    "quote_name",
-    "quote_text",
-    "recognise",
-    "select_rows",
-    "unique_names",
-]
-
 _HEAD = 1 << 20  # bytes looked at
 _BY_ENDING = {
     ".csv": "CSV",

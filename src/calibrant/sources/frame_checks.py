@@ -23,8 +23,6 @@ from calibrant.table.row_errors import OTHERS, describe_no_rows, describe_not_nu
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["checked_rows", "holds_numbers", "need_numbers"]
-
 _SIFT = 1021  # one in so many values is looked at to estimate how many are different; a prime
 _SPREAD = 1652.0127  # makes fractions of products of score and weight vary; any number without a pattern will do
 _MOST_LABELS = 1000  # of which the first are named
@@ -272,14 +270,17 @@ class InspectedFrame:
         return math.inf if seen["infinite"] and seen["least"] != -math.inf else -math.inf
 
     def score_limits(self) -> tuple[float, float]:
+        """Return the least and the largest score."""
         return float(self._seen["score_low"]), float(self._seen["score_high"])
 
     def look_swapped(self) -> bool:
+        """Return whether labels and scores may have changed places."""
         seen = self._seen
         shares = float(seen["label_low"]) >= 0.0 and float(seen["label_high"]) <= 1.0
         return bool(shares and seen["binary"] == seen["rows"])
 
     def label_values(self) -> list[Any]:
+        """Return a few different labels, in increasing order."""
         import narwhals as nw
 
         named = self._raw.filter(~nw.col("label").is_null())

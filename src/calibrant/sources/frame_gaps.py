@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Frame = TypeVar("Frame", nw.DataFrame[Any], nw.LazyFrame[Any])
 
-__all__ = ["column_of", "count_of", "find_gaps", "is_word"]
-
 
 def column_of(name: str, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.Expr:
     """Return a column; Spark takes dots in a name for fields of a struct unless it is quoted."""

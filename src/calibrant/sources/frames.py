@@ -34,8 +34,6 @@ from calibrant.table.validation import clean_labels, clean_scores, clean_weights
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["EngineRows", "is_in_memory", "open_frame"]
-
 _BATCH = 1 << 20  # rows
 
 

@@ -14,8 +14,6 @@ from calibrant.errors import SourceError
 from calibrant.sources.formats import Layout, quote_name, select_rows, unique_names
 from calibrant.sources.source import Source, Span
 
-__all__ = ["Opened", "combine"]
-
 _INTEGER = re.compile("U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from calibrant.errors import SourceError
 
-__all__ = ["PathSpec", "find_files", "name_of"]
-
 PathSpec = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _PARQUET = (".parquet", ".pq")

@@ -17,8 +17,6 @@ from calibrant.table.pooling import FloatArray
 from calibrant.table.progress import report_progress
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["HeldRows", "ModelRows", "OrderedRows", "Rows"]
-
 
 class HeldRows(NamedTuple):
     """Checked rows in memory."""

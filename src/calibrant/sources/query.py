@@ -17,8 +17,6 @@ from calibrant.sources.source import describe_no_space
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["COPIED", "Copied", "Query", "copy_rows"]
-
 COPIED = "calibrant_rows.rows"
 _OURS = "rows AS SELECT c"  # in a line that shows a statement of ours, not the query
 _BATCH = 100_000  # rows of SQLite held in memory

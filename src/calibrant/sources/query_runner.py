@@ -14,8 +14,6 @@ from calibrant.table.progress import has_listener, report_progress
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["QueryRunner", "doing", "speed"]
-
 T = TypeVar("T")
 
 _PATIENCE = 0.5  # seconds after which a query counts as a scan of the rows

@@ -15,8 +15,6 @@ from calibrant.sources.frames import open_frame
 from calibrant.sources.protocol import Rows
 from calibrant.sources.query import Query
 
-__all__ = ["is_read", "rows_of"]
-
 
 def is_read(source: Any) -> bool:
     """Whether rows are in files or are the result of a query, not in a dataframe."""

@@ -26,8 +26,6 @@ from calibrant.segments.values import distinct_values
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["EngineColumn", "collect_columns", "segments_of_engine"]
-
 # Rows of a file or an engine that are taken out of it and added up exactly.
 _MOST_EXACT = 1 << 20
 # Sums by cell and bucket that an engine hands over for one family, and the finest buckets of scores.

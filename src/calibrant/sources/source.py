@@ -18,8 +18,6 @@ from calibrant.sources.query_runner import QueryRunner
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["COPY", "SPAN_ROWS", "Source", "Span", "describe_no_space", "spans_of_table"]
-
 T = TypeVar("T")
 
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM")

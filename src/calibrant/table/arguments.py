@@ -10,8 +10,6 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["Labels", "Scores", "Weights", "as_table", "need_both_classes"]
-
 # What functions of rows take: labels, or a table in place of labels and scores; the scores; and weights.
 Labels = npt.ArrayLike | ScoreTable
 Scores = npt.ArrayLike | None

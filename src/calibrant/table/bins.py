@@ -6,18 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.parameters import check_choice, check_count
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
-
-__all__ = [
-    "STRATEGIES",
-    "bin_starts",
-    "check_bins",
-    "equal_mass_bins",
-    "equal_width_bins",
-    "equal_width_numbers",
-    "type7_bins",
-]
 
 STRATEGIES = ("quantile", "uniform", "type7")
 

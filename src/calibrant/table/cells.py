@@ -9,8 +9,6 @@ import numpy as np
 from calibrant.table.fixed_point import FixedPoint
 from calibrant.table.pooling import FloatArray, NumberArray, score_order
 
-__all__ = ["CellSums", "join_cells", "most_squared"]
-
 
 @dataclass(frozen=True, eq=False)
 class CellSums:

@@ -7,10 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.pooling import key_order
-from calibrant.table.score_table import FloatArray, NumberArray
-
-__all__ = ["cluster_blocks"]
+from calibrant.table.pooling import FloatArray, NumberArray, key_order
 
 _Index = npt.NDArray[np.int64]
 

@@ -14,10 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.clusters import ClusteredRows
-from calibrant.table.pooling import key_order
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["ClusterResiduals", "cluster_residuals", "round_up", "squares_from"]
+from calibrant.table.pooling import FloatArray, key_order
 
 _EDGES = 512  # more make the bounds closer and take longer: matrices of this size are computed
 _VALUES = 1 << 23  # walks of many clusters are kept at fewer edges

@@ -17,14 +17,12 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_count
-from calibrant.table.pooling import number_values, score_order
+from calibrant.table.pooling import FloatArray, NumberArray, number_values, score_order
 from calibrant.table.row_errors import describe_missing_cluster
 from calibrant.table.sampling import Sampling
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import hash_rows, scramble
 from calibrant.table.validation import as_array, clean_rows, need_counts, one_column
-
-__all__ = ["ClusteredRows", "Clusters", "cap_clusters", "cluster_numbers", "cluster_rows"]
 
 # One name per row: any values that can be told apart.
 Clusters = npt.ArrayLike | Iterable[Hashable]

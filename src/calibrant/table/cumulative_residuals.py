@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.table.fixed_point import UNIT
+from calibrant.table.pooling import FloatArray
 from calibrant.table.remember import remembered
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["Extremes", "Walk", "cumulative_residuals", "extremes"]
+from calibrant.table.score_table import ScoreTable
 
 
 @dataclass(frozen=True, eq=False)

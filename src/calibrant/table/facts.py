@@ -9,8 +9,6 @@ from typing import NamedTuple
 from calibrant.table.numbers import signed, write_interval
 from calibrant.table.results import Estimate
 
-__all__ = ["Fact", "estimated", "joined", "of_section"]
-
 
 class Fact(NamedTuple):
     """A sentence, or a number with its limits, under a label.

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BITS", "MOST_ROWS", "UNIT", "FixedPoint", "IntArray", "score_units"]
-
 IntArray = npt.NDArray[np.int64]
 
 BITS = 42

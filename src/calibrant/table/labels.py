@@ -20,8 +20,6 @@ from calibrant.table.row_errors import (
     refuse_unknown,
 )
 
-__all__ = ["labels_and_others"]
-
 _LOOK = 100_000  # rows looked at to name some of the label values in a message
 _CHUNK = 1 << 16  # rows looked at at a time for the different labels
 

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 from calibrant.table.results import Result
 
-__all__ = ["NOT_KNOWN", "Intake", "LeftOut", "Moments", "is_missing", "words_for_missing"]
-
 # What files have where an outcome, a score or a weight is not known, in small letters.
 NOT_KNOWN = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", ".", "?"})
 

@@ -7,32 +7,6 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import NamedTuple, TypeAlias
 
-__all__ = [
-    "WrittenInterval",
-    "at_least",
-    "claim_lower",
-    "claim_upper",
-    "confidence",
-    "given",
-    "interval_text",
-    "near_one",
-    "number",
-    "plus",
-    "points",
-    "rows",
-    "score_brief",
-    "score_fixed",
-    "score_text",
-    "share",
-    "short",
-    "signed",
-    "significant",
-    "write_change",
-    "write_interval",
-    "write_lower",
-    "write_upper",
-]
-
 # Writes a number, rounded in a way of `decimal`, with so many digits more.
 Writer: TypeAlias = Callable[..., str]
 

@@ -10,17 +10,6 @@ import numpy as np
 
 from calibrant.errors import ArgumentError
 
-__all__ = [
-    "check_between",
-    "check_choice",
-    "check_count",
-    "check_random_state",
-    "check_rows",
-    "check_width",
-    "failure_probability",
-    "is_number",
-]
-
 
 def check_between(
     name: str, value: float, low: float, high: float, *, closed: str = "neither", remedy: str | None = None

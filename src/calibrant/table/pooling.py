@@ -10,19 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "FloatArray",
-    "NumberArray",
-    "Pooled",
-    "distinct_numbers",
-    "key_order",
-    "number_values",
-    "pool_counts",
-    "pool_rows",
-    "pool_weighted",
-    "score_order",
-]
-
 FloatArray = npt.NDArray[np.float64]
 NumberArray = npt.NDArray[Any]  # int64 where weights are whole numbers, float64 otherwise
 Pooled = tuple[FloatArray, NumberArray, NumberArray]

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-__all__ = ["has_listener", "job", "report_progress", "subtask"]
-
 # Takes what is done now, the share of the job that is done, and the speed in words.
 Listener = Callable[[str, float, str], object]
 

@@ -7,8 +7,6 @@ from functools import wraps
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-__all__ = ["remembered"]
-
 _Source = TypeVar("_Source")
 _Found = TypeVar("_Found")
 

@@ -23,9 +23,6 @@ from calibrant.upward import resolve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Count", "Drawable", "Estimate", "HtmlReport", "Result", "Tabular", "frame_of", "plain"]
-
-
 # A number of rows, or their weight. Plain data has an integer where it is whole.
 Count = float
 

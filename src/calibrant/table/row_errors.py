@@ -15,32 +15,6 @@ from calibrant.errors import DataError
 from calibrant.table.missing import NOT_KNOWN, words_for_missing
 from calibrant.table.parameters import is_number
 
-__all__ = [
-    "MISSING",
-    "ONE_CLASS",
-    "OTHERS",
-    "all_of",
-    "describe_all_left_out",
-    "describe_bad_labels",
-    "describe_bad_scores",
-    "describe_bad_weight",
-    "describe_missing_cluster",
-    "describe_missing_label",
-    "describe_nested_labels",
-    "describe_no_rows",
-    "describe_not_numbers",
-    "describe_one_outcome",
-    "describe_other_rows",
-    "describe_zero_weights",
-    "in_column",
-    "is_nested",
-    "need_two_classes",
-    "refuse_unknown",
-    "remedy_for_text",
-    "renumbered",
-    "swapped_columns",
-]
-
 # One rule wherever there are more than two classes.
 _ONE_AT_A_TIME = "assess one class at a time, against the rest"
 ONE_CLASS = f"{_ONE_AT_A_TIME}: name it as `pos_label`, and take its probability as the score"

@@ -18,8 +18,6 @@ from calibrant.table.pooling import FloatArray, pool_rows
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import CleanRows, clean_rows
 
-__all__ = ["Bins", "RowSums", "Terms", "add_rows", "mean_of_rows", "rows_or_table"]
-
 _FEW = 1 << 13  # rows up to which sorting takes no longer
 _BLOCK = 1 << 15  # rows of which all temporary arrays fit the cache
 _DIGITS = 52  # binary digits of a float after the first

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from calibrant.table.numbers import at_least
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER
 
-__all__ = ["INDEPENDENT", "Sampling", "weighting"]
-
 
 @dataclass(frozen=True)
 class Sampling:

@@ -17,15 +17,13 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cells import CellSums, join_cells
 from calibrant.table.missing import Intake
-from calibrant.table.pooling import FloatArray, NumberArray, pool_counts, pool_rows, pool_weighted
+from calibrant.table.pooling import NumberArray, pool_counts, pool_rows, pool_weighted
 from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
 from calibrant.table.splitting import chances_of, split_counts
 from calibrant.table.table_sums import TableSums
 from calibrant.table.validation import Chunks, CleanRows, clean_counts, clean_rows
 from calibrant.upward import resolve
-
-__all__ = ["FloatArray", "NumberArray", "ScoreTable"]
 
 
 @dataclass(frozen=True, eq=False)

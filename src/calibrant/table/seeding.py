@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from calibrant.table.parameters import check_random_state
 
-__all__ = ["digest_rows", "generator_for", "hash_rows", "scramble"]
-
 _BLOCK = 1 << 13  # entries at a time, so that temporaries stay in the cache
 
 _Words = npt.NDArray[np.uint64]

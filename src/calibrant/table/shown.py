@@ -13,8 +13,6 @@ import numpy as np
 from calibrant.printable import visible
 from calibrant.table.numbers import significant, write_lower, write_upper
 
-__all__ = ["html_grid", "html_table", "one_line", "short_name", "text_grid"]
-
 _MOST = 300  # characters of a line
 _CELL = "text-align:left;vertical-align:top;white-space:normal"
 

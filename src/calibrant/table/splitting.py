@@ -11,8 +11,6 @@ from calibrant.errors import ArgumentError
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import FloatArray, NumberArray
 
-__all__ = ["chances_of", "split_counts"]
-
 
 def chances_of(parts: int | Sequence[float]) -> FloatArray:
     """Return the chance of each part, from their number or from the chances; an `ArgumentError` for less than two."""

@@ -6,15 +6,6 @@ from dataclasses import dataclass
 
 from calibrant.table.results import Count, Result
 
-__all__ = [
-    "COUNTED_ROWS",
-    "FIXED_CLASSIFIER",
-    "INDEPENDENT_CASES",
-    "INDEPENDENT_ROWS",
-    "ClusterStatement",
-    "Statement",
-]
-
 INDEPENDENT_ROWS = (
     "The rows are independent draws from the population the statement is about: no repeated measurements of the "
     "same case, no over-sampling, no case-control selection."

@@ -13,8 +13,6 @@ from calibrant.table.fixed_point import BITS, MOST_ROWS, UNIT, FixedPoint, score
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.sampling import INDEPENDENT, Sampling
 
-__all__ = ["TableSums"]
-
 # Residuals of fewer rows add up to whole units that fit 63 bits; those of more need `FixedPoint`, to the same bits.
 _ONE_WORD = 2.0 ** (63 - BITS)
 

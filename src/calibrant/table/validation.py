@@ -30,22 +30,6 @@ from calibrant.table.row_errors import (
     swapped_columns,
 )
 
-__all__ = [
-    "Chunks",
-    "CleanRows",
-    "as_array",
-    "check_same_rows",
-    "check_weight_range",
-    "clean_counts",
-    "clean_labels",
-    "clean_rows",
-    "clean_scores",
-    "clean_weights",
-    "need_binary",
-    "need_counts",
-    "one_column",
-]
-
 # Totals and shares of weights in this range stay clear of the ends of the range of floats.
 _LEAST_WEIGHT, _MOST_WEIGHT = 1e-290, 1e290
 # Rows checked at a time: small enough for the cache, so that checking costs one read of the data.

@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.parameters import check_count
-from calibrant.table.score_table import FloatArray, NumberArray
-
-__all__ = ["View", "score_view", "spread_thresholds"]
+from calibrant.table.pooling import FloatArray, NumberArray
 
 # Scores that cover at least this much of [0, 1] are shown on all of it.
 _WIDE = 0.25

@@ -29,8 +29,6 @@ from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows, clean_scores
 
-__all__ = ["SegmentCalibrator"]
-
 _MANY = 100_000  # rows above which one part is held out instead of every fold in turn
 _ENOUGH = 20_000  # rows in that part
 _BEYOND_NOISE = 1.645  # standard errors by which held-out rows must gain: a one-sided test at 5%

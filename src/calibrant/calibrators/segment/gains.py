@@ -14,8 +14,6 @@ from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Tabular
 from calibrant.table.shown import text_grid
 
-__all__ = ["SegmentGains", "log_losses", "mean_and_error", "segment_gains"]
-
 
 @dataclass(frozen=True, eq=False)
 class SegmentGains(Tabular):

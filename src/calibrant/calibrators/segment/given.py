@@ -8,8 +8,6 @@ from typing import Any
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.values import column_values
 
-__all__ = ["columns_of", "taken_apart"]
-
 
 def columns_of(segments: Any, by: Sequence[str] | None, rows: int) -> dict[str, Any]:
     """Return the columns that name segments, each with a value for every row."""

@@ -20,8 +20,6 @@ from calibrant.fits.log_odds import probability
 from calibrant.table.pooling import FloatArray, distinct_numbers
 from calibrant.typed_json import Finite, Positive, Size, Within
 
-__all__ = ["CUT", "LogOddsOffsets", "OffsetTable", "fit_offsets", "shrunken", "sums", "variance_between"]
-
 IntArray = npt.NDArray[np.int64]
 
 CUT = 2.5  # standard deviations beyond which slopes have no further effect

@@ -11,8 +11,6 @@ from calibrant.calibrators.segment.offsets import IntArray, LogOddsOffsets
 from calibrant.calibrators.segment.trees import Node, scaled, value_of
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["NOTHING", "SegmentRepair"]
-
 
 @dataclass(frozen=True, eq=False)
 class SegmentRepair:

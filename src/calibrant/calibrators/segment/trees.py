@@ -17,8 +17,6 @@ from calibrant.fits.log_odds import probability
 from calibrant.table.pooling import FloatArray, distinct_numbers, score_order
 from calibrant.typed_json import Count, Finite
 
-__all__ = ["Node", "Split", "fit_trees", "scaled", "splits_of", "value_of"]
-
 _TREES, _DEPTH, _LEAST_ROWS = 20, 3, 50
 _RATE = 0.2
 _PENALTY = 1.0  # rows of information that every leaf begins with

@@ -21,9 +21,7 @@ from calibrant.certificates.expected_error.cells import (
 from calibrant.certificates.expected_error.constants import SquareCells
 from calibrant.distributions.bisection import bisect
 from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["UpperBound", "lower_bound", "upper_bound"]
+from calibrant.table.pooling import FloatArray
 
 _BLOCK = 2000  # cells whose constants are computed together
 _LOOK_BACK = (16, 4)  # how many cells before it tell of the error of a cell

@@ -14,22 +14,8 @@ from calibrant.certificates.buckets import BUCKETS, buckets_of, run_starts
 from calibrant.distributions.empirical_bernstein import psi
 from calibrant.errors import DataError
 from calibrant.table.fixed_point import UNIT
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = [
-    "CellPlan",
-    "Cells",
-    "Terms",
-    "Units",
-    "cut_evenly",
-    "direct_cost",
-    "direct_noise",
-    "huber_width",
-    "plan_cells",
-    "positions",
-    "square_cost",
-    "squares_rate",
-]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 IntArray = npt.NDArray[np.intp]
 

@@ -20,8 +20,6 @@ from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_binary, need_counts
 
-__all__ = ["REVERSAL_LEVEL", "ExpectedErrorCertificate", "certify_ece"]
-
 REVERSAL_LEVEL = 0.01  # of the test that refuses the assumption; fixed, so that nobody chooses it by its outcome
 
 _ASSUMPTIONS = (

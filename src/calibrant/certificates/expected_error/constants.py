@@ -15,9 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["SquareCells"]
+from calibrant.table.pooling import FloatArray
 
 _TILTS = (1.0, 0.5, 0.2)  # shares of the tilt that is best for a normal sum
 _STEEPEST_TILT = 50.0

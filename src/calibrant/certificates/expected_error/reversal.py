@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant.certificates.expected_error.cells import Units, cut_evenly, positions
-from calibrant.table.score_table import FloatArray
-
-__all__ = ["reversal_p_value"]
+from calibrant.table.pooling import FloatArray
 
 _BLOCKS = 64
 

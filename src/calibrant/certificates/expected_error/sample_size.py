@@ -10,8 +10,6 @@ from calibrant.certificates.expected_error.cells import Terms, direct_cost, hube
 from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between, failure_probability
 
-__all__ = ["required_sample_size_ece"]
-
 _FEWEST_ROWS, _MOST_ROWS = 50, 10**12
 # Fitted to simulations: bounds are wider than of equal cells, more so where few events are expected.
 _UNEQUAL, _FEW_EVENTS = 1.07, 20.0

@@ -8,8 +8,6 @@ from calibrant.distributions.bisection import bisect
 from calibrant.distributions.empirical_bernstein import psi
 from calibrant.table.parameters import check_width
 
-__all__ = ["anytime_width", "log_evidence"]
-
 # Rates of the mixture and their weights: fixed, because rates that followed the number of rows would break the
 # supermartingale. They serve from a handful of rows to about 1e10.
 _RATES = tuple(0.7 * 2.0**-k for k in range(14))

@@ -7,8 +7,6 @@ import math
 from calibrant.distributions.brownian import normal_quantile, range_upper_quantile
 from calibrant.table.parameters import check_width
 
-__all__ = ["asymptotic_width", "brownian_width", "hoeffding_width"]
-
 
 def hoeffding_width(n: float, delta: float = 0.05) -> float:
     """Width of Hoeffding's one-sided bound for terms in [-1, 1]: true error <= empirical error + width.

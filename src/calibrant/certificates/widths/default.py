@@ -14,9 +14,8 @@ import numpy.typing as npt
 from calibrant.distributions.mean_limits import bernstein_mean_width, line_above, mean_width
 from calibrant.table.cumulative_residuals import Extremes
 from calibrant.table.parameters import check_width
-from calibrant.table.score_table import FloatArray, ScoreTable
-
-__all__ = ["bernstein_width", "charged_bound", "default_width"]
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 # The width is bounded from above by straight lines, from its values at so many mean squares and 0.
 _NODES = 96

@@ -17,10 +17,9 @@ from calibrant.distributions.bisection import bisect
 from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.parameters import check_between, check_width
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_weights, need_counts
-
-__all__ = ["cumulative_width", "effective_rows", "fixed_design_width", "variance_bound", "weighted_fixed_design_width"]
 
 # Share of delta spent on the time; the rest is spent on the range of the motion.
 _TIME = 0.1

@@ -9,8 +9,6 @@ import numpy as np
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.table.parameters import check_width
 
-__all__ = ["monotone_width"]
-
 # delta -> quantile of sqrt(n) times the largest deviation over all intervals and all monotone maps of the score.
 # Monte Carlo, rounded up past its error (1.5e6 runs at n = 1000, 3.5e5 at 6400, 2e5 at 10000, extrapolated in
 # 1 / sqrt(n)); the limit does not depend on the distribution of the data.

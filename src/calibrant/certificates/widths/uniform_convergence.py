@@ -11,8 +11,6 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_choice, check_width
 
-__all__ = ["PRINTED_LIMIT", "rademacher_of_intervals", "uniform_convergence_width"]
-
 # The printed form is proved, by way of the sharp one, where sqrt(n) times the complexity is at most this.
 PRINTED_LIMIT = 1.45
 

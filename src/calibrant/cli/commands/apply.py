@@ -9,8 +9,6 @@ from calibrant.cli import terminal
 from calibrant.cli.options import Database, Files, Score, Sql
 from calibrant.cli.sources import paths_of, source_of
 
-__all__ = ["apply"]
-
 
 def apply(
     score: Score,

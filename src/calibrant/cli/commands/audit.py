@@ -31,8 +31,6 @@ from calibrant.cli.options import (
 from calibrant.cli.reporting import with_report
 from calibrant.cli.sources import name_of, source_of
 
-__all__ = ["audit"]
-
 
 def audit(
     context: typer.Context,

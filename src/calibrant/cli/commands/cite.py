@@ -2,8 +2,6 @@
 
 import typer
 
-__all__ = ["cite"]
-
 
 def cite() -> None:
     """Print the references as BibTeX."""

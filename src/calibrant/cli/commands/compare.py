@@ -28,8 +28,6 @@ from calibrant.cli.options import (
 from calibrant.cli.reporting import with_report
 from calibrant.cli.sources import name_of, source_of
 
-__all__ = ["compare"]
-
 
 def compare(
     context: typer.Context,

@@ -3,8 +3,6 @@
 from calibrant.cli import terminal
 from calibrant.cli.options import Report
 
-__all__ = ["demo"]
-
 
 def demo(report: Report = None) -> None:
     """Train and audit real classifiers on scikit-learn's data."""

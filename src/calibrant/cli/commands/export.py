@@ -8,8 +8,6 @@ import typer
 from calibrant.cli import terminal
 from calibrant.errors import ArgumentError
 
-__all__ = ["export"]
-
 
 def export(
     model: Annotated[

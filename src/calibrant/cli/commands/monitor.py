@@ -29,8 +29,6 @@ from calibrant.printable import shell_word
 if TYPE_CHECKING:
     from calibrant.monitoring import Departure, Monitor
 
-__all__ = ["monitor"]
-
 _READ_BY_NAME = re.compile(r"\.(csv|parquet|jsonl|ndjson)(\.gz)?$", re.IGNORECASE)  # by a query, without a function
 
 

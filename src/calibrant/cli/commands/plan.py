@@ -8,8 +8,6 @@ from calibrant.cli.options import AsJson, Confidence, Database, Files, Sql
 from calibrant.cli.sources import source_of
 from calibrant.errors import ArgumentError
 
-__all__ = ["plan"]
-
 
 def plan(
     tolerance: Annotated[float, typer.Option("--tolerance", help="Calibration error to certify.")],

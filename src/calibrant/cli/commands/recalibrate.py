@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from calibrant.calibrators.base import Calibrator
     from calibrant.table.missing import Intake
 
-__all__ = ["recalibrate"]
-
 # Shares of the job: rows are read, a map is fitted, and judged.
 _READ, _FITTED, _JUDGED = 0.6, 0.1, 0.3
 

@@ -21,11 +21,9 @@ from calibrant.papers.single_index.search import (
     start_direction,
 )
 from calibrant.table.parameters import check_between, check_choice, check_count
+from calibrant.table.pooling import FloatArray
 from calibrant.table.row_errors import need_two_classes
-from calibrant.table.score_table import FloatArray
 from calibrant.table.validation import clean_weights
-
-__all__ = ["SingleIndexClassifier"]
 
 
 class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from calibrant.errors import DataError
 from calibrant.table.pooling import FloatArray, NumberArray, score_order
 
-__all__ = ["IndexRows", "index_of", "index_rows"]
-
 
 class IndexRows(NamedTuple):
     """Distinct rows of features, with the rows and the positives of each, or their weight."""

@@ -13,8 +13,6 @@ from calibrant.papers.single_index.rows import IndexRows, index_of
 from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["Link", "Search", "Start", "fit_link", "last_up_to_half", "search_direction", "start_direction"]
-
 Link = IsotonicFit | LipschitzFit
 
 _GRID = 400  # points at which the link is smoothed

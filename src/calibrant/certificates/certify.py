@@ -6,7 +6,6 @@ import math
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.clusters import certify_clusters, cluster_interval
 from calibrant.certificates.question import Question
@@ -27,7 +26,7 @@ from calibrant.certificates.widths.uniform_convergence import PRINTED_LIMIT
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
@@ -66,8 +65,8 @@ _BOUNDS = {
 
 
 def certify(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     tolerance: float | None = None,
@@ -78,7 +77,7 @@ def certify(
     max_rows_per_cluster: int | None = 1,
     guarantee: Guarantee = "ordinary",
     n_simulations: int = 999,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
 ) -> Certificate:
@@ -254,8 +253,8 @@ def _assumptions(method: str, *, of_class: bool, cells: bool) -> tuple[str, ...]
 
 
 def cutoff_interval(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     method: Literal["finite", "asymptotic"] = "finite",
@@ -263,7 +262,7 @@ def cutoff_interval(
     max_rows_per_cluster: int | None = 1,
     guarantee: Guarantee = "ordinary",
     n_simulations: int = 999,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
 ) -> CutoffInterval:

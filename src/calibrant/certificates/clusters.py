@@ -6,7 +6,6 @@ import math
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.clusters_asymptotic import clustered, need_clusters
 from calibrant.certificates.question import Question, need_cluster_method
@@ -20,7 +19,7 @@ from calibrant.table.cluster_residuals import cluster_residuals
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
-from calibrant.table.pooling import pool_counts
+from calibrant.table.pooling import BoolArray, pool_counts
 from calibrant.table.sampling import weighting
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
@@ -188,7 +187,7 @@ def _lower_of_split(rows: ClusteredRows, delta: float, rng: np.random.Generator)
     return max(0.0, -against)
 
 
-def _proposal(rows: ClusteredRows, proposes: npt.NDArray[np.bool_]) -> Extremes:
+def _proposal(rows: ClusteredRows, proposes: BoolArray) -> Extremes:
     """The interval on which the residuals of some of the clusters add up to most."""
     mine = np.flatnonzero(proposes[rows.cluster])
     n, k = (values[mine].astype(np.float64) for values in (rows.n, rows.k))

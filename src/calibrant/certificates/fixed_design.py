@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.widths.fixed_design import cumulative_width, effective_rows, weighted_fixed_design_width
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
@@ -67,12 +66,12 @@ class SampleCertificate(Statement):
 
 
 def certify_sample(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     method: Literal["hoeffding", "fixed_design"] = "hoeffding",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     weight_kind: Literal["counts", "importance"] | None = None,
     pos_label: Any = None,
 ) -> SampleCertificate:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.decisions.cost import cost_pair
 from calibrant.distributions.cluster_jackknife import Guarantee, allows_unseen
@@ -19,6 +17,7 @@ from calibrant.table.parameters import (
     check_random_state,
     failure_probability,
 )
+from calibrant.table.pooling import NumberArray
 
 _METHODS = ("default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence")
 _CLUSTER_METHODS = ("bernstein", "asymptotic")
@@ -31,7 +30,7 @@ class Question:
     tolerance: float | None = None
     confidence_level: float = 0.95
     method: str | None = None
-    costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None
+    costs: Mapping[str, float] | Sequence[float] | NumberArray | None = None
     max_rows_per_cluster: int | None = None
     guarantee: Guarantee = "ordinary"
     n_folds: int = 5

@@ -15,10 +15,11 @@ from calibrant.certificates.widths.closed_form import monotone_width
 from calibrant.certificates.widths.fixed_design import cumulative_width
 from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.arguments import Weights
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_choice
-from calibrant.table.pooling import score_order
+from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.sampling import INDEPENDENT, Sampling
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT_CASES, INDEPENDENT_ROWS, Statement
@@ -86,7 +87,7 @@ def certify_recalibrated(
     tolerance: float | None = None,
     method: Literal["finite", "asymptotic"] = "finite",
     about: Literal["population", "cases"] = "population",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> RecalibratedCertificate:
     """Bound the true error of scores recalibrated by any monotone map fitted on these same rows.
@@ -215,7 +216,7 @@ def _asymptotic_width(table: ScoreTable, delta: float) -> float:
     return q * math.sqrt((brier + 2.0 / n) / n) + max(0.5, -math.log(delta) - 1.41 * q) / n
 
 
-def _check_monotone(before: npt.NDArray[np.float64], after: npt.NDArray[np.float64]) -> None:
+def _check_monotone(before: FloatArray, after: FloatArray) -> None:
     """Refuse a map that is no function of the score, or neither nondecreasing nor nonincreasing."""
     order = score_order(before, after)
     before, after = before[order], after[order]

@@ -8,16 +8,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.buckets import BUCKETS, buckets_of, run_starts
 from calibrant.distributions.empirical_bernstein import psi
 from calibrant.errors import DataError
 from calibrant.table.fixed_point import UNIT
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.score_table import ScoreTable
 
-IntArray = npt.NDArray[np.intp]
+IntArray = IndexArray
 
 # Numbers of cells tried, in units of the order that the rate of Theorem 4.1 gives; shares of the score axis in the
 # measure that they divide equally, the rest being rows; and lambda, in units of what is best for square cells alone.

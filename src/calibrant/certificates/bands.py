@@ -235,7 +235,10 @@ def window_band(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a band needs rows")
     width = cumulative_width(table, failure_probability(confidence_level))
-    half = _half_width(np.asarray(curve.n, dtype=np.float64), table.total, width)
+    if not ((curve.n >= 1.0) & (curve.n <= table.total)).all():
+        wanted, remedy = f"windows of 1 to {table.total:g} rows", "pass the rows in each window and the rows in all"
+        raise DataError(wanted, "others", remedy)
+    half = width * table.total / curve.n
     hits = curve.rate * curve.n
     if not (np.abs(hits - np.rint(hits)) <= 1e-9 * table.total).all():
         raise DataError(
@@ -285,12 +288,6 @@ def _belongs_to(curve: Curve, table: ScoreTable) -> bool:
     after = curve.score >= table.low[starts][of_point] - 1e-9
     before = curve.score <= table.high[last][of_point] + 1e-9
     return bool((k == hits[first]).all() and after.all() and before.all())
-
-
-def _half_width(n_window: FloatArray, n: float, width: float) -> FloatArray:
-    if not ((n_window >= 1.0) & (n_window <= n)).all():
-        raise DataError(f"windows of 1 to {n:g} rows", "others", "pass the rows in each window and the rows in all")
-    return np.asarray(width * n / n_window)
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,24 +140,24 @@ def calibration_test(
     need_counts(table, "a test needs rows")
     need_binary(table, "the test draws labels from the scores")
     statistic = extremes(cumulative_residuals(table)).value
-    if method == "exact":
-        _need_scores(table)
-        outcomes = likely_outcomes(table)
-        if outcomes is not None:
-            p_value = outcomes.chance_of(_observed_range(table))
-            return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
-        p_value, made = _by_simulation(table, n_simulations, generator_for(table, random_state))
-        return _result(table, statistic, p_value, f"exact test, {made} simulations of the labels", method, made)
-    return _result(table, statistic, _by_limit(table, statistic), "asymptotic test", method)
+    if method == "asymptotic":
+        return _result(table, statistic, _by_limit(table, statistic), "asymptotic test", method)
+    if not table.exact:
+        raise DataError(
+            "a table of single scores",
+            "cells that hold many",
+            "exact simulation needs the single scores: pass the rows, or use method='asymptotic'",
+        )
+    outcomes = likely_outcomes(table)
+    if outcomes is not None:
+        p_value = outcomes.chance_of(_observed_range(table))
+        return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
+    p_value, made = _by_simulation(table, n_simulations, generator_for(table, random_state))
+    return _result(table, statistic, p_value, f"exact test, {made} simulations of the labels", method, made)
 
 
 def _result(
-    table: ScoreTable,
-    statistic: float,
-    p_value: float,
-    how: str,
-    method: str,
-    n_simulations: int | None = None,
+    table: ScoreTable, statistic: float, p_value: float, how: str, method: str, n_simulations: int | None = None
 ) -> CalibrationTest:
     n = int(table.total)
     return CalibrationTest(
@@ -182,15 +182,6 @@ def _by_limit(table: ScoreTable, statistic: float) -> float:
             "use method='exact', which is valid for any number of rows",
         )
     return calibrated_p_value(statistic * table.total, expected)
-
-
-def _need_scores(table: ScoreTable) -> None:
-    if not table.exact:
-        raise DataError(
-            "a table of single scores",
-            "cells that hold many",
-            "exact simulation needs the single scores: pass the rows, or use method='asymptotic'",
-        )
 
 
 def _observed_range(table: ScoreTable) -> float:

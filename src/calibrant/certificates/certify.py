@@ -43,24 +43,13 @@ _ANY_OF_CLASS = (
     "The classifier belongs to a class with the Rademacher complexity given; it may have been selected on these rows."
 )
 
-_BOUNDS = {
-    bound.name: bound
-    for bound in (
-        Method("default", "finite-sample bound", ("gao2017", "shevtsova2013", "fan2015")),
-        Method("bernstein", "finite-sample empirical Bernstein bound", ("gao2017", "fan2015")),
-        Method(
-            "anytime",
-            "empirical Bernstein bound, simultaneous over all numbers of rows",
-            ("gao2017", "howard2021"),
-        ),
-        Method("hoeffding", "finite-sample Hoeffding bound", ("gao2017", "hoeffding1963")),
-        Method(
-            "asymptotic",
-            "normal bound: the probability is asymptotic in the number of rows",
-            ("gao2017", "feller1951"),
-        ),
-        Method("uniform_convergence", "uniform convergence bound of Theorem 2", ("gao2017",)),
-    )
+_METHODS: dict[str, Method] = {
+    "default": ("finite-sample bound", ("gao2017", "shevtsova2013", "fan2015")),
+    "bernstein": ("finite-sample empirical Bernstein bound", ("gao2017", "fan2015")),
+    "anytime": ("empirical Bernstein bound, simultaneous over all numbers of rows", ("gao2017", "howard2021")),
+    "hoeffding": ("finite-sample Hoeffding bound", ("gao2017", "hoeffding1963")),
+    "asymptotic": ("normal bound: the probability is asymptotic in the number of rows", ("gao2017", "feller1951")),
+    "uniform_convergence": ("uniform convergence bound of Theorem 2", ("gao2017",)),
 }
 
 
@@ -190,6 +179,7 @@ def certify_table(
 ) -> Certificate:
     """Certificate for independent rows; `form` and `rademacher` as in `certify`."""
     delta, method = question.delta, question.bound_method
+    independent, classifier, plan = ASSUMPTIONS
     need_counts(table, "finite-sample bounds need rows")
     n = int(table.total)
     walk = extremes(cumulative_residuals(table))
@@ -227,28 +217,19 @@ def certify_table(
         question,
         Bounds(estimate, bound, lower_bound, width),
         INDEPENDENT,
-        _BOUNDS[method],
+        method,
+        _METHODS[method],
         n=n,
         mean_score=table.mean_score,
-        assumptions=_assumptions(method, of_class=rademacher is not None, cells=table.cells is not None),
-        rows_needed=lambda tolerance: rows_to_decide(
-            max(0.0, estimate - null_mean(table)),
-            tolerance,
-            mean_variance=table.mean_variance,
-            upper_width=upper_width,
-            lower_width=lower_width,
+        assumptions=(
+            independent,
+            classifier if rademacher is None else _ANY_OF_CLASS,
+            _LOOK_ANY_TIME if method == "anytime" else plan,
+            *((SIMULATED_LOWER_BOUND,) if table.cells is not None and method in _SPLIT else ()),
         ),
-    )
-
-
-def _assumptions(method: str, *, of_class: bool, cells: bool) -> tuple[str, ...]:
-    rows, classifier, plan = ASSUMPTIONS
-    simulated = (SIMULATED_LOWER_BOUND,) if cells and method in _SPLIT else ()
-    return (
-        rows,
-        _ANY_OF_CLASS if of_class else classifier,
-        _LOOK_ANY_TIME if method == "anytime" else plan,
-        *simulated,
+        rows_needed=lambda tolerance: rows_to_decide(
+            max(0.0, estimate - null_mean(table)), tolerance, table.mean_variance, upper_width, lower_width
+        ),
     )
 
 

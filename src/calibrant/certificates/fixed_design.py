@@ -148,19 +148,16 @@ def certify_sample(
         )
     if weight_kind == "counts":
         need_counts(table, "counts are what was announced with weight_kind")
-    if sample_weight is None or (table.independent and weight_kind != "importance"):
-        n = int(table.total)
-        effective = float(n)
-        width = cumulative_width(table, delta) if method == "fixed_design" else _hoeffding_width(effective, delta)
-    else:
+    n, weight = int(table.total), None
+    if sample_weight is not None and (weight_kind == "importance" or not table.independent):
         weight = clean_weights(sample_weight, np.size(sample_weight))
         n = int(np.count_nonzero(weight))
-        effective = effective_rows(weight)
-        width = (
-            weighted_fixed_design_width(weight, delta)
-            if method == "fixed_design"
-            else _hoeffding_width(effective, delta)
-        )
+    effective = float(n) if weight is None else effective_rows(weight)
+    if method == "hoeffding":
+        # Half as wide as for a population: given the scores, a term ranges over its weight only.
+        width = math.sqrt(-math.log(delta) / (2.0 * effective))
+    else:
+        width = cumulative_width(table, delta) if weight is None else weighted_fixed_design_width(weight, delta)
     walk = extremes(cumulative_residuals(table))
     estimate = walk.value
     lower = max(0.0, estimate - width) if method == "fixed_design" else 0.0
@@ -181,8 +178,3 @@ def certify_sample(
         assumptions=_ASSUMPTIONS if sample_weight is None else (*_ASSUMPTIONS, _WEIGHTS),
         references=("gao2017", "hoeffding1963") if method == "hoeffding" else ("gao2017", "feller1951"),
     )
-
-
-def _hoeffding_width(effective: float, delta: float) -> float:
-    """Half as wide as for a population: given the scores, a term ranges over its weight only."""
-    return math.sqrt(-math.log(delta) / (2.0 * effective))

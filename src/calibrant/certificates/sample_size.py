@@ -233,7 +233,6 @@ def _expected_brier(brier: float | None, prevalence: float | None) -> float:
 def rows_to_decide(
     estimate: float,
     tolerance: float,
-    *,
     mean_variance: float,
     upper_width: Callable[[int], float],
     lower_width: Callable[[int], float],

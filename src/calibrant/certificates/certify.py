@@ -28,7 +28,7 @@ from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
-from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice
 from calibrant.table.sampling import INDEPENDENT
@@ -171,11 +171,7 @@ def certify(
 
 
 def certify_table(
-    table: ScoreTable,
-    question: Question,
-    *,
-    form: Literal["sharp", "proof", "printed"] = "sharp",
-    rademacher: float | None = None,
+    table: ScoreTable, question: Question, *, form: str = "sharp", rademacher: float | None = None
 ) -> Certificate:
     """Certificate for independent rows; `form` and `rademacher` as in `certify`."""
     delta, method = question.delta, question.bound_method
@@ -189,7 +185,7 @@ def certify_table(
     def upper_width(rows: int) -> float:
         # Complexities shrink like 1 / sqrt(n), up to logarithms: good enough to plan with.
         complexity = None if rademacher is None else rademacher * math.sqrt(n / rows)
-        return width_of(method, rows, brier, delta, estimate=estimate, rademacher=complexity, form=form)
+        return width_of(method, rows, brier, delta, estimate, rademacher=complexity, form=form)
 
     def lower_width(rows: int) -> float:
         if method == "uniform_convergence":
@@ -315,34 +311,27 @@ def cutoff_interval(
         return cluster_interval(cap_clusters(rows, max_rows_per_cluster), question)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "an interval needs rows")
-    walk = extremes(cumulative_residuals(table))
-    estimate = walk.value
-    lower, above = _limits(table, walk, method, 0.5 * question.delta, random_state)
-    upper = min(1.0, estimate + above)
-    limit = "" if method == "finite" else " (asymptotic)"
+    walk, n, half = extremes(cumulative_residuals(table)), table.total, 0.5 * question.delta
+    limit, references, assumptions = "", _METHODS["default"][1], ASSUMPTIONS
+    if method == "finite":
+        lower = split_lower_bound(table, confidence_level=1.0 - half, random_state=random_state)
+        above = charged_bound(table, walk, half, method="default") - walk.value
+        if table.cells is not None:
+            assumptions = (*ASSUMPTIONS, SIMULATED_LOWER_BOUND)
+    else:
+        limit, references, brier = " (asymptotic)", _METHODS["asymptotic"][1], table.squared_total / n
+        lower = max(0.0, walk.value - brownian_width(n, max(brier, table.mean_variance), half))
+        above = asymptotic_width(n, brier, half) + (walk.at_most - walk.value)
+    upper = min(1.0, walk.value + above)
     return CutoffInterval(
         claim=f"{INDEPENDENT.sure(confidence_level, limit)}, {INDEPENDENT.error} is between {claim_lower(lower)} and "
         f"{claim_upper(upper)}.",
-        estimate=estimate,
+        estimate=walk.value,
         lower=lower,
         upper=upper,
         confidence_level=confidence_level,
-        n=int(table.total),
+        n=int(n),
         method=method,
-        assumptions=ASSUMPTIONS
-        if table.cells is None or method == "asymptotic"
-        else (*ASSUMPTIONS, SIMULATED_LOWER_BOUND),
-        references=("gao2017", "shevtsova2013", "fan2015") if method == "finite" else ("gao2017", "feller1951"),
+        assumptions=assumptions,
+        references=references,
     )
-
-
-def _limits(
-    table: ScoreTable, walk: Extremes, method: str, delta: float, random_state: int | np.random.Generator
-) -> tuple[float, float]:
-    """Lower limit for the error of independent rows, and how far it may be above the empirical one."""
-    n, brier = table.total, table.squared_total / table.total
-    if method == "finite":
-        lower = split_lower_bound(table, confidence_level=1.0 - delta, random_state=random_state)
-        return lower, charged_bound(table, walk, delta, method="default") - walk.value
-    below = brownian_width(n, max(brier, table.mean_variance), delta)
-    return max(0.0, walk.value - below), asymptotic_width(n, brier, delta) + (walk.at_most - walk.value)

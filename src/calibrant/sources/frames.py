@@ -125,15 +125,13 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
     try:
         opened: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except TypeError:
-        raise DataError(
-            "a dataframe: pandas, Polars, PyArrow, DuckDB, PySpark or another that narwhals reads",
-            f"a {type(frame).__module__}.{type(frame).__name__}".replace("builtins.", ""),
-            "pass columns of it to ScoreTable.from_scores, or chunks to ScoreTable.from_chunks",
-        ) from None
+        expected = "a dataframe: pandas, Polars, PyArrow, DuckDB, PySpark or another that narwhals reads"
+        found = f"a {type(frame).__module__}.{type(frame).__name__}".replace("builtins.", "")
+        remedy = "pass columns of it to ScoreTable.from_scores, or chunks to ScoreTable.from_chunks"
+        raise DataError(expected, found, remedy) from None
     except DuplicateError:
-        raise DataError(
-            "different names of columns", "a name that is there twice", "give the columns different names"
-        ) from None
+        found = "a name that is there twice"
+        raise DataError("different names of columns", found, "give the columns different names") from None
     there = _names(opened)
     for what, name in (("label", columns.label), ("score", columns.score), ("weight", columns.weight)):
         if not isinstance(name, Hashable) or (name is None and what != "weight"):
@@ -143,15 +141,13 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
         asked = str(name).lower()
         alike = [other for other in there if other.lower() == asked] if opened.implementation.is_duckdb() else []
         if name in there and len(set(alike)) > 1:
-            raise DataError(
-                f"one column {name!r}", f"{' and '.join(map(repr, alike))}, which DuckDB takes for one", "rename one"
-            )
+            found = f"{' and '.join(map(repr, alike))}, which DuckDB takes for one"
+            raise DataError(f"one column {name!r}", found, "rename one")
         if there.count(name) == 1:
             continue
         if name in there:
-            raise DataError(
-                f"one column {name!r}", f"{there.count(name)} of that name", "give the columns different names"
-            )
+            found = f"{there.count(name)} of that name"
+            raise DataError(f"one column {name!r}", found, "give the columns different names")
         raise DataError(*describe_no_column(name, there))
     return opened
 
@@ -266,11 +262,9 @@ def _failing(engine: nw.Implementation) -> Iterator[None]:
         raise
     except Exception as error:
         name = str(engine.value).replace("_", " ").capitalize()
-        raise SourceError(
-            "a dataframe of which all rows can be read",
-            f"an error of {name}: {_gist(str(error)) or type(error).__name__}",
-            "run the query that makes the dataframe by itself to see all of the error",
-        ) from None
+        found = f"an error of {name}: {_gist(str(error)) or type(error).__name__}"
+        remedy = "run the query that makes the dataframe by itself to see all of the error"
+        raise SourceError("a dataframe of which all rows can be read", found, remedy) from None
 
 
 def _gist(text: str) -> str:

@@ -20,7 +20,7 @@ from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
-from calibrant.table.splitting import chances_of, split_counts
+from calibrant.table.splitting import split_counts
 from calibrant.table.validation import need_counts
 
 
@@ -117,7 +117,7 @@ def split_width(n: float, brier: float, delta: float = 0.05) -> float:
 
 def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
     """Lower bound of one split: a third of the rows proposes interval and sign, the others judge them."""
-    n, k = next(split_counts(table.n, table.k, chances_of((PROPOSE, 1.0 - PROPOSE)), rng))
+    n, k = next(split_counts(table.n, table.k, (PROPOSE, 1.0 - PROPOSE), rng))
     chosen, others = table.with_counts(n, k), table.total - float(n.sum(dtype=np.int64))
     if not len(chosen) or not others:
         return 0.0

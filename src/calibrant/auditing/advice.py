@@ -219,10 +219,7 @@ def _repair(found: _Found) -> _Weighed:
         if recalibration.unchanged:
             more = "AutoCalibrator leaves the scores alone, and a shift of the log-odds mends the level."
             return "recalibrate", f"{excess}; {more}", "shift"
-        return (
-            "recalibrate",
-            f"{excess}; these rows are too few to show a lower log loss, but a map mends the level.",
-        )
+        return ("recalibrate", f"{excess}; these rows are too few to show a lower log loss, but a map mends the level.")
     if recalibration is None:
         lacking = "the rows are too few to assess recalibration"
     elif recalibration.unchanged:

@@ -35,13 +35,7 @@ def texts_of(source: Any, named: Columns | None) -> CallTexts:
         return CallTexts()
     label, score, weight, pos_label = named.label, named.score, named.weight, named.pos_label
     missing = named.missing if named.drops else None
-    options = {
-        "--label": label,
-        "--score": score,
-        "--weight": weight,
-        "--missing": missing,
-        "--pos-label": pos_label,
-    }
+    options = {"--label": label, "--score": score, "--weight": weight, "--missing": missing, "--pos-label": pos_label}
     written = " ".join(f"{name} {shell_word(str(value))}" for name, value in options.items() if value is not None)
     columns = {"label": label, "score": score, "weight": weight, "missing": missing, "pos_label": pos_label}
     keywords = ", ".join(f"{name}={value!r}" for name, value in columns.items() if value is not None)

@@ -171,15 +171,7 @@ def audit_segments(
     """
     question = Question(confidence_level=confidence_level, tolerance=tolerance)
     found = segment_totals(
-        y_true,
-        y_proba,
-        by,
-        label=label,
-        score=score,
-        pos_label=pos_label,
-        depth=depth,
-        min_rows=min_rows,
-        cuts=cuts,
+        y_true, y_proba, by, label=label, score=score, pos_label=pos_label, depth=depth, min_rows=min_rows, cuts=cuts
     )
     return segment_audit(found, question, min_rows)
 

@@ -124,15 +124,7 @@ def find_segments(
     """
     failure_probability(confidence_level)
     found = segment_totals(
-        y_true,
-        y_proba,
-        by,
-        label=label,
-        score=score,
-        pos_label=pos_label,
-        depth=depth,
-        min_rows=min_rows,
-        cuts=cuts,
+        y_true, y_proba, by, label=label, score=score, pos_label=pos_label, depth=depth, min_rows=min_rows, cuts=cuts
     )
     judged = judged_segments(found, min_rows)
     n_segments = len(judged.levels)

@@ -12,16 +12,7 @@ from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import IN_SAMPLE
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.decisions import Decision
-from calibrant.table.numbers import (
-    confidence,
-    given,
-    number,
-    rows,
-    significant,
-    write_change,
-    write_lower,
-    write_upper,
-)
+from calibrant.table.numbers import confidence, given, number, rows, significant, write_change, write_lower, write_upper
 from calibrant.table.row_errors import OTHERS
 
 _IN_SAMPLE = "But this does not hold if these rows were used to fit, as it seems: see the warning."

@@ -201,10 +201,7 @@ def compare(
     )
     report_progress("Done", 1.0)
     found = replace(
-        result.provenance,
-        assumptions=result.assumptions,
-        limitations=LIMITATIONS,
-        fingerprint=fingerprint_of(result),
+        result.provenance, assumptions=result.assumptions, limitations=LIMITATIONS, fingerprint=fingerprint_of(result)
     )
     return replace(result, provenance=found)
 
@@ -352,13 +349,7 @@ def _difference(measure: Measure, first: str, second: str, found: Limits, units:
             needed = math.ceil(units.n * times)
             clusters = None if units.cluster is None else math.ceil(len(units.size) * times)
     return MeasureDifference(
-        measure.key,
-        first,
-        second,
-        *found,
-        better=better,
-        rows_needed=needed,
-        clusters_needed=clusters,
+        measure.key, first, second, *found, better=better, rows_needed=needed, clusters_needed=clusters
     )
 
 

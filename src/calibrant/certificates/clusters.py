@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.clusters_asymptotic import clustered, need_clusters
-from calibrant.certificates.conclude import Bounds, Method, conclude
 from calibrant.certificates.question import Question, need_cluster_method
-from calibrant.certificates.repeated_splits import PROPOSE, repeated_lower_bound
-from calibrant.certificates.results import CalibrationTest, Certificate, CutoffInterval
+from calibrant.certificates.results import Bounds, CalibrationTest, Certificate, CutoffInterval, Method, conclude
 from calibrant.certificates.sample_size import rows_to_decide
+from calibrant.certificates.split import PROPOSE, repeated_lower_bound
 from calibrant.distributions.brownian import MEAN_RANGE
 from calibrant.distributions.cluster_bound import Sums, largest_error, largest_ratio
 from calibrant.errors import ArgumentError

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from calibrant.certificates.question import Question
 from calibrant.certificates.results import SIMULATED_BAND, verdict_on
+from calibrant.certificates.widths.closed_form import monotone_width
 from calibrant.certificates.widths.fixed_design import cumulative_width
-from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes

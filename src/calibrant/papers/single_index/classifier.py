@@ -12,10 +12,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibrant.errors import ArgumentError
-from calibrant.papers.single_index.rows import IndexRows, index_of, index_rows
 from calibrant.papers.single_index.search import (
+    IndexRows,
     Link,
     fit_link,
+    index_of,
+    index_rows,
     last_up_to_half,
     search_direction,
     start_direction,

@@ -166,7 +166,7 @@ def evidence_text(test: CalibrationTest) -> str:
 
 def saving_caveat(decision: Decision) -> str:
     """Say so where the bound on the saving is above the cost, of which more cannot be saved; empty otherwise."""
-    return "; too few rows for a bound below the present cost" if decision.saving_bound > decision.cost else ""
+    return "too few rows for a bound below the present cost" if decision.saving_bound > decision.cost else ""
 
 
 def recalibration_sentence(result: Recalibration | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
 
 from calibrant.auditing.findings import Findings
@@ -228,3 +229,37 @@ def band_sentence(audit: Findings) -> str:
         "band holds at all scores at once, so it is wide at each; the calibration error adds up differences over an "
         "interval of scores, which chance explains less easily."
     )
+
+
+def assumptions(audit: Findings) -> Iterator[str]:
+    """Yield what an audit assumes."""
+    yield "The classifier was fixed before these rows were seen: none of them was used to fit, tune or choose it."
+    if audit.sample.weights != "rows":
+        yield "Weights are not numbers of rows, so these are point estimates, without bounds or tests."
+    elif audit.sample.clusters is not None:
+        yield "Clusters are independent draws from the population; rows of one cluster may depend on each other."
+    else:
+        yield "Rows are independent draws from the population that the statements are about."
+    if audit.left_out is not None and audit.left_out.n:
+        yield "Outcomes are recorded correctly, and none of the rows left out lacks a value because of its outcome."
+    else:
+        yield "Outcomes are recorded correctly, and no row is missing because of its outcome."
+    found = audit.expected_error
+    if found is not None and found.assumes_monotone and not found.contradicted:
+        yield "For the upper bound on the expected calibration error: the event rate never falls as the score rises."
+
+
+def limitations(audit: Findings) -> Iterator[str]:
+    """Yield what an audit does not show."""
+    yield "It is about the population that these rows were drawn from, not about another place or a later time."
+    if audit.segments is None:
+        yield "It is about all of these rows together: within a part of them, scores may be less well calibrated."
+    else:
+        yield "Within parts of the rows other than the segments listed, scores may be less well calibrated."
+    yield "Scores can be calibrated and still rank poorly, or serve a decision badly."
+    if audit.certificate is not None:
+        yield "Each statement holds with its own confidence level; that all of them hold has a lower one."
+        if audit.certificate.n_clusters is not None:
+            yield "Intervals of AUC, Brier score, O:E and the like are approximate, for clusters of these sizes."
+        if audit.certificate.tolerance is None:
+            yield "No tolerance was given, so whether the calibration error is acceptable was not decided."

@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from calibrant import ArgumentError, ScoreTable
-from calibrant.certificates.calibration_test import calibration_test
-from calibrant.certificates.outcomes import likely_outcomes
+from calibrant.certificates.calibration_test import calibration_test, likely_outcomes
 from calibrant.distributions.brownian import range_survival
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import (

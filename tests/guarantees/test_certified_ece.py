@@ -9,11 +9,10 @@ from scipy.stats import binom
 
 from calibrant import ScoreTable
 from calibrant.certificates import certify_ece, isotonic_band
-from calibrant.certificates.expected_error.bounds import lower_bound, upper_bound
+from calibrant.certificates.expected_error.bounds import lower_bound, reversal_p_value, upper_bound
 from calibrant.certificates.expected_error.cells import Units, huber_width, squares_rate
 from calibrant.certificates.expected_error.certify import REVERSAL_LEVEL
 from calibrant.certificates.expected_error.constants import SquareCells
-from calibrant.certificates.expected_error.reversal import reversal_p_value
 from support.counting import assert_failures_within, assert_probability_within
 
 ROUNDING = 1e-9

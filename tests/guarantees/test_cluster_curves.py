@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit
 
 from calibrant import ScoreTable
-from calibrant.curves.clusters import cluster_bins
+from calibrant.curves.reliability import cluster_bins
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.decisions.cost import costs_by_cut
 from calibrant.table.clusters import cluster_rows

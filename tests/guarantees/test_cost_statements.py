@@ -10,7 +10,7 @@ from scipy.stats import binom, multinomial
 
 from calibrant import ScoreTable
 from calibrant.decisions import cost_curve, cost_forecast, net_benefit
-from calibrant.decisions.limits import normal_half_width
+from calibrant.decisions.comparison import normal_half_width
 from support.counting import assert_failures_within, assert_probability_within
 from support.worlds import WORLDS, World, at, true_cost, true_forecast
 

@@ -111,7 +111,11 @@ def test_file_is_the_text(audits, tmp_path):
     path = tmp_path / "audit.md"
     text = audits["infinite log loss"].to_markdown(path)
     assert path.read_text(encoding="utf-8") == text
-    for method, name, expected in (("to_markdown", "a.html", r"\.md"), ("to_html", "a.md", r"\.html or \.pdf")):
+    for method, name, expected in (
+        ("to_markdown", "a.html", r"\.md"),
+        ("to_markdown", "a.htm", r"\.md"),
+        ("to_html", "a.md", r"\.html or \.pdf"),
+    ):
         with pytest.raises(ArgumentError, match=expected):
             getattr(audits["infinite log loss"], method)(tmp_path / name)
     assert list(tmp_path.iterdir()) == [path]

@@ -26,7 +26,7 @@ from calibrant.auditing.summary import details, summary, summary_facts
 from calibrant.auditing.warnings import data_warnings
 from calibrant.certificates.question import Question
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, score_histogram
-from calibrant.curves.clusters import cluster_bins
+from calibrant.curves.reliability import cluster_bins
 from calibrant.decisions import max_regret
 from calibrant.decisions.clusters import cluster_net_benefit
 from calibrant.distributions.cluster_jackknife import Guarantee

@@ -15,7 +15,7 @@ from calibrant.metrics import (
     local_calibration,
     smooth_calibration_error,
 )
-from calibrant.metrics.decomposition import calibrated_miscalibration
+from calibrant.metrics.proper import calibrated_miscalibration
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 

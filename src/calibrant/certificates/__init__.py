@@ -1,13 +1,14 @@
 """Statements about the true calibration error that hold with a stated probability."""
 
-from calibrant.certificates.bands import Band, isotonic_band, window_band
+from calibrant.certificates.bands import Band, CumulativeBand, cumulative_band, isotonic_band, window_band
 from calibrant.certificates.calibration_test import calibration_test
-from calibrant.certificates.certify import certify
-from calibrant.certificates.cumulative_band import CumulativeBand, cumulative_band
-from calibrant.certificates.expected_error.certify import ExpectedErrorCertificate, certify_ece
-from calibrant.certificates.expected_error.sample_size import required_sample_size_ece
+from calibrant.certificates.certify import certify, cutoff_interval
+from calibrant.certificates.expected_error.certify import (
+    ExpectedErrorCertificate,
+    certify_ece,
+    required_sample_size_ece,
+)
 from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
-from calibrant.certificates.interval import cutoff_interval
 from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
 from calibrant.certificates.results import CalibrationTest, Certificate, CutoffInterval
 from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -10,18 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.clusters import cluster_test
-from calibrant.certificates.outcomes import likely_outcomes
 from calibrant.certificates.question import Question, need_cluster_method
 from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import calibrated_p_value
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count, check_random_state
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.progress import report_progress
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
@@ -39,15 +40,15 @@ _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The method and the number of rows were chosen
 
 
 def calibration_test(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     method: Literal["exact", "asymptotic"] = "exact",
     n_simulations: int = 999,
     clusters: Clusters | None = None,
     max_rows_per_cluster: int | None = 1,
     guarantee: Guarantee = "ordinary",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
 ) -> CalibrationTest:
@@ -139,24 +140,24 @@ def calibration_test(
     need_counts(table, "a test needs rows")
     need_binary(table, "the test draws labels from the scores")
     statistic = extremes(cumulative_residuals(table)).value
-    if method == "exact":
-        _need_scores(table)
-        outcomes = likely_outcomes(table)
-        if outcomes is not None:
-            p_value = outcomes.chance_of(_observed_range(table))
-            return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
-        p_value, made = _by_simulation(table, n_simulations, generator_for(table, random_state))
-        return _result(table, statistic, p_value, f"exact test, {made} simulations of the labels", method, made)
-    return _result(table, statistic, _by_limit(table, statistic), "asymptotic test", method)
+    if method == "asymptotic":
+        return _result(table, statistic, _by_limit(table, statistic), "asymptotic test", method)
+    if not table.exact:
+        raise DataError(
+            "a table of single scores",
+            "cells that hold many",
+            "exact simulation needs the single scores: pass the rows, or use method='asymptotic'",
+        )
+    outcomes = likely_outcomes(table)
+    if outcomes is not None:
+        p_value = outcomes.chance_of(_observed_range(table))
+        return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
+    p_value, made = _by_simulation(table, n_simulations, generator_for(table, random_state))
+    return _result(table, statistic, p_value, f"exact test, {made} simulations of the labels", method, made)
 
 
 def _result(
-    table: ScoreTable,
-    statistic: float,
-    p_value: float,
-    how: str,
-    method: str,
-    n_simulations: int | None = None,
+    table: ScoreTable, statistic: float, p_value: float, how: str, method: str, n_simulations: int | None = None
 ) -> CalibrationTest:
     n = int(table.total)
     return CalibrationTest(
@@ -181,15 +182,6 @@ def _by_limit(table: ScoreTable, statistic: float) -> float:
             "use method='exact', which is valid for any number of rows",
         )
     return calibrated_p_value(statistic * table.total, expected)
-
-
-def _need_scores(table: ScoreTable) -> None:
-    if not table.exact:
-        raise DataError(
-            "a table of single scores",
-            "cells that hold many",
-            "exact simulation needs the single scores: pass the rows, or use method='asymptotic'",
-        )
 
 
 def _observed_range(table: ScoreTable) -> float:
@@ -236,7 +228,7 @@ def _reached(table: ScoreTable, n_simulations: int, rng: np.random.Generator) ->
     return reached
 
 
-def _walk_ranges(positives: Callable[[slice], npt.NDArray[Any]], mean_predicted: FloatArray, rows: int) -> FloatArray:
+def _walk_ranges(positives: Callable[[slice], NumberArray], mean_predicted: FloatArray, rows: int) -> FloatArray:
     """Range of each of several series of cumulative residuals, from their positives by part of the table."""
     last, top, bottom = np.zeros(rows), np.zeros(rows), np.zeros(rows)
     for start in range(0, len(mean_predicted), _BLOCK):
@@ -250,7 +242,7 @@ def _walk_ranges(positives: Callable[[slice], npt.NDArray[Any]], mean_predicted:
     return top - bottom
 
 
-def _simulated(table: ScoreTable, rows: int, rng: np.random.Generator, part: slice) -> npt.NDArray[Any]:
+def _simulated(table: ScoreTable, rows: int, rng: np.random.Generator, part: slice) -> NumberArray:
     """Positives at each score of a part of the table, `rows` times, if every score is right."""
     n, score = table.n[part], table.score[part]
     drawn = rng.random((rows, len(score))) < score
@@ -264,3 +256,66 @@ def _simulated(table: ScoreTable, rows: int, rng: np.random.Generator, part: sli
     places = np.flatnonzero(n > _FEW)
     positives[:, places] = rng.binomial(n[places], score[places], size=(rows, len(places)))
     return positives
+
+
+_MOST = 1 << 17  # outcomes kept
+_TRIED = 1 << 21  # outcomes looked at, at all scores together
+_SCORES = 20  # scores that can turn out either way; beyond, hardly any outcome is likely by itself
+_UNLIKELY = 1e-12  # outcomes less likely are not kept, but counted as if they spoke for the hypothesis
+_TAIL = 41.5  # exp(-41.5) = 1e-18: what a binomial distribution has beyond the counts looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Ranges of the cumulative residuals, in rows, with their chances if every score is right; that of all others."""
+
+    ranges: FloatArray
+    chance: FloatArray
+    left_out: float
+
+    def chance_of(self, range_: float) -> float:
+        """Probability of a range of at least `range_`, never too small but for rounding."""
+        return min(1.0, float(self.chance[self.ranges >= range_].sum()) + self.left_out)
+
+
+def likely_outcomes(table: ScoreTable) -> Outcomes | None:
+    """List the likely outcomes of an exact table; None if there are too many.
+
+    Only the scores and the rows at each decide whether there are too many, not the labels.
+    """
+    open_ = np.flatnonzero((table.score > 0.0) & (table.score < 1.0))
+    score = table.score[open_]
+    # Rows can turn out in at least 2^bits ways that are about equally likely; one row at each score has fewer bits.
+    bits = -(score * np.log2(score) + (1.0 - score) * np.log1p(-score) / math.log(2.0)).sum()
+    if len(open_) > _SCORES or bits > math.log2(_MOST):
+        return None
+    position, top, bottom, left_out = np.zeros(1), np.zeros(1), np.zeros(1), 0.0
+    chance, tried = np.ones(1), 0
+    for s, n in zip(score.tolist(), table.n[open_].tolist(), strict=True):
+        k, of_k = _binomial(n, s)
+        tried += len(k) * len(chance)
+        if tried > _TRIED:
+            return None
+        position = (position[:, None] + (k - n * s)).ravel()
+        top = np.maximum(np.repeat(top, len(k)), position)
+        bottom = np.minimum(np.repeat(bottom, len(k)), position)
+        chance = (chance[:, None] * of_k).ravel()
+        kept = chance >= _UNLIKELY
+        left_out += float(chance[~kept].sum())
+        position, top, bottom, chance = position[kept], top[kept], bottom[kept], chance[kept]
+        if len(chance) > _MOST:
+            return None
+    return Outcomes(top - bottom, chance, left_out)
+
+
+def _binomial(n: int, s: float) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """Numbers of positives among n rows, and their probabilities; by Bernstein's inequality no others matter."""
+    variance = n * s * (1.0 - s)
+    reach = _TAIL / 3.0 + math.sqrt((_TAIL / 3.0) ** 2 + 2.0 * _TAIL * variance)
+    mode = min(n, int((n + 1) * s))
+    k = np.arange(max(0, math.floor(n * s - reach)), min(n, math.ceil(n * s + reach)) + 1)
+    # From one count to the next: (n - k) / (k + 1) * s / (1 - s).
+    steps = np.log((n - k[:-1]) / (k[:-1] + 1.0)) + (math.log(s) - math.log1p(-s))
+    logs = np.append(0.0, np.cumsum(steps))
+    weight = np.exp(logs - logs[mode - k[0]])
+    return k, weight / weight.sum()

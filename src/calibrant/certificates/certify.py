@@ -1,4 +1,4 @@
-"""Certify, refute or leave open that the true calibration error is within a tolerance."""
+"""Bounds on the true calibration error: a certificate for a tolerance, and a two-sided interval."""
 
 from __future__ import annotations
 
@@ -6,23 +6,31 @@ import math
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.certificates.clusters import certify_clusters
-from calibrant.certificates.conclude import Bounds, Method, conclude
+from calibrant.certificates.clusters import certify_clusters, cluster_interval
 from calibrant.certificates.question import Question
-from calibrant.certificates.results import ASSUMPTIONS, SIMULATED_LOWER_BOUND, Certificate
+from calibrant.certificates.results import (
+    ASSUMPTIONS,
+    SIMULATED_LOWER_BOUND,
+    Bounds,
+    Certificate,
+    CutoffInterval,
+    Method,
+    conclude,
+)
 from calibrant.certificates.sample_size import rows_to_decide, width_of
 from calibrant.certificates.split import split_lower_bound, split_width
-from calibrant.certificates.widths.closed_form import brownian_width
+from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width
 from calibrant.certificates.widths.default import charged_bound
 from calibrant.certificates.widths.uniform_convergence import PRINTED_LIMIT
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.numbers import claim_lower, claim_upper
+from calibrant.table.parameters import check_choice
 from calibrant.table.sampling import INDEPENDENT
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
@@ -35,30 +43,19 @@ _ANY_OF_CLASS = (
     "The classifier belongs to a class with the Rademacher complexity given; it may have been selected on these rows."
 )
 
-_BOUNDS = {
-    bound.name: bound
-    for bound in (
-        Method("default", "finite-sample bound", ("gao2017", "shevtsova2013", "fan2015")),
-        Method("bernstein", "finite-sample empirical Bernstein bound", ("gao2017", "fan2015")),
-        Method(
-            "anytime",
-            "empirical Bernstein bound, simultaneous over all numbers of rows",
-            ("gao2017", "howard2021"),
-        ),
-        Method("hoeffding", "finite-sample Hoeffding bound", ("gao2017", "hoeffding1963")),
-        Method(
-            "asymptotic",
-            "normal bound: the probability is asymptotic in the number of rows",
-            ("gao2017", "feller1951"),
-        ),
-        Method("uniform_convergence", "uniform convergence bound of Theorem 2", ("gao2017",)),
-    )
+_METHODS: dict[str, Method] = {
+    "default": ("finite-sample bound", ("gao2017", "shevtsova2013", "fan2015")),
+    "bernstein": ("finite-sample empirical Bernstein bound", ("gao2017", "fan2015")),
+    "anytime": ("empirical Bernstein bound, simultaneous over all numbers of rows", ("gao2017", "howard2021")),
+    "hoeffding": ("finite-sample Hoeffding bound", ("gao2017", "hoeffding1963")),
+    "asymptotic": ("normal bound: the probability is asymptotic in the number of rows", ("gao2017", "feller1951")),
+    "uniform_convergence": ("uniform convergence bound of Theorem 2", ("gao2017",)),
 }
 
 
 def certify(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     tolerance: float | None = None,
@@ -69,7 +66,7 @@ def certify(
     max_rows_per_cluster: int | None = 1,
     guarantee: Guarantee = "ordinary",
     n_simulations: int = 999,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
 ) -> Certificate:
@@ -174,14 +171,11 @@ def certify(
 
 
 def certify_table(
-    table: ScoreTable,
-    question: Question,
-    *,
-    form: Literal["sharp", "proof", "printed"] = "sharp",
-    rademacher: float | None = None,
+    table: ScoreTable, question: Question, *, form: str = "sharp", rademacher: float | None = None
 ) -> Certificate:
     """Certificate for independent rows; `form` and `rademacher` as in `certify`."""
     delta, method = question.delta, question.bound_method
+    independent, classifier, plan = ASSUMPTIONS
     need_counts(table, "finite-sample bounds need rows")
     n = int(table.total)
     walk = extremes(cumulative_residuals(table))
@@ -191,7 +185,7 @@ def certify_table(
     def upper_width(rows: int) -> float:
         # Complexities shrink like 1 / sqrt(n), up to logarithms: good enough to plan with.
         complexity = None if rademacher is None else rademacher * math.sqrt(n / rows)
-        return width_of(method, rows, brier, delta, estimate=estimate, rademacher=complexity, form=form)
+        return width_of(method, rows, brier, delta, estimate, rademacher=complexity, form=form)
 
     def lower_width(rows: int) -> float:
         if method == "uniform_convergence":
@@ -219,26 +213,125 @@ def certify_table(
         question,
         Bounds(estimate, bound, lower_bound, width),
         INDEPENDENT,
-        _BOUNDS[method],
+        method,
+        _METHODS[method],
         n=n,
         mean_score=table.mean_score,
-        assumptions=_assumptions(method, of_class=rademacher is not None, cells=table.cells is not None),
+        assumptions=(
+            independent,
+            classifier if rademacher is None else _ANY_OF_CLASS,
+            _LOOK_ANY_TIME if method == "anytime" else plan,
+            *((SIMULATED_LOWER_BOUND,) if table.cells is not None and method in _SPLIT else ()),
+        ),
         rows_needed=lambda tolerance: rows_to_decide(
-            max(0.0, estimate - null_mean(table)),
-            tolerance,
-            mean_variance=table.mean_variance,
-            upper_width=upper_width,
-            lower_width=lower_width,
+            max(0.0, estimate - null_mean(table)), tolerance, table.mean_variance, upper_width, lower_width
         ),
     )
 
 
-def _assumptions(method: str, *, of_class: bool, cells: bool) -> tuple[str, ...]:
-    rows, classifier, plan = ASSUMPTIONS
-    simulated = (SIMULATED_LOWER_BOUND,) if cells and method in _SPLIT else ()
-    return (
-        rows,
-        _ANY_OF_CLASS if of_class else classifier,
-        _LOOK_ANY_TIME if method == "anytime" else plan,
-        *simulated,
+def cutoff_interval(
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    confidence_level: float = 0.95,
+    method: Literal["finite", "asymptotic"] = "finite",
+    clusters: Clusters | None = None,
+    max_rows_per_cluster: int | None = 1,
+    guarantee: Guarantee = "ordinary",
+    n_simulations: int = 999,
+    sample_weight: Weights = None,
+    pos_label: Any = None,
+    random_state: int | np.random.Generator = 0,
+) -> CutoffInterval:
+    r"""Confidence interval for the true cutoff calibration error of a classifier fixed before these rows.
+
+    Parameters
+    ----------
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
+    method : {"finite", "asymptotic"}
+        "finite" holds for every n, its lower limit is `split_lower_bound`; "asymptotic" is narrower.
+    clusters, max_rows_per_cluster, guarantee : optional
+        The cluster of each row, how many rows a cluster counts at most, and whether clusters of a kind that none shows
+        are allowed for, as in `certify`; not with a table.
+    n_simulations : int
+        With clusters and method "asymptotic": simulations behind the lower limit, at least ``2 / delta - 1``.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+    random_state : int or numpy.random.Generator
+        Seeds what is random about the lower limit, as in `certify`. Choose it before seeing intervals.
+
+    Returns
+    -------
+    CutoffInterval
+        If only one limit is of interest use `certify`, which spends all of the probability of failure on it. From a
+        table of rows that could be read only once, `upper` allows for what its cells can hide.
+
+    Raises
+    ------
+    DataError
+        If the input cannot be used, weights are not whole numbers, a row has no cluster, or there are too few clusters.
+
+    Notes
+    -----
+    A percentile bootstrap would be wrong here: the error is not a smooth function of the distribution where the
+    classifier is calibrated, and such an interval then never contains the true value 0.
+
+    With clusters, the limits of "finite" are the bounds of `certify` with method "bernstein". The upper one of
+    "asymptotic" is that of `certify`; the lower one comes from a cluster bootstrap of the cumulative residuals: with
+    standard normal :math:`\xi_g`, one for each cluster, the range of
+    :math:`\frac{1}{N} \sum_g \xi_g (W_g(t) - m_g C_n(t))` has asymptotically in the number of clusters the distribution
+    that bounds the largest deviation over all intervals. :math:`W_g` is the walk of the residuals of cluster g, not yet
+    divided, :math:`m_g` its rows, :math:`C_n` the walk of all N rows. The range without the expectation is taken where
+    it is larger, and both are enlarged for few clusters and for rare events, by rules found by simulation. The
+    guarantee "unseen clusters" concerns "asymptotic" alone: "finite" always allows for them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.certificates import cutoff_interval
+    >>> p = np.tile([0.2, 0.8], 5_000)
+    >>> y = np.tile([0, 1], 5_000)  # the true error of these scores is at least 0.05
+    >>> interval = cutoff_interval(y, p, method="asymptotic")
+    >>> round(interval.lower, 3), round(interval.estimate, 3), round(interval.upper, 3)
+    (0.089, 0.1, 0.104)
+    """
+    check_choice("method", method, ("finite", "asymptotic"))
+    question = Question(
+        confidence_level=confidence_level,
+        method="bernstein" if method == "finite" else "asymptotic",
+        guarantee=guarantee,
+        n_simulations=n_simulations,
+        random_state=random_state,
+    )
+    if clusters is not None:
+        rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
+        return cluster_interval(cap_clusters(rows, max_rows_per_cluster), question)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    need_counts(table, "an interval needs rows")
+    walk, n, half = extremes(cumulative_residuals(table)), table.total, 0.5 * question.delta
+    limit, references, assumptions = "", _METHODS["default"][1], ASSUMPTIONS
+    if method == "finite":
+        lower = split_lower_bound(table, confidence_level=1.0 - half, random_state=random_state)
+        above = charged_bound(table, walk, half, method="default") - walk.value
+        if table.cells is not None:
+            assumptions = (*ASSUMPTIONS, SIMULATED_LOWER_BOUND)
+    else:
+        limit, references, brier = " (asymptotic)", _METHODS["asymptotic"][1], table.squared_total / n
+        lower = max(0.0, walk.value - brownian_width(n, max(brier, table.mean_variance), half))
+        above = asymptotic_width(n, brier, half) + (walk.at_most - walk.value)
+    upper = min(1.0, walk.value + above)
+    return CutoffInterval(
+        claim=f"{INDEPENDENT.sure(confidence_level, limit)}, {INDEPENDENT.error} is between {claim_lower(lower)} and "
+        f"{claim_upper(upper)}.",
+        estimate=walk.value,
+        lower=lower,
+        upper=upper,
+        confidence_level=confidence_level,
+        n=int(n),
+        method=method,
+        assumptions=assumptions,
+        references=references,
     )

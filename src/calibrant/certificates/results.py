@@ -1,11 +1,15 @@
-"""What certificates, intervals and tests return, and what they assume."""
+"""What certificates, intervals and tests return, what they assume, and how a certificate is made of bounds."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from calibrant.certificates.question import Question
+from calibrant.table.numbers import claim_upper
 from calibrant.table.results import Count, Result
-from calibrant.table.sampling import INDEPENDENT
+from calibrant.table.sampling import INDEPENDENT, Sampling
 from calibrant.table.statements import ClusterStatement
 
 ASSUMPTIONS = INDEPENDENT.assumptions("the confidence level, the tolerance and the method")
@@ -133,3 +137,55 @@ def verdict_on(bound: float, lower_bound: float, trivial_bound: float, tolerance
     if bound >= trivial_bound:
         return "uninformative"
     return "certified" if bound <= tolerance else "undecided"
+
+
+class Bounds(NamedTuple):
+    """The error seen, bounds on the true one, and the width of the upper one before capping at 1."""
+
+    estimate: float
+    bound: float
+    lower_bound: float
+    width: float
+
+
+# What a claim says of a method, and the keys of its references.
+Method = tuple[str, tuple[str, ...]]
+
+
+def conclude(
+    question: Question,
+    bounds: Bounds,
+    sampling: Sampling,
+    method: str,
+    how: Method,
+    *,
+    n: int,
+    mean_score: float,
+    assumptions: tuple[str, ...],
+    rows_needed: Callable[[float], int | None],
+) -> Certificate:
+    """Make the certificate of rows with this mean score; `rows_needed` plans for a tolerance that they leave open."""
+    tolerance, trivial_bound = question.tolerance, max(mean_score, 1.0 - mean_score)
+    verdict, needed, (words, references) = None, None, how
+    if tolerance is not None:
+        verdict = verdict_on(bounds.bound, bounds.lower_bound, trivial_bound, tolerance)
+        # A bound within the tolerance that is uninformative all the same stays so: the tolerance is too wide to mean
+        # much.
+        if verdict in ("undecided", "uninformative") and bounds.bound > tolerance:
+            needed = rows_needed(tolerance)
+    return Certificate(
+        claim=f"{sampling.sure(question.confidence_level)}, {sampling.error} is at most "
+        f"{claim_upper(bounds.bound, tolerance)} ({words}).",
+        verdict=verdict,
+        tolerance=tolerance,
+        **bounds._asdict(),
+        trivial_bound=trivial_bound,
+        confidence_level=question.confidence_level,
+        n=n,
+        method=method,
+        rows_needed=needed,
+        assumptions=assumptions,
+        references=references,
+        n_clusters=sampling.n_units,
+        max_rows_per_cluster=sampling.max_rows_per_cluster,
+    )

@@ -1,34 +1,36 @@
-"""A lower bound on the true error: one part of the rows chooses the interval, the other part judges it."""
+"""A lower bound on the true error: one part of the rows chooses the interval, the other part judges it.
+
+Several splits are made, so that no single one decides.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.buckets import HALF_WIDTH, bucket_middles, buckets_of, keeps_scores, run_starts
-from calibrant.certificates.repeated_splits import PROPOSE, repeated_lower_bound, repeated_width
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
-from calibrant.table.splitting import chances_of, split_counts
+from calibrant.table.splitting import split_counts
 from calibrant.table.validation import need_counts
 
 
 def split_lower_bound(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator = 0,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> float:
     """Bound the true cutoff calibration error from below, for every number of rows and every distribution.
@@ -115,7 +117,7 @@ def split_width(n: float, brier: float, delta: float = 0.05) -> float:
 
 def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
     """Lower bound of one split: a third of the rows proposes interval and sign, the others judge them."""
-    n, k = next(split_counts(table.n, table.k, chances_of((PROPOSE, 1.0 - PROPOSE)), rng))
+    n, k = next(split_counts(table.n, table.k, (PROPOSE, 1.0 - PROPOSE), rng))
     chosen, others = table.with_counts(n, k), table.total - float(n.sum(dtype=np.int64))
     if not len(chosen) or not others:
         return 0.0
@@ -151,3 +153,36 @@ def _moments(score: FloatArray, n: NumberArray, k: NumberArray, found: Extremes,
     squares = float(np.dot(missed, of_miss**2))
     of_miss += found.sign
     return mean, (squares + float(np.dot(hits, of_miss**2)) + outside * found.value**2) / rows
+
+
+# Splits, and which of their bounds is taken, counted from the largest. With many units no single table is likely, so
+# that hardly anything hangs on how it is split.
+_MANY = 100_000
+_SPLITS = {True: (8, 2), False: (4, 1)}
+# Chosen units propose: half would propose little better and leave fewer to judge.
+PROPOSE = 1.0 / 3.0
+
+
+def repeated_lower_bound(
+    n: float, delta: float, rng: np.random.Generator, bound: Callable[[float, np.random.Generator], float]
+) -> float:
+    """Return the r-th largest of K lower bounds, each from a split of its own and at ``delta * r / K`` (Theorem 2.3).
+
+    K and r depend on the number n of rows or groups that are split and on nothing else. `bound` takes a failure
+    probability and the source of splits.
+    """
+    splits, rank = _SPLITS[n <= _MANY]
+    share = delta * rank / splits or delta
+    found = sorted((bound(share, rng) for _ in range(splits)), reverse=True)
+    return found[rank - 1]
+
+
+def repeated_width(n: float, deviation: float, delta: float, width: Callable[[float, float], float]) -> float:
+    """About how far below the truth `repeated_lower_bound` is, for planning, with terms of this standard deviation.
+
+    The mean of the part that judges varies from split to split by ``deviation * sqrt(1 / (2 n))``, and the upper
+    quartile, or the largest of four, is 0.67 or 1.03 such deviations above its centre.
+    """
+    splits, rank = _SPLITS[n <= _MANY]
+    gain = (0.67 if rank > 1 else 1.03) * deviation / math.sqrt(2.0 * n)
+    return max(0.0, width((1.0 - PROPOSE) * n, delta * rank / splits or delta) - gain)

@@ -1,8 +1,7 @@
 """Curves over the scores: observed rates, the distribution of the scores, and cumulative residuals."""
 
 from calibrant.curves.distribution import Histogram, score_histogram
-from calibrant.curves.local import local_curve
-from calibrant.curves.reliability import Curve, binned_curve, isotonic_curve
+from calibrant.curves.reliability import Curve, binned_curve, isotonic_curve, local_curve
 from calibrant.curves.residuals import CumulativeResiduals, cumulative_residuals
 from calibrant.keywords import check_package
 

@@ -7,25 +7,35 @@ from calibrant.metrics.binned import (
     expected_calibration_error,
     quantile_mean_squared_error,
 )
+from calibrant.metrics.classical_tests import (
+    HosmerLemeshow,
+    KsCalibrationTest,
+    Spiegelhalter,
+    hosmer_lemeshow,
+    ks_calibration_test,
+    spiegelhalter,
+)
 from calibrant.metrics.confusion import ConfusionMetrics, confusion_metrics
 from calibrant.metrics.cutoff import CutoffCalibration, cutoff_calibration, cutoff_calibration_error
-from calibrant.metrics.decomposition import ScoreDecomposition, brier_decomposition, log_loss_decomposition
 from calibrant.metrics.divergence import score_divergence
-from calibrant.metrics.hosmer_lemeshow import HosmerLemeshow, hosmer_lemeshow
 from calibrant.metrics.in_the_large import calibration_in_the_large, observed_expected_ratio
 from calibrant.metrics.integrated import IntegratedCalibration, integrated_calibration_index
-from calibrant.metrics.kolmogorov_smirnov import KsCalibrationTest, ks_calibration_test
 from calibrant.metrics.local import (
     LocalCalibration,
     local_calibration,
     local_calibration_score,
     weighted_mean_squared_error,
 )
-from calibrant.metrics.proper import brier_score, log_loss
+from calibrant.metrics.proper import (
+    ScoreDecomposition,
+    brier_decomposition,
+    brier_score,
+    log_loss,
+    log_loss_decomposition,
+)
 from calibrant.metrics.ranking import RocAuc, RocCurve, roc_auc, roc_auc_interval, roc_auc_limits, roc_curve
 from calibrant.metrics.slope import CalibrationSlope, calibration_slope
 from calibrant.metrics.smooth import smooth_calibration_error
-from calibrant.metrics.spiegelhalter import Spiegelhalter, spiegelhalter
 from calibrant.table.results import Estimate
 
 __all__ = [

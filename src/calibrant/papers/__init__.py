@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.certificates.widths.uniform_convergence import rademacher_of_intervals, uniform_convergence_width
 from calibrant.keywords import check_package, checked
-from calibrant.papers.documents import Documents, documents
 from calibrant.papers.l1 import L1Bound, L1Impossibility, l1_cannot_be_certified, l1_from_repeats
-from calibrant.papers.logistic import (
-    DistortedProbabilities,
-    TwoFeatureLogit,
-    distorted_probabilities,
-    two_feature_logit,
-)
 from calibrant.papers.rademacher import (
     SimulatedRademacher,
     rademacher_finite,
@@ -24,7 +17,16 @@ from calibrant.papers.rademacher import (
     rademacher_simulated,
     rademacher_with_ties,
 )
-from calibrant.papers.truth import l1_error, true_mse
+from calibrant.papers.worlds import (
+    DistortedProbabilities,
+    Documents,
+    TwoFeatureLogit,
+    distorted_probabilities,
+    documents,
+    l1_error,
+    true_mse,
+    two_feature_logit,
+)
 
 if TYPE_CHECKING:
     from calibrant.papers.single_index.classifier import SingleIndexClassifier

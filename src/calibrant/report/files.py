@@ -42,7 +42,7 @@ def check_report(path: str | PathLike[str], *inputs: str | PathLike[str], form: 
     check_writable(path, *inputs)
     ending = Path(path).suffix.lower()
     allowed = [name for key, names in _ENDINGS.items() if form in (None, key) for name in names]
-    if ending not in (*allowed, ".htm"):
+    if ending not in allowed and (form == "markdown" or ending != ".htm"):  # an older name of .html
         listed = " or ".join(filter(None, [", ".join(allowed[:-1]), allowed[-1]]))
         raise ArgumentError(f"a report whose name ends in {listed}", repr(str(path)), "change the ending")
     if ending == ".pdf":

@@ -13,8 +13,7 @@ import pytest
 from scipy.stats import binom, hypergeom
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.certificates.calibration_test import calibration_test
-from calibrant.certificates.outcomes import likely_outcomes
+from calibrant.certificates.calibration_test import calibration_test, likely_outcomes
 from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.references import cite

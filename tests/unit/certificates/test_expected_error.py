@@ -9,6 +9,7 @@ import pytest
 
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates import certify_ece, required_sample_size_ece
+from calibrant.certificates.expected_error.bounds import hypergeometric_tail, reversal_p_value
 from calibrant.certificates.expected_error.cells import (
     Cells,
     Terms,
@@ -19,7 +20,6 @@ from calibrant.certificates.expected_error.cells import (
     positions,
     square_cost,
 )
-from calibrant.certificates.expected_error.reversal import hypergeometric_tail, reversal_p_value
 from calibrant.references import cite
 from calibrant.table.cells import CellSums
 from calibrant.table.numbers import claim_upper

@@ -12,7 +12,7 @@ from hypothesis import given
 from calibrant import ScoreTable
 from calibrant.errors import DataError
 from calibrant.metrics import brier_decomposition, brier_score, log_loss, log_loss_decomposition
-from calibrant.metrics.decomposition import calibrated_miscalibration
+from calibrant.metrics.proper import calibrated_miscalibration
 from support import oracles
 from support.strategies import Rows, small_rows
 

@@ -18,8 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.papers import SingleIndexClassifier
-from calibrant.papers.single_index.rows import index_rows
-from calibrant.papers.single_index.search import start_direction
+from calibrant.papers.single_index.search import index_rows, start_direction
 
 ROOT = Path(__file__).parents[3]
 

@@ -4,7 +4,7 @@
 """
 
 from calibrant.certificates.widths.anytime import anytime_width
-from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width, hoeffding_width
+from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width, hoeffding_width, monotone_width
 from calibrant.certificates.widths.default import bernstein_width, default_width
 from calibrant.certificates.widths.fixed_design import (
     cumulative_width,
@@ -13,7 +13,6 @@ from calibrant.certificates.widths.fixed_design import (
     variance_bound,
     weighted_fixed_design_width,
 )
-from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.keywords import check_package
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calibrant.decisions.paired import Pairs
 from calibrant.distributions.brownian import normal_quantile
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.score_table import ScoreTable
 
 
@@ -29,7 +29,7 @@ class Mistakes(NamedTuple):
         return _squared(p, self.false_positives, self.false_negatives) - self.cost(p) ** 2
 
 
-def mistakes(table: ScoreTable, cut: npt.NDArray[np.intp]) -> Mistakes:
+def mistakes(table: ScoreTable, cut: IndexArray) -> Mistakes:
     """Count the false positives and negatives from each cut."""
     hits, misses = (np.append(0.0, np.cumsum(counts, dtype=np.float64)) for counts in (table.k, table.negatives))
     return Mistakes((misses[-1] - misses[cut]) / table.total, hits[cut] / table.total)

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.decisions.cost import costs_by_cut, prices
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.sampling import INDEPENDENT
@@ -64,14 +63,14 @@ class CostForecast(Statement):
 
 
 def cost_forecast(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     false_positive_cost: float,
     false_negative_cost: float,
     threshold: float | None = None,
     confidence_level: float = 0.95,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> CostForecast:
     r"""Compare what decisions cost with what the scores forecast, with confidence limits for every number of rows.

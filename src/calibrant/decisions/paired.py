@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers, score_order
+from calibrant.table.arguments import Weights
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, NumberArray, distinct_numbers, score_order
 from calibrant.table.validation import clean_rows, clean_scores
-
-IndexArray = npt.NDArray[np.intp]
 
 
 class Changes(NamedTuple):
@@ -32,7 +31,7 @@ class Pairs(NamedTuple):
     """
 
     order: IndexArray
-    positive: npt.NDArray[np.bool_]
+    positive: BoolArray
     first: IndexArray
     second: IndexArray
     rows: FloatArray
@@ -76,7 +75,7 @@ def pair_rows(
     second: npt.ArrayLike,
     thresholds: FloatArray,
     *,
-    sample_weight: npt.ArrayLike | None,
+    sample_weight: Weights,
     pos_label: Any,
 ) -> Pairs:
     """Count rows; as long as weights are whole numbers the result does not depend on the order of the rows."""
@@ -93,7 +92,7 @@ def pair_rows(
 def pair_mapped(parts: Iterable[MappedPart], thresholds: FloatArray) -> Pairs:
     """Count rows whose second score is a nondecreasing map of the first, part by part with a map of its own."""
     order = score_order(thresholds)
-    counted: list[tuple[npt.NDArray[Any], ...]] = []
+    counted: list[tuple[NumberArray, ...]] = []
     for part in parts:
         # Both scores increase, so rows that reach as many thresholds by either stand together.
         cuts = [np.searchsorted(score, thresholds[order]) for score in (part.first, part.second)]

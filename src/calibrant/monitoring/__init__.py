@@ -3,9 +3,8 @@
 from calibrant.keywords import check_package
 from calibrant.monitoring.combination import combine
 from calibrant.monitoring.diagnosis import Departure
-from calibrant.monitoring.history import MonitorHistory
 from calibrant.monitoring.monitor import Monitor
-from calibrant.monitoring.state import MonitorState
+from calibrant.monitoring.state import MonitorHistory, MonitorState
 
 __all__ = ["Departure", "Monitor", "MonitorHistory", "MonitorState", "combine"]
 

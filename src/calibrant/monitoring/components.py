@@ -70,9 +70,8 @@ def log_odds(score: FloatArray) -> FloatArray:
         return np.asarray(np.log(score) - np.log1p(-score))
 
 
-def shift_sizes(slack: float, size: float | None) -> FloatArray:
-    """Return shifts of the log odds, beyond a slack; with a `size` only by so much, up and down."""
-    sizes = SHIFTS if size is None else (size,)
+def shift_sizes(slack: float, sizes: tuple[float, ...]) -> FloatArray:
+    """Return shifts of the log odds by these sizes beyond a slack, up and down."""
     return np.array([sign * (slack + d) for sign in (1, -1) for d in sizes])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -33,25 +33,6 @@ _LARGEST = 1e250  # of a component in a state; beyond it has done its work: ther
 _SIZES = (GROUP, 4, 1)  # of the groups in which rows are followed, the nearer an alarm the smaller
 _ABOVE_ROUNDING = 1.0 + 1e-9  # so that a bound for a group also bounds what its rows come to one by one
 _SLICE, _CLOSE = 16384, 1024  # rows or blocks that are read at a time; rows, where an alarm may be near
-
-
-class Unit(NamedTuple):
-    """Complete blocks of rows, an entry each: number of rows, sum of `spread_of`, and means by cell, see `Blocks`.
-
-    `impossible` says whether a label was one that its score rules out.
-    """
-
-    rows: FloatArray
-    spread: FloatArray
-    impossible: npt.NDArray[np.bool_]
-    residual: FloatArray
-    most: FloatArray
-    slack: FloatArray
-
-    def part(self, part: slice) -> Unit:
-        """Return some of the blocks."""
-        columns: list[Any] = [column[part] for column in self]
-        return Unit(*columns)
 
 
 @dataclass(frozen=True)
@@ -79,9 +60,25 @@ class Progress:
     mass: Finite = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass
 class StoredEvidence:
-    """What the state of a monitor holds of the evidence; `components` are W of each, rounded."""
+    """What the state of a monitor holds of the evidence.
+
+    Attributes
+    ----------
+    progress : Progress
+        What rows add up to.
+    value : float
+        M after the last row.
+    alarms : list of int
+        Rows of the latest alarms, counted from 1, of all that there were: `number_of_alarms`.
+    first_scores : ndarray
+        Those of all rows so far, until they are enough to place the intervals.
+    cuts, centre : ndarray or None, float
+        Between which scores intervals lie, and about which log odds slopes turn, once that is known.
+    components : ndarray
+        W of each; rounded in the state.
+    """
 
     progress: Progress = field(default_factory=Progress)
     value: Annotated[float, Within(0.0, math.inf)] = 0.0
@@ -102,72 +99,57 @@ class _Step(NamedTuple):
     path: FloatArray
     peak: FloatArray
     last: npt.NDArray[np.int64]
-    values: FloatArray
+    components: FloatArray
     after: Progress
 
 
-class Evidence:
+class Evidence(StoredEvidence):
     """Evidence of all components together; it learns from the first rows where the scores are.
 
-    Attributes
-    ----------
-    value : float
-        M after the last row.
-    alarms : list of int
-        Rows of the latest alarms, counted from 1.
-    placed_at : int
-        Number of rows that were read when the intervals were placed.
+    `placed_at` is the number of rows that were read when the intervals were placed.
     """
 
     def __init__(
         self, settings: Settings, reference: FloatArray | None = None, *, stored: StoredEvidence | None = None
     ) -> None:
-        known = StoredEvidence(value=1.0 if settings.mode == "total" else 0.0) if stored is None else stored
-        self.settings = settings
-        self.threshold = 1.0 / settings.alpha
+        self.settings, self.threshold = settings, 1.0 / settings.alpha
         self.family, self._own_share = _family(settings)
-        self.progress, self.value = known.progress, known.value
-        self.alarms, self.number_of_alarms = known.alarms, known.number_of_alarms
-        self.first_scores: list[float] = known.first_scores.tolist()
-        self.cuts, self.centre, self.placed_at = known.cuts, known.centre, 0
-        if known.cuts is not None:
-            self.place(known.cuts, known.centre)
+        if stored is None:
+            start = 1.0 if settings.mode == "total" else 0.0
+            stored = StoredEvidence(value=start, components=np.zeros(len(self.family.weights)))
+        super().__init__(**vars(stored))
+        self.placed_at = self.progress.rows
+        if self.cuts is not None:
+            self.family.place(self.cuts, self.centre)
         if reference is not None:
-            self.place(cut_points(reference), _centre(reference))
-        if stored is not None:
-            self.family.values = stored.components
+            self.place(reference)
 
     def stored(self) -> StoredEvidence:
-        """Return what the evidence goes on from, with components that are as many as the intervals make them."""
-        components = [float(f"{value:.12g}") for value in np.minimum(self.family.values, _LARGEST).tolist()]
-        first, counted = np.array(self.first_scores), self.number_of_alarms
-        return StoredEvidence(
-            self.progress, self.value, self.alarms, counted, first, self.cuts, self.centre, np.array(components)
-        )
-
-    @property
-    def rows(self) -> int:
-        """Number of rows, or of those in complete blocks; an alarm that is the only one ends the count."""
-        return self.progress.rows
+        """Return what the evidence goes on from."""
+        known = {field.name: getattr(self, field.name) for field in fields(StoredEvidence)}
+        rounded = [float(f"{value:.12g}") for value in np.minimum(self.components, _LARGEST).tolist()]
+        return StoredEvidence(**known | {"components": np.array(rounded)})
 
     @property
     def stopped(self) -> bool:
         """Whether the one alarm of mode "total" has been given: what comes later is not read for another."""
         return self.settings.mode == "total" and self.number_of_alarms > 0
 
-    def place(self, cuts: FloatArray, centre: float) -> None:
-        """Fix the intervals of scores."""
-        self.cuts, self.centre, self.placed_at = cuts, centre, self.rows
-        self.family.place(cuts, centre)
+    def place(self, scores: FloatArray) -> None:
+        """Fix the intervals of scores by a sample of them: their components begin as what waited for them is."""
+        self.cuts, self.placed_at = cut_points(scores), self.progress.rows
+        self.centre = float(log_odds(np.clip(scores, 1e-6, 1.0 - 1e-6)).mean())
+        self.family.place(self.cuts, self.centre)
+        before, waiting = self.components[:-1], self.components[-1]
+        self.components = np.append(before, np.full(len(self.family.weights) - len(before), waiting))
 
     def learn(self, score: FloatArray) -> None:
         """Take notice of scores, after their rows were read, until there are enough to place intervals."""
         if self.cuts is None:
-            self.first_scores += score.tolist()
+            self.first_scores = np.append(self.first_scores, score)
             if len(self.first_scores) >= LEARNED:
-                found = np.array(self.first_scores)
-                self.place(cut_points(found), _centre(found))
-                self.first_scores = []
+                self.place(self.first_scores)
+                self.first_scores = np.zeros(0)
 
     def cells(self, score: FloatArray) -> Any:
         """Return the cell of each score; 0 until intervals are known."""
@@ -177,9 +159,13 @@ class Evidence:
         """Read rows and return M after each that ends a group, nan between; after the last alarm it stays the same."""
         return self._read_all(len(y), lambda part, size: self._over_rows(y[part], score[part], size), _SIZES, score)
 
-    def read_blocks(self, blocks: Unit) -> FloatArray:
+    def read_blocks(self, blocks: Blocks) -> FloatArray:
         """Read complete blocks and return M after each."""
-        return self._read_all(len(blocks.rows), lambda part, _: self._over_blocks(blocks.part(part)), (1,), None)
+
+        def follow(part: slice, _: int) -> _Step:
+            return self._over_blocks(Blocks(*(column[part] for column in blocks)))
+
+        return self._read_all(len(blocks.rows), follow, (1,), None)
 
     def _read_all(
         self, n: int, follow: Callable[[slice, int], _Step], sizes: tuple[int, ...], score: FloatArray | None
@@ -207,7 +193,7 @@ class Evidence:
                 reached, step = reached[: alarms[0] + 1], follow(part, 1)
             path[begin + step.last] = reached
             self.progress = step.after
-            self.family.values = step.values
+            self.components = step.components
             self.value, begin = float(reached[-1]), part.stop
             if len(alarms):
                 self._raise_alarm()
@@ -218,56 +204,48 @@ class Evidence:
 
     def _raise_alarm(self) -> None:
         self.number_of_alarms += 1
-        self.alarms = [*self.alarms[1 - KEPT_ALARMS :], self.rows]
+        self.alarms = [*self.alarms[1 - KEPT_ALARMS :], self.progress.rows]
         if self.settings.mode == "rate":
-            self.family.values = np.zeros_like(self.family.values)
+            self.components = np.zeros_like(self.components)
 
     def _over_rows(self, y: FloatArray, score: FloatArray, size: int) -> _Step:
-        now = self.progress
-        layout = Layout(now.rows, len(y), size)
+        now, layout = self.progress, Layout(self.progress.rows, len(y), size)
         label, scores = (np.ascontiguousarray(layout.of(column).T) for column in (y, score))
         rows = Rows(label, scores, layout.of(self.cells(score), CELLS))
-        columns = {
-            "positives": (now.positives, y),
-            "expected": (now.expected, score),
-            "spread": (now.spread, spread_of(score, self.settings)),
-        }
+        columns = {"positives": y, "expected": score, "spread": spread_of(score, self.settings)}
         sums = {
-            name: np.cumsum(np.append(total, layout.of(column).sum(axis=1)))
-            for name, (total, column) in columns.items()
+            name: np.cumsum(np.append(getattr(now, name), layout.of(column).sum(axis=1)))
+            for name, column in columns.items()
         }
-        before = {name: column[:-1] for name, column in sums.items()}
-        mass = layout.since_start(self.mass_at(layout.first + 1.0, before["spread"]), now.mass)
-        with np.errstate(over="ignore", invalid="ignore"):
-            path, peak, values = follow(
-                self.family.values, self.family.growth(rows), np.diff(mass, prepend=now.mass), self.family.weights
-            )
+        mass = layout.since_start(self.mass_at(layout.first + 1.0, sums["spread"][:-1]), now.mass)
+        path, peak, components = self._follow(rows, mass)
         totals = {name: float(column[-1]) for name, column in sums.items()}
         after = replace(now, rows=now.rows + len(y), mass=float(mass[-1]), **totals)
         if self._own_share:
-            shift = layout.since_start(adaptive_shift(layout.first, **before), now.own_shift)
+            suggested = adaptive_shift(layout.first, *(column[:-1] for column in sums.values()))
+            shift = layout.since_start(suggested, now.own_shift)
             log_own, log_most = own_evidence(rows, shift, now.log_own)
             path = path + self._own_share * np.exp(np.minimum(log_own, _LARGEST_LOG))
             peak = peak + self._own_share * np.exp(np.minimum(log_most, _LARGEST_LOG))
             after = replace(after, own_shift=float(shift[-1]), log_own=float(log_own[-1]))
         impossible = layout.of(np.where(y > 0.0, score == 0.0, score == 1.0)).any(axis=1)
         path, peak = (self._with_reserve(found, mass, impossible) for found in (path, peak))
-        return _Step(path, peak * _ABOVE_ROUNDING, layout.last, values, after)
+        return _Step(path, peak * _ABOVE_ROUNDING, layout.last, components, after)
 
-    def _over_blocks(self, blocks: Unit) -> _Step:
+    def _over_blocks(self, blocks: Blocks) -> _Step:
         now = self.progress
         rows, spread = np.cumsum(np.append(now.rows, blocks.rows)), np.cumsum(np.append(now.spread, blocks.spread))
         mass = self.mass_at(rows[:-1] + 1.0, spread[:-1])
-        with np.errstate(over="ignore", invalid="ignore"):
-            path, _, values = follow(
-                self.family.values,
-                self.family.growth(Blocks(*blocks[3:])),
-                np.diff(mass, prepend=now.mass),
-                self.family.weights,
-            )
+        path, _, components = self._follow(blocks, mass)
         path = self._with_reserve(path, mass, blocks.impossible)
         after = replace(now, rows=int(rows[-1]), spread=float(spread[-1]), mass=float(mass[-1]))
-        return _Step(path, path, np.arange(len(path)), values, after)
+        return _Step(path, path, np.arange(len(path)), components, after)
+
+    def _follow(self, rows: Rows | Blocks, masses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Follow the components over groups of rows, or blocks, with so much mass before each."""
+        added = np.diff(masses, prepend=self.progress.mass)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return follow(self.components, self.family.growth(rows), added, self.family.weights)
 
     def _with_reserve(self, path: FloatArray, mass: FloatArray, impossible: npt.NDArray[np.bool_]) -> FloatArray:
         """Add the mass that is not spent, and let a label that its score rules out be proof."""
@@ -286,16 +264,14 @@ class Evidence:
 
     def added_up(self) -> float:
         """Return M as its parts give it now: `value`, but after an alarm, which may set them to 0."""
-        found = self.family.weights * self.family.values
         own = self._own_share * math.exp(min(self.progress.log_own, _LARGEST_LOG))
         rest = 1.0 - self._own_share - self.progress.mass if self.settings.mode == "total" else 0.0
-        return float(found.sum()) + own + rest
+        return float((self.family.weights * self.components).sum()) + own + rest
 
     def by_kind(self) -> dict[str, float]:
         """Return the evidence of each kind of component."""
-        family = self.family
-        weighted = family.weights * family.values
-        found = {kind: float(weighted[part].sum()) for kind, part in family.kinds.items()}
+        weighted = self.family.weights * self.components
+        found = {kind: float(weighted[part].sum()) for kind, part in self.family.kinds.items()}
         if self._own_share:
             found["shift"] += self._own_share * math.exp(min(self.progress.log_own, _LARGEST_LOG))
         return found
@@ -318,10 +294,6 @@ def _family(settings: Settings) -> tuple[Family, float]:
         return Ratios((1.0, 0.0, 0.0), settings.slack, float(expect)), own
     kinds = {"shift": (1.0, 0.0, 0.0), "slope": (0.0, 1.0, 0.0), "interval": (0.0, 0.0, 1.0)}
     return Ratios(kinds.get(str(expect), (0.6, 0.2, 0.2)), settings.slack), own
-
-
-def _centre(score: FloatArray) -> float:
-    return float(log_odds(np.clip(score, 1e-6, 1.0 - 1e-6)).mean())
 
 
 def adaptive_shift(rows: FloatArray, positives: FloatArray, expected: FloatArray, spread: FloatArray) -> FloatArray:

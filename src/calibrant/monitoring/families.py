@@ -12,21 +12,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.monitoring.components import (
-    BETS,
-    CELLS,
-    FARTHEST,
-    LOCAL_BETS,
-    LOCAL_SHIFTS,
-    SLOPES,
-    Cells,
-    Interval,
-    intervals_of,
-    inverse_ratios,
-    inverse_ratios_of_shifts,
-    powers,
-    shift_sizes,
-)
+from calibrant.monitoring import components
+from calibrant.monitoring.components import BETS, CELLS, SLOPES, Cells, Interval, intervals_of
 from calibrant.monitoring.recursion import GROUP, Growth, accumulate
 from calibrant.table.pooling import FloatArray, key_order
 
@@ -59,26 +46,30 @@ class Rows(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """Blocks of rows in their order: sums over each cell, which is the last axis, divided by the rows of the block.
+    """Complete blocks of rows in their order, an entry each: number of rows, sum of `spread_of`, and means by cell.
 
-    `residual` adds up y - s; `most` is what the sum of s - y, and that of y - s, can reach (middle axis); `slack` how
-    far the sum of y may lie above, and below, that of s under the null hypothesis.
+    `impossible` says whether a label was one that its score rules out. The others are sums over each cell, which is the
+    last axis, divided by the rows of the block: `residual` adds up y - s; `most` is what the sum of s - y, and that of
+    y - s, can reach (middle axis); `slack` how far the sum of y may lie above, and below, that of s under the null
+    hypothesis.
     """
 
+    rows: FloatArray
+    spread: FloatArray
+    impossible: Any
     residual: FloatArray
     most: FloatArray
     slack: FloatArray
 
 
 class Family(Protocol):
-    """What components there are; the evidence of a component is W."""
+    """What components there are; until intervals are placed the last one waits in their place, and has factors of 1."""
 
-    values: FloatArray  # W of every component
     weights: FloatArray
     kinds: dict[str, slice]  # which components are of a kind
 
     def place(self, cuts: FloatArray, centre: float) -> None:
-        """Begin with intervals of scores, once it is known where they are; until then their factors were 1."""
+        """Put intervals of scores, and slopes about their centre, in the place of the last component."""
 
     def growth(self, rows: Any) -> Growth:
         """Return by what W is multiplied over groups."""
@@ -93,8 +84,10 @@ class Ratios:
     def __init__(self, shares: tuple[float, float, float], slack: float = 0.0, size: float | None = None) -> None:
         self._shares, self._slack = shares, slack
         shift, slope, _ = shares
-        self._shifts = shift_sizes(slack, size) if shift else np.empty(0)
-        self._local = np.array([sign * (slack + d) for sign in (1, -1) for d in LOCAL_SHIFTS])
+        self._shifts = (
+            components.shift_sizes(slack, components.SHIFTS if size is None else (size,)) if shift else np.empty(0)
+        )
+        self._local = components.shift_sizes(slack, components.LOCAL_SHIFTS)
         self._centre: float | None = None
         turned = 2 * len(SLOPES) if slope else 0  # about 0 and about the centre of the scores
         self._fixed = len(self._shifts) + turned
@@ -106,34 +99,31 @@ class Ratios:
             "interval": slice(self._fixed, None),
         }
         self._set_intervals([])
-        self.values = np.zeros(len(self.weights))
 
     def _set_intervals(self, intervals: list[Interval]) -> None:
         """List the components of intervals; where there are none, one takes their place whose factors are 1."""
-        self._intervals = intervals
-        self._where = _Where.of(np.repeat(np.arange(len(self._local)), len(intervals)), intervals * len(self._local))
-        each = [i.weight / len(self._local) for i in intervals] * len(self._local) or [1.0]
+        number = len(self._local)
+        first, last = (np.array([interval[end] for interval in intervals] * number, dtype=np.intp) for end in (0, 1))
+        self._where = _Where(np.repeat(np.arange(number), len(intervals)), first, last)
+        each = [interval.weight / number for interval in intervals] * number or [1.0]
         self.weights = np.append(self._weights_on_all, self._shares[2] * np.array(each) if self._shares[2] else [])
 
     def place(self, cuts: FloatArray, centre: float) -> None:
         """Begin with intervals of scores and slopes about their centre: until now their factors were 1."""
         self._centre = centre
         if self._shares[2]:
-            waiting = self.values[self._fixed]
             self._set_intervals(intervals_of(cuts))
-            added = np.full(len(self.weights) - self._fixed, waiting)
-            self.values = np.append(self.values[: self._fixed], added)
 
     def growth(self, rows: Rows) -> Growth:
         """Return by what W is multiplied over groups."""
         growth = Growth.ones(rows.y.shape[1], len(self.weights))
         product, largest = growth.product.T, growth.largest.T
         self._on_all(rows, product[: self._fixed], largest[: self._fixed])
-        if self._intervals:
+        if len(self._where.first):
             y, other = rows.by_cell(rows.y, rows.other)
 
             def write(out: FloatArray) -> None:
-                inverse_ratios_of_shifts(self._local, y, other, self._slack, out)
+                components.inverse_ratios_of_shifts(self._local, y, other, self._slack, out)
                 np.divide(1.0, out, out=out)
 
             elsewhere = np.ones(len(self._local))
@@ -142,7 +132,8 @@ class Ratios:
 
     def _on_all(self, rows: Rows, product: FloatArray, largest: FloatArray) -> None:
         inverse = np.ones((self._fixed, *rows.y.shape))
-        inverse_ratios_of_shifts(self._shifts, rows.y, rows.other, self._slack, inverse[self.kinds["shift"]])
+        shifted = inverse[self.kinds["shift"]]
+        components.inverse_ratios_of_shifts(self._shifts, rows.y, rows.other, self._slack, shifted)
         if self._shares[1]:
             self._of_slopes(rows, inverse[self.kinds["slope"]])
         accumulate(inverse)
@@ -153,13 +144,14 @@ class Ratios:
         """Write inverse factors of slopes, about 0 and, once it is known, about the centre: until then 1."""
         other, number = rows.other, len(SLOPES)
         with np.errstate(divide="ignore", over="ignore"):
-            powers(other / (1.0 - other), out[:number])
+            components.powers(other / (1.0 - other), out[:number])
             if self._centre is not None:
                 for slope, about_zero, about_centre in zip(SLOPES, out[:number], out[number:], strict=True):
                     move = (slope - 1.0) * self._centre
                     np.multiply(about_zero, np.where(rows.y > 0.0, math.exp(move), math.exp(-move)), out=about_centre)
-        np.clip(out, math.exp(-FARTHEST), math.exp(FARTHEST), out=out)
-        inverse_ratios(out if self._centre is not None else out[:number], other, self._slack)
+        farthest = math.exp(components.FARTHEST)
+        np.clip(out, 1.0 / farthest, farthest, out=out)
+        components.inverse_ratios(out if self._centre is not None else out[:number], other, self._slack)
 
 
 class Bets:
@@ -172,14 +164,13 @@ class Bets:
     def __init__(self, shares: tuple[float, float], tolerance: float, *, scores_first: bool) -> None:
         self._shares, self._tolerance, self._scores_first = shares, tolerance, scores_first
         self._set_components([])
-        self.values = np.zeros(len(self.weights))
 
     def _set_components(self, intervals: list[Interval]) -> None:
         """List all bets: those on all scores come first."""
         listed = []
         everywhere = [(Interval(0, CELLS, 0.0, 1.0, 1.0), self._shares[0])] if self._shares[0] else []
         for where, share in [*everywhere, *((i, self._shares[1] * i.weight) for i in intervals)]:
-            bets = BETS if (where.first, where.last) == (0, CELLS) else LOCAL_BETS
+            bets = BETS if (where.first, where.last) == (0, CELLS) else components.LOCAL_BETS
             for sign in (1.0, -1.0):
                 most = min(1.0, where.high) if sign > 0 else 1.0 - max(0.0, where.low)
                 # Rates are common to intervals, so that a row has few factors.
@@ -202,8 +193,7 @@ class Bets:
         kind_of = list(zip(self._sign * self._rate / elsewhere, elsewhere, strict=True))
         kinds = list(dict.fromkeys(kind_of))
         self._slopes, self._elsewhere_of_kind = np.array(kinds).T
-        function = np.array([kinds.index(kind) for kind in kind_of])
-        self._where = _Where(function, first, last)
+        self._where = _Where(np.array([kinds.index(kind) for kind in kind_of]), first, last)
         self._elsewhere = elsewhere ** np.arange(GROUP + 1.0)[:, None]
 
     def place(self, cuts: FloatArray, centre: float) -> None:
@@ -211,9 +201,7 @@ class Bets:
         if self._shares[1]:
             # An interval of a share of the scores up to the tolerance cannot break it.
             depth = _BET_DEPTH if self._tolerance == 0.0 else min(_BET_DEPTH, -2.0 - np.log2(self._tolerance))
-            before, waiting = self.values[:-1], self.values[-1]
             self._set_components(intervals_of(cuts, max(1, int(depth))))
-            self.values = np.append(before, np.full(len(self.weights) - len(before), waiting))
 
     def growth(self, rows: Rows | Blocks) -> Growth:
         """Return by what W is multiplied over groups of rows, or over blocks."""
@@ -252,11 +240,6 @@ class _Where(NamedTuple):
     factor: npt.NDArray[np.intp]
     first: npt.NDArray[np.intp]
     last: npt.NDArray[np.intp]
-
-    @classmethod
-    def of(cls, factor: npt.NDArray[np.intp], intervals: list[Interval]) -> _Where:
-        first, last = np.array([i[:2] for i in intervals], dtype=np.intp).reshape(-1, 2).T
-        return cls(factor, first, last)
 
 
 def _inside(

@@ -26,13 +26,17 @@ def add_files(known: list[FileRows], names: npt.NDArray[Any], row: int) -> list[
 
     Rows of files that overlap in time take turns; a file may go on in a later update.
     """
-    files = {file.name: file for file in known}
-    starts = np.flatnonzero(np.append(True, names[1:] != names[:-1])).tolist()
+    files, starts = {file.name: file for file in known}, run_starts(names)
     for start, end in zip(starts, [*starts[1:], len(names)], strict=True):
         name = str(names[start])
         first = files.pop(name).first if name in files else row + start
         files[name] = FileRows(name, first, row + end - 1)
     return latest_files(list(files.values()))
+
+
+def run_starts(values: npt.NDArray[Any]) -> list[int]:
+    """Return where runs of equal values begin."""
+    return [0, *(np.flatnonzero(values[1:] != values[:-1]) + 1).tolist()]
 
 
 def latest_files(files: list[FileRows]) -> list[FileRows]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from os import PathLike
 from threading import RLock
 from typing import Any, Self
@@ -12,17 +13,16 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.monitoring import state_file
-from calibrant.monitoring.blocks import BlockReader
+from calibrant.monitoring.blocks import read_blocks
 from calibrant.monitoring.diagnosis import departure
 from calibrant.monitoring.evidence import Evidence
 from calibrant.monitoring.files import add_files, file_of, files_since
-from calibrant.monitoring.history import MonitorHistory, history_of
 from calibrant.monitoring.labels import block_names, labels_of
-from calibrant.monitoring.order import UPDATES, Chosen, RowTimes, batch_digest, choose, column_of, shown_time
+from calibrant.monitoring.order import UPDATES, Chosen, batch_digest, choose, column_of, shown_time
 from calibrant.monitoring.settings import Settings
-from calibrant.monitoring.state import MonitorState, alternative, bias_limits, described
+from calibrant.monitoring.state import MonitorHistory, MonitorState, alternative, bias_limits, described
 from calibrant.monitoring.state_fields import LastUpdate, Stored
-from calibrant.monitoring.sums import Read, Sums
+from calibrant.monitoring.sums import Read, StoredSums, Sums
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Report
 from calibrant.table.validation import clean_scores
@@ -136,16 +136,8 @@ class Monitor(Report):
         known = None if reference is None else clean_scores(reference).astype(np.float64)
         self._lock = RLock()
         self._digest: str | None = None  # of the file that it was read from or written to
-        self._continue(Stored(self.settings, Evidence(self.settings, known).stored()))
-
-    def _continue(self, stored: Stored) -> None:
-        """Take up what was stored, or what a monitor begins with."""
-        self._evidence = Evidence(stored.settings, stored=stored.evidence)
-        self._blocks, self._sums = BlockReader(stored.block), Sums(stored.sums)
-        self._position, self._last = stored.position, stored.last_update
-        self._alarm_times, self._alarm_file = stored.alarm_times, stored.alarm_file
-        self._departure = stored.departure  # as it looked at the latest alarm
-        self._batches, self._files = stored.batches, stored.files
+        self._evidence, self._sums = Evidence(self.settings, known), Sums(StoredSums())
+        self._known = Stored(self.settings, self._evidence)  # of which `to_json` asks evidence and sums anew
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the lock to this process, so that a monitor can be copied and pickled, between updates."""
@@ -215,8 +207,8 @@ class Monitor(Report):
             If rows cannot be used, were read before, or come too late. No row of the update is read then.
         """
         with self._lock:
-            score = clean_scores(p).astype(np.float64)
-            chosen = choose(len(score), time, id, self._position, self.settings)
+            known, score = self._known, clean_scores(p).astype(np.float64)
+            chosen = choose(len(score), time, id, known.position, self.settings)
             labels, unlabelled = labels_of(y, score, chosen.rows, self.settings, pos_label)
             named = block_names(block, len(score), self.settings)
             if isinstance(file, str | PathLike):
@@ -225,85 +217,82 @@ class Monitor(Report):
             batch = None
             if id is None and (time is None or self.settings.delay == "independent"):
                 batch = batch_digest(labels, score[chosen.rows], chosen.times, named)
-            if batch in self._batches and batch is not None and not again:
+            if batch in known.batches and not again:
                 found = f"the same {len(score):,} labels and scores in the same order as in an earlier update"
                 remedy = "pass each row once, with its identifier; `again` if they are other rows"
                 raise DataError("rows that were not read before", found, remedy)
             before = self._evidence.number_of_alarms
             if len(chosen.rows):
-                if files is not None:
-                    self._files = add_files(self._files, files[chosen.rows], self._sums.rows + 1)
-                shown = None if chosen.times is None else RowTimes(chosen.times, chosen.after.kind)
-                self._read(labels, score[chosen.rows], shown, named, chosen)
-            self._position = chosen.after
+                self._read(labels, score[chosen.rows], chosen, named, files)
+            known.position = chosen.after
             if batch is not None:
-                self._batches = [*self._batches[1 - UPDATES :], batch]
+                known.batches = [*known.batches[1 - UPDATES :], batch]
             new = self._evidence.number_of_alarms - before
-            self._last = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
+            known.last_update = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
             return self.state
 
     def _read(
-        self, y: FloatArray, score: FloatArray, times: RowTimes | None, names: npt.NDArray[Any] | None, chosen: Chosen
+        self,
+        y: FloatArray,
+        score: FloatArray,
+        chosen: Chosen,
+        block: npt.NDArray[Any] | None,
+        files: npt.NDArray[Any] | None,
     ) -> None:
-        evidence, first = self._evidence, self._sums.rows
-        alarms = evidence.number_of_alarms
-        if names is None:
+        known, evidence, first = self._known, self._evidence, self._sums.rows
+        alarms, kind = evidence.number_of_alarms, chosen.after.kind
+        if block is None:
             path, terms, counted = evidence.read(y, score), y - score, np.ones(len(y))
         else:
-            path, terms, counted = self._blocks.read(y, score, names[chosen.rows].tolist(), evidence)
+            path, terms, counted, known.block = read_blocks(y, score, block[chosen.rows], known.block, evidence)
+        if files is not None:
+            known.files = add_files(known.files, files[chosen.rows], first + 1)
         cell = None if evidence.cuts is None else evidence.cells(score)
-        read = Read(y, score, cell, terms, counted, path)
+        read = Read(y, score, cell, terms, counted, path, chosen.times)
         new = evidence.number_of_alarms - alarms
         at = evidence.alarms[-1] - first if new else 0  # 0 if its block was passed before
-        self._add(read.part(slice(0, at)), times)
+        self._sums.add(read.part(slice(0, at)), evidence.placed_at, kind)
         if new:
-            self._departure = departure(self._sums, evidence.cuts, self.settings, self._files)
-            self._alarm_file = file_of(self._files, evidence.alarms[-1])
-            before = shown_time(self._position.time, self._position.kind)
+            known.departure = departure(self._sums, evidence.cuts, self.settings, known.files)
+            known.alarm_file = file_of(known.files, evidence.alarms[-1])
+            before = shown_time(known.position.time, kind)
             shown = [
-                times[row - first - 1] if times is not None and row > first else before
+                shown_time(chosen.times[row - first - 1], kind) if chosen.times is not None and row > first else before
                 for row in evidence.alarms[-new:]
             ]
-            self._alarm_times = [*self._alarm_times, *shown][-len(evidence.alarms) :]
-        self._add(read.part(slice(at, len(y))), None if times is None else times.after(at))
-
-    def _add(self, read: Read, times: RowTimes | None) -> None:
-        if len(read.y):
-            self._sums.add(read, self._evidence.placed_at, times)
+            known.alarm_times = [*known.alarm_times, *shown][-len(evidence.alarms) :]
+        self._sums.add(read.part(slice(at, len(y))), evidence.placed_at, kind)
 
     @property
     def state(self) -> MonitorState:
         """What is known now."""
         with self._lock:
-            return self._state()
-
-    def _state(self) -> MonitorState:
-        evidence, sums, settings = self._evidence, self._sums, self.settings
-        alarm = self._last.alarms > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
-        found = self._departure if alarm else None
-        mean, lower, upper = bias_limits(sums.bias, settings.alpha)
-        return MonitorState(
-            rows=sums.rows,
-            alarm=alarm,
-            alarm_row=evidence.alarms[-1] if evidence.alarms else None,
-            alarm_time=self._alarm_times[-1] if self._alarm_times else None,
-            alarm_file=self._alarm_file,
-            number_of_alarms=evidence.number_of_alarms,
-            evidence=evidence.value,
-            threshold=evidence.threshold,
-            by_kind=evidence.by_kind(),
-            bias=mean,
-            bias_lower=lower,
-            bias_upper=upper,
-            departure=found,
-            repair_files=[] if found is None else files_since(self._files, found.row),
-            waiting=self._last.waiting,
-            earlier=self._last.earlier,
-            unlabelled=self._last.unlabelled,
-            confidence_level=settings.confidence_level,
-            description=described(settings),
-            alternative=alternative(settings),
-        )
+            known, evidence, settings = self._known, self._evidence, self.settings
+            alarm = known.last_update.alarms > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
+            found = known.departure if alarm else None
+            mean, lower, upper = bias_limits(self._sums.bias, settings.alpha)
+            return MonitorState(
+                rows=self._sums.rows,
+                alarm=alarm,
+                alarm_row=evidence.alarms[-1] if evidence.alarms else None,
+                alarm_time=known.alarm_times[-1] if known.alarm_times else None,
+                alarm_file=known.alarm_file,
+                number_of_alarms=evidence.number_of_alarms,
+                evidence=evidence.value,
+                threshold=evidence.threshold,
+                by_kind=evidence.by_kind(),
+                bias=mean,
+                bias_lower=lower,
+                bias_upper=upper,
+                departure=found,
+                repair_files=[] if found is None else files_since(known.files, found.row),
+                waiting=known.last_update.waiting,
+                earlier=known.last_update.earlier,
+                unlabelled=known.last_update.unlabelled,
+                confidence_level=settings.confidence_level,
+                description=described(settings),
+                alternative=alternative(settings),
+            )
 
     @property
     def bias_sums(self) -> FloatArray:
@@ -313,24 +302,27 @@ class Monitor(Report):
     def history(self) -> MonitorHistory:
         """Return evidence and bias at rows at equal distances, for a picture: ``monitor.history().plot()``."""
         with self._lock:
-            return history_of(self._sums, self._evidence, self.settings)
+            moments, settings = self._sums.pictured(), self.settings
+            limits = [bias_limits(moment.bias, settings.alpha) for moment in moments.values()]
+            bias, lower, upper = np.array(limits).reshape(-1, 3).T
+            with np.errstate(divide="ignore"):
+                log_evidence = np.log10(np.array([moment.evidence for moment in moments.values()]))
+            return MonitorHistory(
+                row=np.array(list(moments), dtype=np.float64),
+                time=np.array([moment.time for moment in moments.values()], dtype=object),
+                log_evidence=log_evidence,
+                bias=bias,
+                lower=lower,
+                upper=upper,
+                log_threshold=float(np.log10(self._evidence.threshold)),
+                alarms=list(self._evidence.alarms),
+                confidence_level=settings.confidence_level,
+            )
 
     def to_json(self) -> str:
         """Return everything the monitor knows as JSON with version and checksum, some 20 kilobytes."""
         with self._lock:
-            stored = Stored(
-                self.settings,
-                self._evidence.stored(),
-                self._blocks.stored(),
-                self._sums.stored(),
-                self._position,
-                self._alarm_times,
-                self._alarm_file,
-                self._departure,
-                self._last,
-                self._batches,
-                self._files,
-            )
+            stored = replace(self._known, evidence=self._evidence.stored(), sums=self._sums.stored())
         return state_file.to_json(stored)
 
     @classmethod
@@ -344,7 +336,8 @@ class Monitor(Report):
         """
         stored = state_file.from_json(text)
         monitor = cls(**stored.settings.to_dict())
-        monitor._continue(stored)
+        monitor._known, monitor._sums = stored, Sums(stored.sums)
+        monitor._evidence = Evidence(stored.settings, stored=stored.evidence)
         return monitor
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -260,17 +260,3 @@ def _check_after(first: Any, times: npt.NDArray[Any] | None, ids: npt.NDArray[An
     wanted = shown_time(position.time, position.kind) if position.id is None else position.id
     found = shown_time(time, position.kind) if name is None else name
     raise DataError(f"rows after the last one read ({wanted})", f"{found}", remedy)
-
-
-class RowTimes:
-    """Times of rows that were read, written when asked for."""
-
-    def __init__(self, times: npt.NDArray[Any], kind: str | None) -> None:
-        self._times, self._kind = times, kind
-
-    def after(self, row: int) -> RowTimes:
-        """Leave out the rows before one."""
-        return RowTimes(self._times[row:], self._kind)
-
-    def __getitem__(self, row: int) -> str | float | None:
-        return shown_time(self._times[row].item(), self._kind)

@@ -1,4 +1,4 @@
-"""What a monitor says after an update: whether there is an alarm, the evidence, the bias, and what to do."""
+"""What a monitor says: whether there is an alarm, the evidence, the bias, and what to do; and how it came there."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+import numpy.typing as npt
+
 from calibrant.certificates.widths import anytime_width
 from calibrant.monitoring.diagnosis import Departure
 from calibrant.monitoring.settings import Settings
 from calibrant.printable import visible
 from calibrant.table.numbers import confidence, given, interval_text, number, rows, write_interval
 from calibrant.table.pooling import FloatArray
-from calibrant.table.results import Result
+from calibrant.table.results import Drawable, Result
 
 _REPAIRS = {
     "shift": "fit a PlattCalibrator: a shift of the log odds is enough",
@@ -140,6 +142,49 @@ class MonitorState(Result):
             f"by {number(abs(found.bias))} {averaged} since then",
             "Repair": f"{_REPAIRS[found.repair]} (gain in log-likelihood: {gains})",
         }
+
+
+@dataclass(frozen=True)
+class MonitorHistory(Drawable):
+    """Evidence and bias of a monitor at rows at equal distances, 64 at most.
+
+    Attributes
+    ----------
+    row : ndarray
+        Rows, counted from 1.
+    time : ndarray
+        Their times; None without times.
+    log_evidence : ndarray
+        Logarithm of the evidence to base 10.
+    bias, lower, upper : ndarray
+        Mean of label minus score up to there, with its confidence sequence.
+    log_threshold : float
+        Where the evidence makes an alarm.
+    alarms : list of int
+        Rows of the latest alarms.
+    confidence_level : float
+        Of the confidence sequence.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> monitor = cal.Monitor(tolerance=0.02)
+    >>> state = monitor.update([0, 1] * 64, [0.4, 0.6] * 64)
+    >>> monitor.history().row
+    array([ 32.,  64.,  96., 128.])
+    """
+
+    _display = "MonitorDisplay"
+
+    row: FloatArray
+    time: npt.NDArray[Any]
+    log_evidence: FloatArray
+    bias: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    log_threshold: float
+    alarms: list[int]
+    confidence_level: float
 
 
 def where(file: str | None, time: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import numpy as np
 
-from calibrant.monitoring.blocks import StoredBlock
+from calibrant.monitoring.blocks import Block
 from calibrant.monitoring.diagnosis import Departure
 from calibrant.monitoring.evidence import KEPT_ALARMS, LEARNED, Evidence, StoredEvidence
 from calibrant.monitoring.files import FileRows, latest_files
@@ -38,7 +38,7 @@ class LastUpdate:
     alarms: Count = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Stored:
     """What a monitor knows.
 
@@ -47,7 +47,7 @@ class Stored:
 
     settings: Settings
     evidence: StoredEvidence
-    block: StoredBlock | None = None
+    block: Block | None = None
     sums: StoredSums = field(default_factory=StoredSums)
     position: Position = field(default_factory=Position)
     alarm_times: list[Time] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Stored:
 
 def check(stored: Stored) -> None:
     """Raise a `FieldError` if fields of the right types do not fit each other."""
-    for checks in (_sums, _block, _evidence, _components, _position, _departure, _files):
+    for checks in (_sums, _block, _evidence, _position, _departure, _files):
         for name, expected, holds in checks(stored):
             if not holds:
                 refuse(name, expected, "something else")
@@ -102,7 +102,7 @@ def _block(stored: Stored) -> Checks:
         yield "block.sums", expected, _block_rows(block) <= stored.sums.rows
 
 
-def _block_rows(block: StoredBlock) -> float:
+def _block_rows(block: Block) -> float:
     """Return over how many rows the sums of a block are; infinity if they are over no rows."""
     rows, spread, impossible = block.sums[:3].tolist()
     residual, score, rest, above, below = block.sums[3:].reshape(5, -1)
@@ -115,55 +115,35 @@ def _block_rows(block: StoredBlock) -> float:
 
 
 def _evidence(stored: Stored) -> Checks:
-    evidence, settings = stored.evidence, stored.settings
+    settings, evidence = stored.settings, Evidence(stored.settings, stored=stored.evidence)
     now, number, alarms = evidence.progress, evidence.number_of_alarms, evidence.alarms
-    waiting = 0.0 if stored.block is None else stored.block.sums[0]
-    rows, stopped = stored.sums.rows - waiting, settings.mode == "total" and number > 0
+    rows = stored.sums.rows - (0.0 if stored.block is None else stored.block.sums[0])
     expected = f"{rows:.0f}, the rows in sums.total but those of a block that waits, or up to there after an only alarm"
-    yield "evidence.progress.rows", expected, now.rows == rows or (stopped and now.rows < rows)
-    most = _ROUNDED * now.rows
-    for name, total, share in (
-        ("positives", now.positives, 1.0),
-        ("expected", now.expected, 1.0),
-        ("spread", now.spread, 0.25),
-    ):
-        yield f"evidence.progress.{name}", f"0 to {share * most:g}", 0.0 <= total <= share * most
-    mass = float(Evidence(settings).mass_at(np.array(now.rows + 1.0), np.array(now.spread)))
+    yield "evidence.progress.rows", expected, now.rows == rows or (evidence.stopped and now.rows < rows)
+    for name, share in (("positives", 1.0), ("expected", 1.0), ("spread", 0.25)):
+        most = share * _ROUNDED * now.rows
+        yield f"evidence.progress.{name}", f"0 to {most:g}", 0.0 <= getattr(now, name) <= most
+    mass = float(evidence.mass_at(np.array(now.rows + 1.0), np.array(now.spread)))
     yield "evidence.progress.mass", f"0 to {mass:g}: what is spent never falls", 0.0 <= now.mass <= _ROUNDED * mass
     right = number <= (1 if settings.mode == "total" else now.rows)
     yield "evidence.number_of_alarms", "one alarm in mode 'total', or no more than rows", right
-    right = len(alarms) == min(number, KEPT_ALARMS) and all(
-        a < b for a, b in itertools.pairwise([0, *alarms, now.rows + 1])
-    )
+    rising = all(a < b for a, b in itertools.pairwise([0, *alarms, now.rows + 1]))
+    right = rising and len(alarms) == min(number, KEPT_ALARMS)
     yield "evidence.alarms", "the latest of number_of_alarms rows, in increasing order", right
-    fresh = _alarm_was_last(stored)
-    yield (
-        "evidence.value",
-        "evidence below the threshold but at an alarm",
-        (evidence.value >= 1.0 / settings.alpha) == fresh,
-    )
+    # Whether nothing was read for another alarm since the latest.
+    fresh = bool(alarms) and (settings.mode == "total" or alarms[-1] == now.rows)
+    right = (evidence.value >= evidence.threshold) == fresh
+    yield "evidence.value", "evidence below the threshold but at an alarm", right
     first, cuts = evidence.first_scores, evidence.cuts
     right = not len(first) if cuts is not None else settings.blocks or len(first) < LEARNED
-    yield "evidence.first_scores", f"fewer than {LEARNED} scores, and none beside cuts", bool(right)
+    yield "evidence.first_scores", f"fewer than {LEARNED} scores, and none beside cuts", right
     yield "evidence.cuts", "scores in increasing order", cuts is None or bool((np.diff(cuts) >= 0.0).all())
     yield "alarm_times", "a time, or null, for each of evidence.alarms", len(stored.alarm_times) == len(alarms)
     yield "last_update.alarms", "no more than evidence.number_of_alarms", stored.last_update.alarms <= number
-
-
-def _alarm_was_last(stored: Stored) -> bool:
-    """Whether nothing was read for another alarm since the latest."""
-    alarms = stored.evidence.alarms
-    return bool(alarms) and (stored.settings.mode == "total" or alarms[-1] == stored.evidence.progress.rows)
-
-
-def _components(stored: Stored) -> Checks:
-    evidence = Evidence(stored.settings)
-    if stored.evidence.cuts is not None:
-        evidence.place(stored.evidence.cuts, stored.evidence.centre)
-    number = len(evidence.family.values)
-    yield "evidence.components", f"{number} numbers", len(stored.evidence.components) == number
-    value, found = stored.evidence.value, Evidence(stored.settings, stored=stored.evidence).added_up()
-    right = _alarm_was_last(stored) or math.isclose(value, found, rel_tol=1e-6, abs_tol=1e-9)
+    number = len(evidence.family.weights)
+    yield "evidence.components", f"{number} numbers", len(evidence.components) == number
+    found = evidence.added_up()
+    right = fresh or math.isclose(evidence.value, found, rel_tol=1e-6, abs_tol=1e-9)
     yield "evidence.value", f"what components and mass add up to, {found:g}", right
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from calibrant.monitoring.components import CELLS, log_odds
-from calibrant.monitoring.order import Time
+from calibrant.monitoring.order import Time, shown_time
 from calibrant.monitoring.recursion import GROUP
 from calibrant.table.pooling import FloatArray
 from calibrant.typed_json import Size, Within
@@ -39,8 +39,8 @@ BiasSums = Annotated[FloatArray, _WITHIN, Size(_BIAS, _BIAS)]
 class Read(NamedTuple):
     """Rows that were read, an entry each: label, score and cell, or None as long as there are no cells.
 
-    `terms` are what the average bias is the mean of, `counted` is how many of them became known at each row, and `path`
-    the evidence after it.
+    `terms` are what the average bias is the mean of, `counted` is how many of them became known at each row, `path` the
+    evidence after it, and `time` its time as a number, or None where there are no times.
     """
 
     y: FloatArray
@@ -49,6 +49,7 @@ class Read(NamedTuple):
     terms: FloatArray
     counted: FloatArray
     path: FloatArray
+    time: Any
 
     def part(self, part: slice) -> Read:
         """Return some of the rows."""
@@ -125,32 +126,32 @@ class Sums:
         """Number of rows so far."""
         return int(self.total[0])
 
-    def add(self, read: Read, placed_at: int, times: Any) -> None:
-        """Add rows; cells mean something after the row `placed_at`, and times are found by index."""
-        y, score, cell, terms, counted, path = read
+    def add(self, read: Read, placed_at: int, kind: str | None) -> None:
+        """Add rows, if there are any; cells mean something after the row `placed_at`, and times are of a kind."""
+        y, score, cell, terms, counted, path, time = read
         first, n = self.rows, len(y)
-        wanted = [row for row in sorted(_kept(first + n)) if row > first]
-        ends = np.array([row - first for row in wanted if row < first + n] + [n])
-        starts = np.append(0, ends[:-1])
-        begin = max(0, placed_at - first) if cell is not None else n
+        if not n:
+            return
+        new = [row for row in sorted(_kept(first + n)) if row > first]
+        ends = np.array([row - first for row in new if row < first + n] + [n])
         odds = np.clip(log_odds(score), -_LARGEST_ODDS, _LARGEST_ODDS)
         residual, spread = y - score, score * (1.0 - score)
         columns = [counted, terms, terms * terms, np.ones(n), spread, residual, residual * odds, spread * odds]
         columns += [spread * odds * odds, residual * residual, (residual * odds) ** 2]
-        added = np.zeros((len(ends), _BIAS + len(self.total)))
-        for i, column in enumerate(columns):
-            added[:, i] = np.add.reduceat(column, starts)
+        starts = np.append(0, ends[:-1])
+        added = [np.add.reduceat(column, starts) for column in columns]
+        begin = max(0, placed_at - first) if cell is not None else n
+        pair = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))[begin:] * PLACES
         if cell is not None:
-            segment = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-            place = segment[begin:] * PLACES + (cell[begin:] >> 1)
-            for i, column in enumerate((residual, spread)):
-                found = np.bincount(place, weights=column[begin:], minlength=len(ends) * PLACES)
-                at = len(columns) + i * PLACES
-                added[:, at : at + PLACES] = found.reshape(len(ends), PLACES)
-        upto = np.append(self.bias, self.total) + np.cumsum(added, axis=0)
-        for row, sums in zip(wanted, upto, strict=False):
+            pair += cell[begin:] >> 1
+        for column in (residual, spread):
+            by_pair = np.bincount(pair, weights=column[begin:], minlength=len(ends) * PLACES)
+            added += list(by_pair.reshape(-1, PLACES).T)
+        upto = np.append(self.bias, self.total) + np.cumsum(np.stack(added, axis=1), axis=0)
+        for row, sums in zip(new, upto, strict=False):
             i = row - first - 1
-            self.moments[row] = Moment(None if times is None else times[i], float(path[i]), sums[:_BIAS])
+            shown = None if time is None else shown_time(time[i], kind)
+            self.moments[row] = Moment(shown, float(path[i]), sums[:_BIAS])
             self.earlier[row] = sums[_BIAS:]
         self.bias, self.total = upto[-1, :_BIAS], upto[-1, _BIAS:]
         kept, latest = _kept(self.rows), _latest(self.rows)
@@ -183,13 +184,8 @@ def _kept(rows: int) -> set[int]:
 
 def _latest(rows: int) -> set[int]:
     """Return the last few multiples of every power of two, of which all sums are kept."""
-    found: set[int] = set()
-    step = _GRAIN
-    while step <= rows:
-        last = rows // step * step
-        found.update(range(max(step, last - (_EACH - 1) * step), last + 1, step))
-        step *= 2
-    return found
+    steps = [_GRAIN << k for k in range((rows // _GRAIN).bit_length())]
+    return {row for step in steps for row in range(max(step, (rows // step - _EACH + 1) * step), rows + 1, step)}
 
 
 def by_place(sums: FloatArray) -> FloatArray:

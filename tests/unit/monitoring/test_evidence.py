@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant.monitoring import Monitor
-from calibrant.monitoring.blocks import BlockReader
+from calibrant.monitoring.blocks import read_blocks
 from calibrant.monitoring.components import CELLS, cell_of, cut_points, intervals_of
 from calibrant.monitoring.evidence import Evidence, adaptive_shift
 from calibrant.monitoring.recursion import GROUP
@@ -147,14 +147,14 @@ def test_expectation_at_one_score_at_the_edge_of_a_tolerance(score, mode):
 def test_expectation_where_rows_of_a_block_depend_in_any_way(kind):
     """All labels of a block come from one uniform variable, shared as it is or turned around at random."""
     score = np.array([0.5, 0.1, 0.9, 0.3, 0.3, 0.8, 0.6])
-    block = ["a"] * 3 + ["b"] * 3 + ["c"]
+    block = np.array(["a"] * 3 + ["b"] * 3 + ["c"])
     grid = (np.arange(10) + 0.5) / 10
     for turned in np.random.default_rng(0).integers(0, 2, size=(4, 6)).astype(bool):
         found = []
         for u, v in itertools.product(grid, grid):
             uniform = np.where(turned, 1 - np.repeat([u, v], 3), np.repeat([u, v], 3))
             y = np.append((uniform < score[:6]).astype(float), 0.0)
-            found.append(BlockReader().read(y, score, block, evidence(BLOCKS[kind], grid))[0][-1])
+            found.append(read_blocks(y, score, block, None, evidence(BLOCKS[kind], grid))[0][-1])
         assert np.mean(found) <= 1.0 + 1e-12
         if kind == "exact":
             assert np.mean(found) == pytest.approx(1.0)
@@ -188,8 +188,8 @@ def test_no_row_of_a_group_has_more_evidence_than_its_bound(kind, scores):
         for first in range(0, 640, 40):
             part = slice(first, first + 40)
             in_groups, single = (found._over_rows(y[part], score[part], size) for size in (GROUP, 1))
-            assert in_groups.values == pytest.approx(single.values, rel=1e-9)
-            group = (found.rows + np.arange(40)) // GROUP - found.rows // GROUP
+            assert in_groups.components == pytest.approx(single.components, rel=1e-9)
+            group = (found.progress.rows + np.arange(40)) // GROUP - found.progress.rows // GROUP
             assert (single.path <= in_groups.peak[group] * (1 + 1e-9)).all()
             found.read(y[part], score[part])
 
@@ -249,7 +249,7 @@ def test_kinds_that_are_not_expected_cannot_spoil_the_evidence(settings, low, hi
     y = (rng.uniform(size=len(score)) < rate(score)).astype(float)
     found, path = in_batches(settings, y, score, 40_000)
     assert not np.isinf(path).any()
-    assert np.isfinite(found.family.values).all()
+    assert np.isfinite(found.components).all()
 
 
 def test_mode_rate_begins_anew_after_an_alarm():
@@ -261,7 +261,7 @@ def test_mode_rate_begins_anew_after_an_alarm():
     assert np.nanmin(path[found.alarms[0] : found.alarms[0] + GROUP]) < 1
     again = evidence({"tolerance": 0.0, "mode": "rate"})
     again.read(y[: found.alarms[0]], score[: found.alarms[0]])
-    assert not again.family.values.any()
+    assert not again.components.any()
 
 
 def test_a_label_that_its_score_rules_out_is_proof():

@@ -473,7 +473,7 @@ def test_kept_rows_depend_on_their_number_alone():
         sums = Sums(StoredSums())
         for n in sizes:
             column = np.full(n, 0.5)
-            sums.add(Read(column, column, None, column, column, column), 0, None)
+            sums.add(Read(column, column, None, column, column, column, None), 0, None)
         kept.append(list(sums.moments))
     assert kept[0] == kept[1]
     assert len(kept[0]) < 140
@@ -497,3 +497,11 @@ def test_monitors_are_combined_by_their_means_and_sums():
         cal.monitoring.combine([*parts, cal.Monitor(tolerance=0.02)])
     with pytest.raises(ArgumentError, match="monitors of mode 'total'"):
         cal.monitoring.combine([cal.Monitor(tolerance=0.02, mode="rate")])
+
+
+def test_an_update_that_is_refused_leaves_the_state_as_it_was():
+    monitor = cal.Monitor(tolerance=0.02, blocks=True)
+    before = monitor.to_json()
+    with pytest.raises(DataError, match="block 'a' again after another"):
+        monitor.update([0, 1, 0], [0.2, 0.7, 0.2], block=["a", "b", "a"], file="january.csv")
+    assert monitor.to_json() == before

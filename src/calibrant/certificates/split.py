@@ -11,11 +11,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.buckets import HALF_WIDTH, bucket_middles, buckets_of, keeps_scores, run_starts
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, NumberArray
@@ -26,12 +25,12 @@ from calibrant.table.validation import need_counts
 
 
 def split_lower_bound(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator = 0,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> float:
     """Bound the true cutoff calibration error from below, for every number of rows and every distribution.

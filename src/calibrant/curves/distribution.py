@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between, check_count
-from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.pooling import FloatArray, IndexArray, NumberArray
 from calibrant.table.results import Drawable
 from calibrant.table.visible_scores import View, score_view
 
@@ -42,7 +41,7 @@ class Histogram(Drawable):
         """Stretch of scores that the bins divide."""
         return View(float(self.edges[0]), float(self.edges[-1]), self.square_root)
 
-    def columns(self) -> dict[str, npt.NDArray[Any]]:
+    def columns(self) -> dict[str, NumberArray]:
         """Return the ends of the bins and the rows in them, one entry per bin."""
         return {
             "low": self.edges[:-1],
@@ -107,5 +106,5 @@ def score_histogram(
     )
 
 
-def _totals(bins: npt.NDArray[np.intp], weight: NumberArray, n_bins: int) -> FloatArray:
+def _totals(bins: IndexArray, weight: NumberArray, n_bins: int) -> FloatArray:
     return np.bincount(bins, weights=weight, minlength=n_bins + 2)[1:-1].astype(np.float64)

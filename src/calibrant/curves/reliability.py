@@ -20,7 +20,7 @@ from calibrant.table.bins import bin_starts
 from calibrant.table.cluster_blocks import cluster_blocks
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_between
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Drawable
 
 
@@ -50,7 +50,7 @@ class Curve(Drawable):
     rate: FloatArray
     lower: FloatArray
     upper: FloatArray
-    n: npt.NDArray[Any]
+    n: NumberArray
     confidence_level: float
     kind: str
     interval: str | None = None
@@ -245,7 +245,7 @@ def local_curve(
         else _normal(fit, confidence_level)
     )
 
-    def over_all_points(values: npt.NDArray[Any], outside: float) -> npt.NDArray[Any]:
+    def over_all_points(values: NumberArray, outside: float) -> NumberArray:
         whole = np.full(len(points), outside, dtype=values.dtype)
         whole[inside] = values
         return whole

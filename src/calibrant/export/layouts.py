@@ -25,8 +25,7 @@ from calibrant.calibrators import (
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.log_odds import LogOddsCalibrator
 from calibrant.calibrators.segment.gains import SegmentGains
-from calibrant.calibrators.segment.repair import SegmentRepair
-from calibrant.calibrators.segment.trees import Node, Split, splits_of
+from calibrant.calibrators.segment.repair import Node, SegmentRepair, Split, splits_of
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, Shifted, lines_through, steps
 from calibrant.fits.isotonic import IsotonicFit

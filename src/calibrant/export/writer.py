@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from calibrant.calibrators.segment.offsets import CUT, OffsetTable
-from calibrant.calibrators.segment.trees import Node, Split
+from calibrant.calibrators.segment.repair import Node, Split
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import LEAST, MOST, Formula, Lines, Logistic, LogOdds, Mixture, Shifted
 from calibrant.segments.columns import SegmentColumn

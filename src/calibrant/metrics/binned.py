@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.bins import bin_starts, check_bins, equal_width_numbers
 from calibrant.table.parameters import check_between, check_choice
-from calibrant.table.pooling import FloatArray, NumberArray, pool_rows
+from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, pool_rows
 from calibrant.table.results import Tabular
 from calibrant.table.row_sums import Bins, add_rows, rows_or_table
 from calibrant.table.score_table import ScoreTable
@@ -291,7 +291,7 @@ def _means_of_rows(
 
 
 def _means_of_table(
-    table: ScoreTable, starts: npt.NDArray[np.intp], compare: str, threshold: float
+    table: ScoreTable, starts: IndexArray, compare: str, threshold: float
 ) -> tuple[NumberArray, FloatArray, FloatArray]:
     hits = table.k if compare == "frequency" else np.where(table.score > threshold, table.k, table.negatives)
     n = np.add.reduceat(table.n, starts)
@@ -310,7 +310,7 @@ def _mean_square(n: NumberArray, gap: FloatArray) -> float:
     return float(np.dot(n, gap**2)) / float(n.sum())
 
 
-def _null_mean(table: ScoreTable, starts: npt.NDArray[np.intp], compare: str, threshold: float, norm: str) -> float:
+def _null_mean(table: ScoreTable, starts: IndexArray, compare: str, threshold: float, norm: str) -> float:
     mean_predicted = table.n * table.score
     expected = (
         mean_predicted

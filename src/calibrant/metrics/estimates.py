@@ -19,7 +19,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limit, limit_excess
 from calibrant.distributions.cluster_draws import cluster_draws
@@ -28,7 +27,7 @@ from calibrant.fits.shortened import shortened
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
 from calibrant.table.parameters import check_between
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray
 from calibrant.table.results import Estimate
 from calibrant.table.score_table import ScoreTable
 
@@ -171,7 +170,7 @@ class SampledRows:
             return np.asarray((sums[0].sum() - sums[0]) / (sums[1].sum() - sums[1]))
 
     @cached_property
-    def one_class_without(self) -> npt.NDArray[np.bool_]:
+    def one_class_without(self) -> BoolArray:
         """Whether the rows without each cluster are of one class, so that no coefficient fits them best."""
         assert self.clusters is not None
         n, k = (self.clusters.by_cluster(counts) for counts in (self.clusters.n, self.clusters.k))

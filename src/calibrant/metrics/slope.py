@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
@@ -19,7 +18,7 @@ from calibrant.metrics.without_clusters import intercepts_without, lines_without
 from calibrant.table.arguments import Labels, Scores, Weights
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_between
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray
 from calibrant.table.results import Count, Result
 from calibrant.table.score_table import ScoreTable
 
@@ -354,7 +353,7 @@ def _profile_scores(profile: LogisticProfile, scale: _Scale, column: int, start:
     return terms
 
 
-def _deviance_of_tie(table: ScoreTable, tied: npt.NDArray[np.bool_]) -> float:
+def _deviance_of_tie(table: ScoreTable, tied: BoolArray) -> float:
     """Least deviance of the rows at one score: all there is left where the others are separated."""
     n, k = float(table.n[tied].sum()), float(table.k[tied].sum())
     return -2.0 * sum(count * math.log(count / n) for count in (k, n - k) if count > 0.0)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics.proper import brier_score
+from calibrant.table.arguments import Weights
 from calibrant.table.parameters import check_between, check_count
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
@@ -305,7 +306,7 @@ def _known_lengths(length: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
     return lengths.astype(np.int64)
 
 
-def true_mse(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: npt.ArrayLike | None = None) -> float:
+def true_mse(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: Weights = None) -> float:
     """Mean squared difference between true probability and score, for simulated data, where the truth is known.
 
     The expected Brier score is this plus the mean of ``p (1 - p)``, which no score can go below.
@@ -331,7 +332,7 @@ def true_mse(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: np
     return brier_score(*_distances(p_true, y_proba), sample_weight=sample_weight)
 
 
-def l1_error(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: npt.ArrayLike | None = None) -> float:
+def l1_error(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: Weights = None) -> float:
     """Mean absolute difference between true probability and score.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,15 +12,12 @@ from calibrant.curves import CumulativeResiduals, cumulative_residuals
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display, split_rows
-from calibrant.plots.readings import Reading, halfway
 from calibrant.plots.style import set_scale, write_ticks
+from calibrant.plots.svg import Reading, halfway
 from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import number, score_brief, share
 from calibrant.table.pooling import FloatArray, distinct_numbers
 from calibrant.table.visible_scores import View, score_view
-
-if TYPE_CHECKING:
-    pass
 
 # The x-axis shows rows instead of scores if so few of so many columns of the picture would hold half of the rows.
 _FEW, _COLUMNS = 3, 40

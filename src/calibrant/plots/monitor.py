@@ -12,8 +12,8 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
-from calibrant.plots.readings import Reading, halfway
 from calibrant.plots.style import write_ticks
+from calibrant.plots.svg import Reading, halfway
 from calibrant.table.numbers import confidence, rows, signed, write_interval
 from calibrant.table.pooling import FloatArray
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,6 @@ from calibrant.plots.style import write_ticks
 from calibrant.printable import visible
 from calibrant.table.parameters import check_count
 from calibrant.table.shown import short_name
-
-if TYPE_CHECKING:
-    pass
 
 _MOST = 30  # segments drawn
 _NAME = 38  # letters of a name

@@ -248,13 +248,7 @@ def _never_falls(calibrator: PooledMap) -> bool:
         TemperatureCalibrator,
     )
 
-    known = (
-        AutoCalibrator,
-        BetaCalibrator,
-        IsotonicCalibrator,
-        LipschitzIsotonicCalibrator,
-        TemperatureCalibrator,
-    )
+    known = (AutoCalibrator, BetaCalibrator, IsotonicCalibrator, LipschitzIsotonicCalibrator, TemperatureCalibrator)
     return isinstance(calibrator, known) and getattr(calibrator, "members", None) is None
 
 

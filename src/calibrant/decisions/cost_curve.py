@@ -217,9 +217,7 @@ def curve_of(
         of_both = compare(one, two, p, pairs, confidence_level)
     return CostCurve(
         cost_parameter=p,
-        **with_limits(
-            "cost_before", cost_before, one.variance(p), np.maximum(p, 1.0 - p), n, confidence_level, least=0.0
-        ),
+        **with_limits("cost_before", cost_before, one.variance(p), np.maximum(p, 1.0 - p), n, confidence_level, 0.0),
         **of_both,
         cost_best=cost_best,
         lowest_ratio=ratio(cost_best, cost_before),

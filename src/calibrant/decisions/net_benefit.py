@@ -266,11 +266,9 @@ def net_benefit_difference(
         net_benefit(y_true, score, at=tau, confidence_level=confidence_level, **keywords) for score in (y_proba, other)
     )
     pairs = pair_rows(y_true, other, y_proba, tau, **keywords)
-    changes = pairs.changes()
+    negatives, positives = pairs.changed()
     odds = tau / (1.0 - tau)
     difference = one.net_benefit - two.net_benefit
-    positives = changes.gained_positives + changes.lost_positives
-    negatives = changes.gained_negatives + changes.lost_negatives
     variance = np.maximum(0.0, (positives + odds**2 * negatives) / one.n - difference**2)
     half = normal_half_width(variance, 2.0 * np.maximum(1.0, odds), pairs.n, confidence_level)
     return NetBenefitDifference(

@@ -14,15 +14,6 @@ from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, NumberArr
 from calibrant.table.validation import clean_rows, clean_scores
 
 
-class Changes(NamedTuple):
-    """Rows of either label that only the second score predicts positive (gained), or only the first, by threshold."""
-
-    gained_negatives: FloatArray
-    lost_negatives: FloatArray
-    gained_positives: FloatArray
-    lost_positives: FloatArray
-
-
 class Pairs(NamedTuple):
     """Rows counted by their label and by how many of the thresholds, in increasing order, either score reaches.
 
@@ -37,18 +28,16 @@ class Pairs(NamedTuple):
     rows: FloatArray
     n: float
 
-    def changes(self) -> Changes:
-        """Count the rows that are decided differently, in the order in which the thresholds were given."""
+    def changed(self) -> FloatArray:
+        """Count the negatives and the positives decided differently, in the order in which thresholds were given."""
         size = len(self.order)
-        counted = []
-        for label in (False, True):
+        counted = np.zeros((2, size))
+        for label in (0, 1):
             for start, stop in ((self.first, self.second), (self.second, self.first)):
                 rows = self.rows * ((self.positive == label) & (start < stop))
                 steps = np.bincount(start, rows, size + 1) - np.bincount(stop, rows, size + 1)
-                by_threshold = np.empty(size)
-                by_threshold[self.order] = np.cumsum(steps)[:size]
-                counted.append(by_threshold)
-        return Changes(*counted)
+                counted[label, self.order] += np.cumsum(steps)[:size]
+        return counted
 
     def sums(self, which: IndexArray, of_positive: FloatArray, of_negative: FloatArray) -> FloatArray:
         """Add up over the thresholds what each row costs by one of the two scores, `first` or `second`.

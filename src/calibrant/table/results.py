@@ -131,7 +131,7 @@ class Drawable(Tabular):
         return resolve("draw")(self, ax=ax, **keywords)
 
 
-class HtmlReport:
+class Report:
     """Base of what has a report: a page of HTML, or the same as Markdown."""
 
     _page: ClassVar[str]  # which function of `calibrant.upward` writes it

@@ -1,7 +1,6 @@
 """The audit: measured, certified, priced, with advice and in words."""
 
-from calibrant.auditing.advice import Advice
-from calibrant.auditing.findings import Findings
+from calibrant.auditing.findings import Advice, Findings
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.recalibration import Recalibration, cross_fitted

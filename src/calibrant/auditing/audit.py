@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.advice import advise
+from calibrant.auditing.advice import NO_ADVICE, advise
 from calibrant.auditing.curves import decision_curve, loess
 from calibrant.auditing.evidence import bounds_of_expected_error, drawable_band, statements_about
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
 from calibrant.auditing.performance import performance_of
-from calibrant.auditing.provenance import provenance_of
+from calibrant.auditing.provenance import arguments_of, complete, provenance_of
 from calibrant.auditing.recalibration import cross_fitted
 from calibrant.auditing.rows import READ, AuditedRows, audited_rows, given_rows
-from calibrant.auditing.scope import complete
 from calibrant.auditing.segment_audit import segment_audit
 from calibrant.auditing.segment_repair import segments_differ
 from calibrant.auditing.segment_rows import check_segments, names_of, segment_request
 from calibrant.auditing.summary import details, summary, summary_facts
 from calibrant.auditing.warnings import data_warnings
+from calibrant.auditing.wording import assumptions, limitations
 from calibrant.certificates.question import Question
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, score_histogram
 from calibrant.curves.reliability import cluster_bins
@@ -33,7 +34,7 @@ from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.clusters import Clusters
 from calibrant.table.progress import report_progress, subtask
-from calibrant.table.results import HtmlReport
+from calibrant.table.results import Report
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import html_table
 from calibrant.upward import resolve
@@ -58,7 +59,7 @@ class DrawnAudit(Protocol):
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Findings, HtmlReport):
+class Audit(Findings, Report):
     """Result of `calibrant.audit`: its numbers are those of `Findings`; print it, or show it in another form."""
 
     _display, _page = "AuditDisplay", "render_audit"
@@ -207,70 +208,43 @@ def audit(
     >>> calibrant.audit(frame, label="outcome", score="p").cutoff == result.cutoff
     True
     """
-    rows_given: dict[str, Any] = {
-        "y_true": y_true,
-        "y_proba": y_proba,
-        "label": label,
-        "score": score,
-        "weight": weight,
-        "sample_weight": sample_weight,
-        "pos_label": pos_label,
-        "clusters": clusters,
-        "by": by,
-        "missing": missing,
-    }
-    words = {"name": name, "title": title, "note": note, "author": author}
-    question = Question(
-        tolerance=tolerance,
-        confidence_level=confidence_level,
-        method=method,
-        costs=costs,
-        max_rows_per_cluster=max_rows_per_cluster,
-        guarantee=guarantee,
-        n_folds=n_folds,
-        random_state=random_state,
-    )
+    arguments = dict(locals())  # by name, of which functions take those that they know
+    question = Question(**arguments_of(Question, arguments))
     if clusters is not None:
         question.need_cluster_method()
-    unseen = question.unseen
     if by is not None:
         check_segments(weighted=weight is not None or sample_weight is not None, clustered=clusters is not None)
     segments, differ = None, None
-    with subtask(READ), given_rows(**rows_given) as source:
+    with subtask(READ), given_rows(**arguments_of(given_rows, arguments)) as source:
         rows = audited_rows(source, y_true, grouped=clusters is not None)
         if by is not None:
-            totals = source.segments(segment_request(by, depth))
-            segments = segment_audit(totals, question)
+            segments = segment_audit(source.segments(segment_request(by, depth)), question)
             differ = segments_differ(segments, source)
-    table = rows.table
     with subtask(_STATEMENTS):
         statements = statements_about(rows, question)
     with subtask(_FOLDS):
-        recalibration = cross_fitted(
-            rows.units, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
-        )
+        recalibration = cross_fitted(rows.units, **arguments_of(cross_fitted, arguments))
     report_progress("Measures and curves")
+    table, clustered = rows.table, rows.clustered
     sample = _sample(table, rows, pos_label)
-    asked: dict[str, Any] = {"confidence_level": confidence_level, "threshold": question.threshold}
-    performance, wider = performance_of(rows.units, guarantee=guarantee, **asked), None
-    if rows.clustered is not None and not unseen:
-        wider = performance_of(rows.units, guarantee="unseen clusters", **asked)
-    if rows.clustered is not None:
+    performance_for = partial(
+        performance_of, rows.units, confidence_level=confidence_level, threshold=question.threshold
+    )
+    if clustered is not None:
         # Statistics that need independent rows stay unknown.
-        table = replace(table, sampling=rows.clustered.sampling)
-    cutoff = cutoff_calibration(table)
-    warnings = data_warnings(rows.units, cutoff, rows.order, unseen=unseen)
+        table = replace(table, sampling=clustered.sampling)
+    cutoff, reliability = cutoff_calibration(table), binned_curve(table)
+    decisions, wider = decision_curve(table, statements.decision, confidence_level), None
+    if clustered is not None and not question.unseen:
+        wider = performance_for(guarantee="unseen clusters")
+        reliability = cluster_bins(clustered, reliability.confidence_level)
+        decisions = cluster_net_benefit(clustered, decisions)
     regret = max_regret(table, confidence_level=confidence_level) if table.independent else None
     expected_error = bounds_of_expected_error(table, confidence_level)
-    reliability = binned_curve(table)
-    decisions = decision_curve(table, statements.decision, confidence_level)
-    if rows.clustered is not None and not unseen:
-        reliability = cluster_bins(rows.clustered, reliability.confidence_level)
-        decisions = cluster_net_benefit(rows.clustered, decisions)
-    given = {**rows_given, **asdict(question), **words, "by": None if by is None else names_of(by), "depth": depth}
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
     for part in (*statements, regret, expected_error, segments):
         references += part.references if part is not None else ()
+    given = arguments | {"by": None if by is None else names_of(by)}
     result = Audit(
         name=name,
         sample=sample,
@@ -278,24 +252,13 @@ def audit(
         certificate=statements.certificate,
         test=statements.test,
         expected_error=expected_error,
-        performance=performance,
+        performance=performance_for(guarantee=guarantee),
         performance_unseen=wider,
         decision=statements.decision,
         max_regret=regret,
         recalibration=recalibration,
-        warnings=warnings,
-        advice=advise(
-            cutoff,
-            statements.test,
-            statements.certificate,
-            recalibration,
-            segments,
-            warnings,
-            rows.texts,
-            segments_differ=differ,
-            observed_expected=performance.observed_expected,
-            expected_brier=table.mean_variance,
-        ),
+        warnings=data_warnings(rows.units, cutoff, rows.order, unseen=question.unseen),
+        advice=NO_ADVICE,
         measures=measure(table),
         reliability=reliability,
         isotonic=isotonic_curve(table),
@@ -309,7 +272,8 @@ def audit(
         segments=segments,
         left_out=rows.intake.left_out,
     )
-    return complete(result)
+    advice = advise(result, rows.texts, segments_differ=differ, expected_brier=table.mean_variance)
+    return complete(replace(result, advice=advice), assumptions(result), limitations(result))
 
 
 def _sample(table: ScoreTable, rows: AuditedRows, pos_label: Any) -> Sample:

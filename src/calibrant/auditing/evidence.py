@@ -88,37 +88,27 @@ class Statements(NamedTuple):
 
 def statements_about(rows: AuditedRows, question: Question) -> Statements:
     """Return certificate, test and, if there are prices, expected costs of independent or of clustered rows."""
-    prices, decision = question.prices, None
+    table, prices, decision = rows.table, question.prices, None
+    costs: dict[str, Any] = {}
+    if prices is not None:
+        costs = {"false_positive_cost": prices[0], "false_negative_cost": prices[1]}
+        costs["confidence_level"] = question.confidence_level
     if rows.clustered is not None:
         certificate, test = _of_clusters(rows.clustered, question)
-        if prices is not None:
-            decision = cluster_saving(
-                rows.clustered,
-                false_positive_cost=prices[0],
-                false_negative_cost=prices[1],
-                confidence_level=question.confidence_level,
-                guarantee=question.guarantee,
-            )
+        if costs:
+            decision = cluster_saving(rows.clustered, **costs, guarantee=question.guarantee)
         return Statements(certificate, test, decision)
-    table = rows.table
     if not table.independent:
         if question.tolerance is not None:
             raise _need_counts("a verdict was asked for", "`tolerance` to get point estimates only")
-        if prices is not None:
+        if costs:
             raise _need_counts("costs were given", "`costs` to get the other point estimates")
         return Statements(None, None, None)
     report_progress("Certificate")
     certificate = certify_table(table, question)
     with subtask(1.0):
         test = _affordable_test(table, question.random_state)
-    if prices is not None:
-        decision = saving_bound(
-            table,
-            false_positive_cost=prices[0],
-            false_negative_cost=prices[1],
-            confidence_level=question.confidence_level,
-        )
-    return Statements(certificate, test, decision)
+    return Statements(certificate, test, saving_bound(table, **costs) if costs else None)
 
 
 def _need_counts(since: str, omit: str) -> DataError:

@@ -7,27 +7,12 @@ Sections: "headline" is what a summary and the first screen say; "calibration", 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from math import isfinite, isnan, nan
 
-from calibrant.auditing.cluster_wording import unseen_sentence
-from calibrant.auditing.error_wording import error_limits, error_place, error_text, plain_sentence
+from calibrant.auditing import wording
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.performance import Performance
-from calibrant.auditing.wording import (
-    advice_sentence,
-    assumption_sentence,
-    certificate_sentence,
-    classes_sentence,
-    evidence_text,
-    expected_error_sentence,
-    gain_sentence,
-    null_sentence,
-    provenance_sentence,
-    recalibration_sentence,
-    saving_caveat,
-    verdict_sentence,
-)
 from calibrant.decisions import Decision
 from calibrant.table.facts import Fact, estimated, joined
 from calibrant.table.numbers import (
@@ -42,6 +27,7 @@ from calibrant.table.numbers import (
     write_lower,
     write_upper,
 )
+from calibrant.table.row_errors import OTHERS
 
 DETAILS = ("calibration", "accuracy", "data", "clusters", "cost", "effect", "conclusion", "origin")
 
@@ -68,56 +54,38 @@ def audit_facts(audit: Findings) -> list[Fact]:
     numbers = [*_performance(audit, audit.performance, "performance"), *_costs(audit)]
     by_key = {fact.key: fact for fact in numbers}
     unseen = () if audit.performance_unseen is None else _performance(audit, audit.performance_unseen, "unseen")
-    facts = [
-        *_headline(audit, by_key),
-        *_segments(audit),
-        *_details(audit, by_key),
-        *numbers,
-        *unseen,
-        *_measures(audit),
-    ]
+    headline = (
+        Fact(key, label, text, section="headline", rank=rank) for rank, key, label, text in _headline(audit, by_key)
+    )
+    details = (Fact(key, label, text, section=section) for section, key, label, text in _details(audit, by_key))
+    facts = [*headline, *_segments(audit), *details, *numbers, *unseen, *_measures(audit)]
     return [fact for fact in facts if fact.value]
 
 
-def _headline(audit: Findings, numbers: dict[str, Fact]) -> Iterator[Fact]:
-    """Yield what matters most, the verdict first."""
-
-    def fact(key: str, label: str, value: str, rank: int) -> Fact:
-        return Fact(key, label, value, section="headline", rank=rank)
-
+def _headline(audit: Findings, numbers: dict[str, Fact]) -> Iterator[tuple[int, str, str, str]]:
+    """Yield what matters most, the verdict first: rank, key, label and text."""
     sample, auc = audit.sample, numbers["roc_auc"]
     exact = ", exact" if auc.method == "exact" else ""  # where the usual interval would be wrong
+    areas = auc._replace(upper=auc.upper + exact).with_limits()
     clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} cluster{'s' * (sample.clusters != 1)}"
-    yield fact("verdict", "Verdict", verdict_sentence(audit), 1)
-    yield fact("where", "Where", plain_sentence(audit), 8)
+    level = f"{rows(sample.positives)} positive: {share(sample.base_rate)}, predicted {share(sample.mean_score)}"
+    yield 1, "verdict", "Verdict", wording.verdict_sentence(audit)
+    yield 8, "where", "Where", wording.plain_sentence(audit)
     for warning in audit.warnings:
-        yield fact("warning", "Warning", warning.message, 2)
-    yield fact("error", "Error", joined(error_text(audit), _bounds(audit)), 4)
-    yield fact("chance", "By chance", _chance(audit), 9)
-    yield fact(
-        "accuracy",
-        "Accuracy",
-        f"AUC {auc._replace(upper=auc.upper + exact).with_limits()}, Brier score {numbers['brier'].with_limits()}",
-        5,
-    )
-    yield fact(
-        "data",
-        "Data",
-        f"{_rows(audit)}{clusters}, {rows(sample.positives)} positive: {share(sample.base_rate)}, "
-        f"predicted {share(sample.mean_score)}, O:E {numbers['observed_expected'].value}",
-        6,
-    )
-    yield fact("outcome", "Outcome", classes_sentence(audit), 2)
-    yield fact(
-        "left_out", "Left out", str(audit.left_out) if audit.left_out is not None and audit.left_out.n else "", 2
-    )
+        yield 2, "warning", "Warning", warning.message
+    yield 4, "error", "Error", joined(wording.error_text(audit), _bounds(audit))
+    yield 9, "chance", "By chance", _chance(audit)
+    yield 5, "accuracy", "Accuracy", f"AUC {areas}, Brier score {numbers['brier'].with_limits()}"
+    yield 6, "data", "Data", f"{_rows(audit)}{clusters}, {level}, O:E {numbers['observed_expected'].value}"
+    yield 2, "outcome", "Outcome", _classes(audit)
+    yield 2, "left_out", "Left out", str(audit.left_out) if audit.left_out is not None and audit.left_out.n else ""
     if "cost" in numbers:
         saving = f"; at most {numbers['saving'].value} can be saved" if "saving" in numbers else ""
         value, *ends = numbers["cost"].with_limits().partition(" ")
-        yield fact("cost", "Cost", f"{value} per case{''.join(ends)}{saving}", 7)
-    yield fact("advice", "Advice", advice_sentence(audit), 3)
-    yield fact("command", "Next", audit.advice.command or "", 0)
-    yield fact("python", "In Python", audit.advice.python or "", 0)
+        yield 7, "cost", "Cost", f"{value} per case{''.join(ends)}{saving}"
+    yield 3, "advice", "Advice", wording.advice_sentence(audit)
+    yield 0, "command", "Next", audit.advice.command or ""
+    yield 0, "python", "In Python", audit.advice.python or ""
 
 
 def _bounds(audit: Findings) -> str:
@@ -125,7 +93,7 @@ def _bounds(audit: Findings) -> str:
     certificate = audit.certificate
     if certificate is None:
         return ""
-    limits, two_sided = error_limits(certificate), certificate.lower_bound > 0.0
+    limits, two_sided = wording.error_limits(certificate), certificate.lower_bound > 0.0
     proved = certificate.n_clusters is not None and certificate.method != "asymptotic"
     sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided
     sure += ", proved for clusters of any kind" * proved
@@ -134,14 +102,23 @@ def _bounds(audit: Findings) -> str:
 
 def _chance(audit: Findings) -> str:
     """Calibration error under perfect calibration, in a few words."""
-    clustered, evidence = audit.sample.clusters is not None, "" if audit.test is None else evidence_text(audit.test)
-    if not clustered and audit.test is None:
-        return null_sentence(audit)
-    return joined("" if clustered else f"95% limit {number(audit.cutoff.null_q95)} under perfect calibration", evidence)
+    if audit.sample.clusters is None and audit.test is None:
+        return wording.null_sentence(audit)
+    limit = f"95% limit {number(audit.cutoff.null_q95)} under perfect calibration"
+    evidence = "" if audit.test is None else wording.evidence_text(audit.test)
+    return joined(limit if audit.sample.clusters is None else "", evidence)
 
 
 def _rows(audit: Findings) -> str:
     return f"{rows(audit.sample.n)} {'rows' if audit.sample.weights == 'rows' else 'total weight'}"
+
+
+def _classes(audit: Findings) -> str:
+    """Which label counts as 1, and against which others; empty where there is one other."""
+    if audit.sample.classes is None:
+        return ""
+    positive, *others = map(repr, audit.sample.classes)
+    return f"{positive} against {', '.join(others[: OTHERS - 1])}{' and others' if others[OTHERS - 1 :] else ''}"
 
 
 def _segments(audit: Findings) -> Iterator[Fact]:
@@ -154,8 +131,8 @@ def _segments(audit: Findings) -> Iterator[Fact]:
         yield Fact("segments", "Segments", text, section="segments")
 
 
-def _details(audit: Findings, numbers: dict[str, Fact]) -> Iterator[Fact]:
-    """Yield every statement of the audit as a sentence."""
+def _details(audit: Findings, numbers: dict[str, Fact]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield every statement of the audit as a sentence: section, key, label and text."""
     sample, found = audit.sample, audit.performance
     sure = f"{confidence(found.roc_auc.confidence_level)} CI "
 
@@ -165,52 +142,122 @@ def _details(audit: Findings, numbers: dict[str, Fact]) -> Iterator[Fact]:
             return f"{numbers[key].value} ({why})"
         return numbers[key].with_limits(sure)
 
-    def fact(key: str, label: str, value: str, section: str, note: str = "") -> Fact:
-        return Fact(key, label, value, note=note, section=section)
-
     reversed_ = " (below 0.5: negatives tend to have the higher scores)" if found.roc_auc.value < 0.5 else ""
     exact = found.roc_auc.note if found.roc_auc.method == "exact" else ""
-    loss = interval("log_loss") if isfinite(found.log_loss.value) else f"infinite ({_INFINITE})"
+    loss = interval("log_loss") if math.isfinite(found.log_loss.value) else f"infinite ({_INFINITE})"
+    accuracy = (
+        f"Brier score {interval('brier')}, predicting the base rate {_of_base_rate(audit)}, "
+        f"scaled {interval('scaled_brier')}; log loss {loss}"
+    )
     ties = ""
     if sample.distinct_scores is not None:
         ties = "one score" if sample.distinct_scores == 1 else f"{rows(sample.distinct_scores)} distinct scores"
         if sample.tied_rows is not None:
             ties += f", {rows(sample.tied_rows)} rows tied" if sample.tied_rows else ", no ties"
-    command, python = audit.advice.command or "", audit.advice.python
-
-    yield fact("error", "Calibration error", joined(error_text(audit), error_place(audit)), "calibration")
-    yield fact("null", "Null distribution", null_sentence(audit), "calibration")
-    yield fact("certificate", "Certificate", certificate_sentence(audit), "calibration")
-    yield fact("expected_error", "ECE", expected_error_sentence(audit), "calibration")
-    yield fact("discrimination", "Discrimination", joined(f"AUC {interval('roc_auc')}{reversed_}", exact), "accuracy")
-    yield fact(
-        "accuracy",
-        "Accuracy",
-        f"Brier score {interval('brier')}, predicting the base rate {_of_base_rate(audit)}, "
-        f"scaled {interval('scaled_brier')}; log loss {loss}",
-        "accuracy",
-    )
     level = (
         f"{_rows(audit)}, {rows(sample.positives)} positive; mean predicted {share(sample.mean_score)}, observed rate "
         f"{share(sample.base_rate)}: calibration in the large {points(-audit.cutoff.mean_residual)}, "
         f"O:E {interval('observed_expected')}"
     )
-    yield fact("data", "Data", joined(level, ties), "data")
-    yield fact("outcome", "Outcome", classes_sentence(audit), "data")
-    yield fact("left_out", "Left out", "" if audit.left_out is None else str(audit.left_out), "data")
-    yield fact("unseen", "Unseen clusters", unseen_sentence(audit), "clusters")
-    yield fact("cost", "Expected cost", _cost_sentence(audit, numbers), "cost")
-    yield fact(
-        "recalibration",
-        "Recalibration",
-        recalibration_sentence(audit.recalibration),
-        "effect",
-        gain_sentence(audit.recalibration),
+    python = f"in Python: {audit.advice.python}" if audit.advice.python else ""
+
+    error = joined(wording.error_text(audit), wording.error_place(audit))
+    yield "calibration", "error", "Calibration error", error
+    yield "calibration", "null", "Null distribution", wording.null_sentence(audit)
+    yield "calibration", "certificate", "Certificate", _certificate(audit)
+    yield "calibration", "expected_error", "ECE", _expected_error(audit)
+    yield "accuracy", "discrimination", "Discrimination", joined(f"AUC {interval('roc_auc')}{reversed_}", exact)
+    yield "accuracy", "accuracy", "Accuracy", accuracy
+    yield "data", "data", "Data", joined(level, ties)
+    yield "data", "outcome", "Outcome", _classes(audit)
+    yield "data", "left_out", "Left out", "" if audit.left_out is None else str(audit.left_out)
+    yield "clusters", "unseen", "Unseen clusters", _unseen(audit)
+    yield "cost", "cost", "Expected cost", _cost_sentence(audit, numbers)
+    yield "effect", "recalibration", "Recalibration", wording.recalibration_sentence(audit.recalibration)
+    yield "conclusion", "advice", "Advice", wording.advice_sentence(audit)
+    yield "conclusion", "next", "Next", joined(audit.advice.command or "", python)
+    yield "origin", "assumptions", "Assumptions", _assumptions(audit)
+    yield "origin", "provenance", "Provenance", _provenance(audit)
+
+
+def _certificate(audit: Findings) -> str:
+    """Confidence bounds, and with clusters how these are weighted, and why a proved bound is wide.
+
+    The bound that is shown without a tolerance is narrower: what it says is asymptotic, and of clusters like these.
+    """
+    certificate = audit.certificate
+    if certificate is None:
+        return f"none: {wording.no_bounds(audit)}"
+    sure, limits = confidence(certificate.confidence_level), wording.error_limits(certificate)
+    how, above, needed = f"{certificate.method} bound", "", ""
+    if certificate.n_clusters is not None:
+        how += " for clusters"
+        if certificate.max_rows_per_cluster is not None:
+            how += f"{wording.counting(certificate)}; estimate so weighted {number(certificate.estimate)}"
+        if certificate.method != "asymptotic":
+            how += "; proved, so it also allows for clusters of a kind that none of these shows: 'asymptotic' does not"
+    if certificate.lower_bound > 0.0:
+        above = f"; at least {limits.lower}, also with {sure} confidence (one-sided bounds)"
+    if certificate.rows_needed is not None:
+        needed = f"; about {wording.rows_needed(certificate)} would decide"
+        needed += ", if the true error equals the estimate less its null mean"
+    return f"true error at most {limits.upper} with {sure} confidence ({how}){above}{needed}"
+
+
+def _expected_error(audit: Findings) -> str:
+    """Bounds on the expected calibration error, and what the upper one assumes."""
+    found = audit.expected_error
+    if found is None:
+        return "no bounds: they need independent rows, or weights that are counts of rows"
+    sure = f"with {confidence(found.confidence_level)} confidence"
+    condition = "for any event rate, as every distinct score was assessed separately"
+    if found.assumes_monotone:
+        condition = "if the event rate is nondecreasing in the score"
+    upper = f"expected calibration error at most {write_upper(found.bound)} {sure}, {condition}"
+    if found.contradicted:
+        upper = "the data contradict a nondecreasing event rate, so there is no upper bound"
+    elif found.bound >= 1.0:
+        upper = "too few rows for an upper bound"
+    lower = f"at least {write_lower(found.lower_bound)} {sure}, unconditionally" if found.lower_bound > 0.0 else ""
+    return joined(upper, lower)
+
+
+def _unseen(audit: Findings) -> str:
+    """Say what limits would be if there may be clusters of a kind that none shows; empty where that is not known."""
+    found, clusters = audit.performance_unseen, audit.sample.clusters
+    if found is None or clusters is None:
+        return ""
+    tail = 0.5 - 0.5 * found.brier.confidence_level
+    limits = ", ".join(
+        f"{name} {write_interval(estimate.value, estimate.lower, estimate.upper).ends}"
+        for name, estimate in (("AUC", found.roc_auc), ("Brier score", found.brier), ("O:E", found.observed_expected))
     )
-    yield fact("advice", "Advice", advice_sentence(audit), "conclusion")
-    yield fact("next", "Next", joined(command, f"in Python: {python}" if python else ""), "conclusion")
-    yield fact("assumptions", "Assumptions", assumption_sentence(audit), "origin")
-    yield fact("provenance", "Provenance", provenance_sentence(audit), "origin")
+    return (
+        f"if there may be clusters of a kind that none of these shows: {limits}; with {rows(clusters)} of "
+        f"equal size such events may be in up to {share(-math.expm1(math.log(tail) / clusters))} of rows"
+    )
+
+
+def _assumptions(audit: Findings) -> str:
+    """What must hold, in brief."""
+    if audit.certificate is None:
+        return "nothing: these are point estimates for these rows"
+    if audit.sample.clusters is None:
+        return "independent rows, and a classifier that was fixed before they were seen"
+    return (
+        f"independent clusters ({rows(audit.sample.clusters)}) that stand for all others, and a classifier that was "
+        "fixed before the rows were seen"
+    )
+
+
+def _provenance(audit: Findings) -> str:
+    """When and by which version it was made, of what, and the fingerprint of its numbers."""
+    made = audit.provenance
+    file = "" if made.sha256 is None else f" ({rows(made.size or 0)} bytes, SHA-256 {made.sha256[:16]}...)"
+    return (
+        f"calibrant {made.version}, {made.date}; {made.source}{file}, digest of the rows {made.digest}; "
+        f"fingerprint of these results {made.fingerprint}"
+    )
 
 
 def _of_base_rate(audit: Findings) -> str:
@@ -220,7 +267,7 @@ def _of_base_rate(audit: Findings) -> str:
 def _performance(audit: Findings, found: Performance, section: str) -> Iterator[Fact]:
     """Yield discrimination, accuracy and calibration, each with its interval and what to make of it."""
     more = {"brier": f"predicting the base rate: {_of_base_rate(audit)}"}
-    if not isfinite(found.log_loss.value):
+    if not math.isfinite(found.log_loss.value):
         more["log_loss"] = _INFINITE
     for key, (label, note) in _PERFORMANCE.items():
         if getattr(found, key) is not None:
@@ -229,40 +276,40 @@ def _performance(audit: Findings, found: Performance, section: str) -> Iterator[
 
 def _costs(audit: Findings) -> Iterator[Fact]:
     """Yield costs per case, if costs were given, and upper limits of what recalibration can save."""
-    decision, regret = audit.decision, audit.max_regret
-    if decision is not None:
-        yield from _at_given_costs(decision)
-    if regret is not None:
+    if audit.decision is not None:
+        yield from _at_given_costs(audit.decision)
+    if audit.max_regret is not None:
         note = (
             "at any costs a of a false positive and b of a false negative, if it keeps the order, with "
-            f"{confidence(regret.confidence_level)} confidence"
+            f"{confidence(audit.max_regret.confidence_level)} confidence"
         )
-        yield Fact("regret", _SAVING, f"{write_upper(regret.bound)} (a + b)", note=note, section="costs")
+        yield Fact("regret", _SAVING, f"{write_upper(audit.max_regret.bound)} (a + b)", note=note, section="costs")
 
 
 def _at_given_costs(decision: Decision) -> Iterator[Fact]:
-    def fact(key: str, label: str, value: str, note: str, lower: str = "", upper: str = "") -> Fact:
-        return Fact(key, label, value, lower, upper, note=note, section="costs")
-
-    sure, limited = confidence(decision.confidence_level), not isnan(decision.cost_lower)
-    rule = f"Predict positive from {score_text(decision.threshold)}"
-    error = ""
+    sure, rule = confidence(decision.confidence_level), f"Predict positive from {score_text(decision.threshold)}"
+    limited, error = not math.isnan(decision.cost_lower), ""
     if limited:
         cost = write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
-        yield fact("cost", rule, cost.value, "mean over all rows", cost.lower, cost.upper)
+        yield Fact("cost", rule, *cost, note="mean over all rows", section="costs")
         error = (
             f"true cost minus this: {write_lower(decision.forecast_error_lower, write=signed)} to "
             f"{write_upper(decision.forecast_error_upper, write=signed)}, with {sure} confidence"
         )
     else:
-        yield fact("cost", rule, number(decision.cost), note="no limits: see above")
-    yield fact("forecast", "Predicted by the scores", number(decision.cost_forecast), note=error)
-    yield fact("treat_all", "Treat all", number(decision.cost_treat_all), note="predict positive at every score")
-    yield fact("treat_none", "Treat none", number(decision.cost_treat_none), note="predict negative at every score")
-    yield fact("best", "Best threshold", number(decision.best_cost), note="chosen on these rows: in-sample, optimistic")
+        yield Fact("cost", rule, number(decision.cost), note="no limits: see above", section="costs")
+    for key, label, value, note in (
+        ("forecast", "Predicted by the scores", decision.cost_forecast, error),
+        ("treat_all", "Treat all", decision.cost_treat_all, "predict positive at every score"),
+        ("treat_none", "Treat none", decision.cost_treat_none, "predict negative at every score"),
+        ("best", "Best threshold", decision.best_cost, "chosen on these rows: in-sample, optimistic"),
+    ):
+        yield Fact(key, label, number(value), note=note, section="costs")
     if limited:
-        note = joined(f"if it keeps the order, with {sure} confidence ({decision.method})", saving_caveat(decision))
-        yield fact("saving", f"{_SAVING}, at these costs", write_upper(decision.saving_bound), note=note)
+        how = f"if it keeps the order, with {sure} confidence ({decision.method})"
+        note = joined(how, wording.saving_caveat(decision))
+        most = write_upper(decision.saving_bound)
+        yield Fact("saving", f"{_SAVING}, at these costs", most, note=note, section="costs")
 
 
 def _cost_sentence(audit: Findings, numbers: dict[str, Fact]) -> str:
@@ -280,7 +327,7 @@ def _cost_sentence(audit: Findings, numbers: dict[str, Fact]) -> str:
     limits = f" ({sure} confidence interval {cost.ends})" if cost.lower else ""
     saving = "no limits"
     if "saving" in numbers:
-        sure = joined(f"{sure} confidence", saving_caveat(decision))
+        sure = joined(f"{sure} confidence", wording.saving_caveat(decision))
         saving = f"no order-preserving recalibration saves more than {numbers['saving'].value} ({sure})"
     return (
         f"predicting positive from {score_text(decision.threshold)} costs {cost.value} per case{limits}, "
@@ -293,24 +340,18 @@ def _measures(audit: Findings) -> Iterator[Fact]:
     """Yield other common measures of calibration."""
     measures = audit.measures
     binned, integrated, local, parts = measures.binned, measures.integrated, measures.local, measures.brier_parts
+    bins = f"{len(binned.n)} bins with about equally many rows"
     quantiles = f"E50 {number(integrated.e50)}, E90 {number(integrated.e90)}, Emax {number(integrated.emax)}"
     loess = f"mean distance to loess (degree 2, nearest 75% of rows); {quantiles}"
     of_brier = "component of the Brier score (CORP)"
-    numbers = (
-        (
-            "ece",
-            "Expected calibration error",
-            binned.value,
-            f"{len(binned.n)} bins with about equally many rows",
-            binned.null_mean,
-        ),
+    for key, label, value, note, null_mean in (
+        ("ece", "Expected calibration error", binned.value, bins, binned.null_mean),
         ("ici", "Integrated calibration index", integrated.ici, loess, integrated.null_mean),
         ("local", "Local Calibration Score", local.value, "mean squared difference to local means", local.null_mean),
-        ("smooth", "Smooth calibration error", measures.smooth, "kernel bandwidth equal to the error itself", nan),
+        ("smooth", "Smooth calibration error", measures.smooth, "kernel bandwidth equal to the error itself", math.nan),
         ("corp", "Miscalibration", parts.miscalibration, f"{of_brier}, in-sample", measures.miscalibration_null_mean),
-        ("discrimination", "Discrimination", parts.discrimination, of_brier, nan),
-        ("uncertainty", "Uncertainty", parts.uncertainty, "Brier score of predicting the base rate", nan),
-    )
-    for key, label, value, note, null_mean in numbers:
-        expected = "" if isnan(null_mean) else f"expected under perfect calibration: {number(null_mean)}"
+        ("discrimination", "Discrimination", parts.discrimination, of_brier, math.nan),
+        ("uncertainty", "Uncertainty", parts.uncertainty, "Brier score of predicting the base rate", math.nan),
+    ):
+        expected = "" if math.isnan(null_mean) else f"expected under perfect calibration: {number(null_mean)}"
         yield Fact(key, label, number(value), note=joined(note, expected), section="measures")

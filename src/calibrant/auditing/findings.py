@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from calibrant.auditing.advice import Advice
 from calibrant.auditing.measures import Measures
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
@@ -18,6 +17,38 @@ from calibrant.decisions import Decision, MaxRegret, NetBenefit
 from calibrant.metrics import CutoffCalibration
 from calibrant.table.missing import LeftOut
 from calibrant.table.results import Count, Result
+
+Action = Literal[
+    "leave alone",
+    "recalibrate",
+    "recalibrate by segment",
+    "collect more data",
+    "check the scores",
+    "check the labels",
+    "none",
+]
+
+
+@dataclass(frozen=True)
+class Advice(Result):
+    """One recommendation and why.
+
+    Attributes
+    ----------
+    action : str
+        What to do: "leave alone", "recalibrate", "recalibrate by segment", "collect more data"; "check the scores" or
+        "check the labels" if a warning comes first; "none" if the weights leave no basis for advice.
+    reason : str
+        Why, in one sentence.
+    command, python : str or None
+        Next shell command and next line of Python, where ``cal`` is `calibrant`; None if there is nothing to run.
+        Columns and files are those audited, as far as they were named.
+    """
+
+    action: Action
+    reason: str
+    command: str | None
+    python: str | None
 
 
 @dataclass(frozen=True)

@@ -33,18 +33,11 @@ def texts_of(source: Any, named: Columns | None) -> CallTexts:
     """Return how to write named columns of a dataframe, files or a query; without names, arrays."""
     if named is None:
         return CallTexts()
-    label, score, weight, pos_label = named.label, named.score, named.weight, named.pos_label
-    missing = named.missing if named.drops else None
-    options = {
-        "--label": label,
-        "--score": score,
-        "--weight": weight,
-        "--missing": missing,
-        "--pos-label": pos_label,
-    }
-    written = " ".join(f"{name} {shell_word(str(value))}" for name, value in options.items() if value is not None)
-    columns = {"label": label, "score": score, "weight": weight, "missing": missing, "pos_label": pos_label}
-    keywords = ", ".join(f"{name}={value!r}" for name, value in columns.items() if value is not None)
+    names = ("label", "score", "weight", "missing", "pos_label")
+    columns = {name: getattr(named, name) for name in names if name != "missing" or named.drops}
+    columns = {name: value for name, value in columns.items() if value is not None}
+    options = " ".join(f"--{name.replace('_', '-')} {shell_word(str(value))}" for name, value in columns.items())
+    keywords = ", ".join(f"{name}={value!r}" for name, value in columns.items())
     if isinstance(source, Query):
         # An address may hold a password.
         database = "..." if "//" in str(source.database) else source.database
@@ -53,17 +46,15 @@ def texts_of(source: Any, named: Columns | None) -> CallTexts:
     elif isinstance(source, (str, os.PathLike)):
         file, rows = shell_word(os.fspath(source)), repr(os.fspath(source))
     elif isinstance(source, Sequence):
-        names = [os.fspath(name) for name in source]
-        file, rows = " ".join(map(shell_word, names)), repr(names if len(names) > 1 else names[0])
+        files = [os.fspath(name) for name in source]
+        file, rows = " ".join(map(shell_word, files)), repr(files if len(files) > 1 else files[0])
     else:
+        fit = f"cal.ScoreTable.from_frame(frame, {keywords})"
         if is_in_memory(source) and not named.drops:
-            fit = f"frame[{score!r}], frame[{label!r}]"
-            fit += "" if weight is None else f", frame[{weight!r}]"
-            fit += "" if pos_label is None else f", pos_label={pos_label!r}"
-        else:
-            fit = f"cal.ScoreTable.from_frame(frame, {keywords})"
-        return CallTexts(f"FILE {written}", f"frame, {keywords}", fit)
-    return CallTexts(f"{file} {written}", f"{rows}, {keywords}", f"cal.read_table({rows}, {keywords})")
+            fit = ", ".join(f"frame[{columns[name]!r}]" for name in ("score", "label", "weight") if name in columns)
+            fit += f", pos_label={named.pos_label!r}" if "pos_label" in columns else ""
+        return CallTexts(f"FILE {options}", f"frame, {keywords}", fit)
+    return CallTexts(f"{file} {options}", f"{rows}, {keywords}", f"cal.read_table({rows}, {keywords})")
 
 
 def next_step(
@@ -79,31 +70,27 @@ def next_step(
 
     A plan is made for the Brier score that these scores have if they are calibrated.
     """
+    repair = f"calibrant recalibrate {texts.command}"
     if action == "recalibrate by segment":
-        listed = " ".join(f"--by {shell_word(name)}" for name in by)
-        held = f"frame[{list(by)!r}]" if texts.fit.startswith("frame[") else "segments"
-        command = f"calibrant recalibrate {texts.command} {listed} --model model.json"
+        command = f"{repair} {' '.join(f'--by {shell_word(name)}' for name in by)} --model model.json"
         if texts.fit.startswith("cal."):  # a table, which has no columns
             return NextStep(command)
-        return NextStep(command, f"calibrator = cal.SegmentCalibrator().fit({texts.fit}, segments={held})")
+        segments = f"frame[{list(by)!r}]" if texts.fit.startswith("frame[") else "segments"
+        return NextStep(command, f"calibrator = cal.SegmentCalibrator().fit({texts.fit}, segments={segments})")
     if action == "recalibrate":
-        return NextStep(
-            f"calibrant recalibrate {texts.command} --model model.json",
-            f"calibrator = cal.AutoCalibrator().fit({texts.fit})",
-        )
+        return NextStep(f"{repair} --model model.json", f"calibrator = cal.AutoCalibrator().fit({texts.fit})")
     if action == "shift":
-        return NextStep(
-            f"calibrant recalibrate {texts.command} --method platt --model model.json",
-            f"calibrator = cal.PlattCalibrator().fit({texts.fit})",
-        )
+        fit = f"calibrator = cal.PlattCalibrator().fit({texts.fit})"
+        return NextStep(f"{repair} --method platt --model model.json", fit)
     if action == "collect more data":
-        wanted = "0.05" if tolerance is None else given(tolerance)
-        usual = confidence_level == 0.95
+        accepted = "0.05" if tolerance is None else given(tolerance)
         options = {"brier": write_upper(expected_brier, write=partial(significant, digits=2))} if expected_brier else {}
-        options |= {} if usual else {"confidence_level": f"{confidence_level:g}"}
+        options |= {} if confidence_level == 0.95 else {"confidence_level": f"{confidence_level:g}"}
         shell = "".join(f" --{name.removesuffix('_level')} {value}" for name, value in options.items())
         python = "".join(f", {name}={value}" for name, value in options.items())
-        return NextStep(f"calibrant plan --tolerance {wanted}{shell}", f"cal.required_sample_size({wanted}{python})")
+        return NextStep(
+            f"calibrant plan --tolerance {accepted}{shell}", f"cal.required_sample_size({accepted}{python})"
+        )
     if action == "check the labels":
         # The class that counts as 1 stands last, if it was named.
         command, audit = texts.command.partition(" --pos-label ")[0], texts.audit.partition(", pos_label=")[0]

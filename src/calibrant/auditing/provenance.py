@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,15 +16,16 @@ from calibrant.clock import utc_now
 from calibrant.printable import shell_word, without_passwords
 from calibrant.sources.paths import find_files, name_of
 from calibrant.sources.query import Query
-from calibrant.table.results import Result
+from calibrant.table.results import Result, plain
 from calibrant.table.score_table import ScoreTable
 from calibrant.version import __version__
 
 # Parameters that hold rows, and those that say something about an audit without changing it.
 _ROWS = ("y_true", "y_proba", "sample_weight", "clusters")
-_WORDS = ("name", "title", "note", "author")
+_NO_SETTINGS = {*_ROWS, "name", "title", "note", "author", "random_state"}
 _MOST_NAMED = 20  # names in a list that are written out
 _MOST_HASHED = 4 << 30  # bytes; a few seconds
+_SIGNIFICANT, _DECIMALS = 9, 12  # digits of a fingerprint
 
 
 @dataclass(frozen=True)
@@ -91,36 +93,43 @@ class Provenance(Result):
     fingerprint: str = ""
 
 
-@dataclass(frozen=True)
-class _Source:
-    name: str
-    size: int | None = None
-    sha256: str | None = None
+_R = TypeVar("_R", bound=Result)
+
+
+def arguments_of(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose the arguments that a function, or a class, takes."""
+    return {name: given[name] for name in inspect.signature(function).parameters if name in given}
 
 
 def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, rows: float, digest: int) -> Provenance:
     """Describe a call of `function` with all its arguments by name, now, which read so many rows with that digest."""
     named, seed = given["label"] is not None, given["random_state"]
-    names = [name for name in inspect.signature(function).parameters if name not in {*_ROWS, *_WORDS, "random_state"}]
-    settings = {name: _setting(given[name]) for name in names}
-    if named:
-        settings["clusters"] = _setting(given["clusters"])
-    read = _described(given["y_true"], named=named)
+    settings = arguments_of(function, given)
+    source, size, sha256 = _described(given["y_true"], named=named)
     return Provenance(
         date=utc_now(),
         version=__version__,
         command=without_passwords(f"calibrant.{function.__name__}({', '.join(_arguments(function, given))})"),
-        parameters=settings,
+        parameters={name: _setting(value) for name, value in settings.items() if name not in _NO_SETTINGS}
+        | ({"clusters": _setting(given["clusters"])} if named else {}),
         seed=int(seed) if isinstance(seed, int | np.integer) else None,
-        source=read.name,
-        size=read.size,
-        sha256=read.sha256,
+        source=source,
+        size=size,
+        sha256=sha256,
         rows=rows,
         digest=f"{digest:016x}",
         title=given["title"],
         note=given["note"],
         author=given["author"],
     )
+
+
+def complete(result: _R, assumptions: Iterable[str], limitations: Iterable[str]) -> _R:
+    """Return a result whose provenance says what its numbers stand for: assumptions, limitations, fingerprint."""
+    known: Any = result
+    words = {"assumptions": tuple(assumptions), "limitations": tuple(limitations)}
+    completed: _R = replace(known, provenance=replace(known.provenance, **words, fingerprint=fingerprint_of(result)))
+    return completed
 
 
 def of_command(known: Provenance, words: Sequence[str]) -> Provenance:
@@ -133,21 +142,24 @@ def command_text(words: Sequence[str]) -> str:
     return without_passwords(" ".join(map(shell_word, words)))
 
 
-def _described(source: Any, *, named: bool) -> _Source:
+def _described(source: Any, *, named: bool) -> tuple[str, int | None, str | None]:
+    """Return what was read in words, and of files that can be read again their size and SHA-256."""
+    files: tuple[str, ...] = ()
     if isinstance(source, Query):
-        return _Source("a query" if source.database is None else without_passwords(f"a query of {source.database}"))
-    if isinstance(source, ScoreTable):
-        return _Source("a score table")
-    if not named:
-        return _Source("arrays")
-    if not isinstance(source, str | os.PathLike | list | tuple):
+        words = "a query" if source.database is None else without_passwords(f"a query of {source.database}")
+    elif isinstance(source, ScoreTable):
+        words = "a score table"
+    elif not named:
+        words = "arrays"
+    elif isinstance(source, str | os.PathLike | list | tuple):
+        words, files = name_of(source), find_files(source)
+    else:
         kind = type(source)
-        return _Source(f"a {kind.__name__} of {kind.__module__.partition('.')[0].lstrip('_')}")
-    files = find_files(source)
-    if not all(map(os.path.isfile, files)):  # standard input, or a pipe, which cannot be read again
-        return _Source(name_of(source))
+        words = f"a {kind.__name__} of {kind.__module__.partition('.')[0].lstrip('_')}"
+    if not files or not all(map(os.path.isfile, files)):  # standard input, or a pipe, which cannot be read again
+        return words, None, None
     size = sum(map(os.path.getsize, files))
-    return _Source(name_of(source), size, _sha256(files) if size <= _MOST_HASHED else None)
+    return words, size, _sha256(files) if size <= _MOST_HASHED else None
 
 
 def _sha256(files: tuple[str, ...]) -> str:
@@ -190,3 +202,27 @@ def _setting(value: Any) -> Any:
         entries = [_setting(entry) for entry in value]
         return entries if isinstance(value, list) else tuple(entries)
     return str(value)
+
+
+def fingerprint_of(result: Result) -> str:
+    """Return the fingerprint of all numbers of a result but those of its provenance."""
+    numbers = {name: value for name, value in vars(result).items() if name != "provenance"}
+    text = json.dumps(_rounded(plain(numbers)), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _rounded(value: Any) -> Any:
+    """Return the numbers of plain data as text, rounded; without words, and without what holds nothing else."""
+    if isinstance(value, dict):
+        kept = {name: _rounded(entry) for name, entry in value.items()}
+        return {name: entry for name, entry in kept.items() if entry not in (None, {}, [])}
+    if isinstance(value, list) and all(type(entry) is float for entry in value):
+        return list(map(_text, np.round(value, _DECIMALS).tolist()))
+    if isinstance(value, list):
+        entries = [_rounded(entry) for entry in value if not isinstance(entry, str)]
+        return [entry for entry in entries if entry not in ({}, [])]
+    return None if value is None or isinstance(value, str) else _text(round(value, _DECIMALS))
+
+
+def _text(value: float) -> str:
+    return f"{value + 0.0:.{_SIGNIFICANT}g}"  # -0.0 + 0.0 is 0.0

@@ -29,7 +29,7 @@ from calibrant.table.progress import report_progress
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
-from calibrant.table.splitting import chances_of, split_counts
+from calibrant.table.splitting import split_counts
 from calibrant.table.visible_scores import score_view
 
 if TYPE_CHECKING:
@@ -248,13 +248,7 @@ def _never_falls(calibrator: PooledMap) -> bool:
         TemperatureCalibrator,
     )
 
-    known = (
-        AutoCalibrator,
-        BetaCalibrator,
-        IsotonicCalibrator,
-        LipschitzIsotonicCalibrator,
-        TemperatureCalibrator,
-    )
+    known = (AutoCalibrator, BetaCalibrator, IsotonicCalibrator, LipschitzIsotonicCalibrator, TemperatureCalibrator)
     return isinstance(calibrator, known) and getattr(calibrator, "members", None) is None
 
 
@@ -269,7 +263,7 @@ def _name(calibrator: PooledMap) -> str:
 def _folds_of_rows(table: ScoreTable, n_folds: int, random_state: int | np.random.Generator) -> Iterator[_Fold]:
     if not table.independent or table.total < 2 * n_folds:
         return
-    for n, k in split_counts(table.n, table.k, chances_of(n_folds), generator_for(table, random_state)):
+    for n, k in split_counts(table.n, table.k, n_folds, generator_for(table, random_state)):
         part, rest = table.with_counts(n, k), table.with_counts(table.n - n, table.k - k)
         if len(part) and len(rest):
             yield _Fold(rest, part.score, part.n, part.k, None)

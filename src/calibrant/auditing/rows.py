@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from calibrant.auditing.next_steps import CallTexts, texts_of
+from calibrant.auditing.provenance import arguments_of
 from calibrant.auditing.segment_rows import check_names, columns_of, segment_request
 from calibrant.auditing.warnings import RowOrder
 from calibrant.errors import ArgumentError
-from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import SegmentTotals
 from calibrant.sources.array_rows import ArrayRows, TableRows
 from calibrant.sources.columns import Columns
@@ -114,19 +114,8 @@ def audited_rows(rows: Rows, source: Any, *, grouped: bool) -> AuditedRows:
     return AuditedRows(table, clustered, order, texts_of(source, rows.columns), rows.intake)
 
 
-def segment_totals(
-    y_true: Any,
-    y_proba: npt.ArrayLike | None,
-    by: Any,
-    *,
-    label: str | None,
-    score: str | None,
-    pos_label: Any,
-    depth: int | None,
-    min_rows: int = MIN_ROWS,
-    cuts: Mapping[str, Sequence[float]] | None = None,
-) -> SegmentTotals:
-    """Add up rows by segment, however they were handed over."""
-    request = segment_request(by, depth, min_rows, cuts)
-    with given_rows(y_true, y_proba, label=label, score=score, pos_label=pos_label, by=by) as rows:
+def segment_totals(arguments: Mapping[str, Any]) -> SegmentTotals:
+    """Add up rows by segment, however they were handed over, with the arguments of `calibrant.audit_segments`."""
+    request = segment_request(**arguments_of(segment_request, arguments))
+    with given_rows(**arguments_of(given_rows, arguments)) as rows:
         return rows.segments(request)

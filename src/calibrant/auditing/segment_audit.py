@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.auditing.provenance import arguments_of
 from calibrant.auditing.rows import segment_totals
 from calibrant.auditing.segment_table import OF_MIXTURES, SegmentFindings, judged_segments
 from calibrant.auditing.segment_wording import audit_rows, audit_text
@@ -17,14 +18,14 @@ from calibrant.certificates.segments import SHARES, confidence_shares, largest_e
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import SegmentTotals
 from calibrant.table.numbers import confidence, rows, write_upper
-from calibrant.table.results import Drawable, HtmlReport
+from calibrant.table.results import Drawable, Report
 from calibrant.table.shown import html_grid
 
 _REFERENCES = ("gao2017", "bentkus2004", "shevtsova2010", "shevtsova2013", "fan2015", "berger1982", "feller1951")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SegmentAudit(SegmentFindings, Drawable, HtmlReport):
+class SegmentAudit(SegmentFindings, Drawable, Report):
     """Result of `calibrant.audit_segments`: one entry of each array per segment, column by column.
 
     Attributes
@@ -169,19 +170,9 @@ def audit_segments(
     >>> result.segment.tolist(), result.verdicts.tolist()
     (['branch = north', 'branch = south'], ['certified', 'refuted'])
     """
-    question = Question(confidence_level=confidence_level, tolerance=tolerance)
-    found = segment_totals(
-        y_true,
-        y_proba,
-        by,
-        label=label,
-        score=score,
-        pos_label=pos_label,
-        depth=depth,
-        min_rows=min_rows,
-        cuts=cuts,
-    )
-    return segment_audit(found, question, min_rows)
+    arguments = dict(locals())
+    question = Question(**arguments_of(Question, arguments))
+    return segment_audit(segment_totals(arguments), question, min_rows)
 
 
 def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_ROWS) -> SegmentAudit:

@@ -122,18 +122,9 @@ def find_segments(
     >>> calibrant.find_segments(y, p, by={"sex": sex, "branch": branch}).worst
     'sex = F, branch = 3'
     """
+    arguments = dict(locals())
     failure_probability(confidence_level)
-    found = segment_totals(
-        y_true,
-        y_proba,
-        by,
-        label=label,
-        score=score,
-        pos_label=pos_label,
-        depth=depth,
-        min_rows=min_rows,
-        cuts=cuts,
-    )
+    found = segment_totals(arguments)
     judged = judged_segments(found, min_rows)
     n_segments = len(judged.levels)
     delta = 1.0 - confidence_level

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 
-from calibrant.auditing.error_wording import error_limits, error_range
 from calibrant.auditing.facts import DETAILS, audit_facts
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.wording import verdict_word
+from calibrant.auditing.wording import error_limits, error_range, verdict_word
 from calibrant.table.facts import Fact, of_section
 from calibrant.table.numbers import number
 

@@ -1,38 +1,78 @@
-"""Sentences about an audit, shared by the printed text, the report and the command line. Nothing is computed here."""
+"""Sentences about an audit that several texts, pictures and pages share. Nothing is computed here."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
 
-from calibrant.auditing.cluster_wording import about_clusters, counting, no_bounds
-from calibrant.auditing.error_wording import error_limits, hidden_error
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import IN_SAMPLE
-from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate
+from calibrant.certificates import CalibrationTest, Certificate
 from calibrant.decisions import Decision
-from calibrant.table.numbers import (
-    confidence,
-    given,
-    number,
-    rows,
-    significant,
-    write_change,
-    write_lower,
-    write_upper,
-)
-from calibrant.table.row_errors import OTHERS
+from calibrant.table import numbers
+from calibrant.table.numbers import confidence, number, rows, share, write_interval, write_upper
+from calibrant.table.sampling import weighting
 
-_IN_SAMPLE = "But this does not hold if these rows were used to fit, as it seems: see the warning."
+
+def error_limits(certificate: Certificate) -> numbers.WrittenInterval:
+    """Write estimate, lower and upper bound, with digits enough to see why there is this verdict on the tolerance."""
+    return write_interval(certificate.estimate, certificate.lower_bound, certificate.bound, certificate.tolerance)
+
+
+def error_text(audit: Findings) -> str:
+    """Cutoff calibration error, and how much pooling of scores may hide of it."""
+    hidden = hidden_error(audit)
+    return _error_number(audit) + (f" ({hidden})" if hidden else "")
+
+
+def _error_number(audit: Findings) -> str:
+    """Cutoff calibration error, with as many digits as its bounds need."""
+    value, certificate = audit.cutoff.value, audit.certificate
+    if certificate is None or certificate.estimate != value:  # that of clusters is weighted
+        return number(value)
+    return error_limits(certificate).value
+
+
+def hidden_error(audit: Findings) -> str:
+    """How much pooling of scores may hide of the cutoff calibration error; empty if it is exact."""
+    more = audit.cutoff.value_upper - audit.cutoff.value
+    return f"up to {write_upper(more)} larger, since neighbouring scores were pooled" if more > 0.0 else ""
+
+
+def error_range(audit: Findings) -> str:
+    """Cutoff calibration error in few words: one number, or its limits if they differ as written."""
+    least, most = _error_number(audit), audit.cutoff.value_upper
+    return least if audit.cutoff.value == most else f"{least} to {write_upper(most)}"
+
+
+def plain_sentence(audit: Findings) -> str:
+    """What was predicted and what was observed where the calibration error is attained."""
+    cutoff = audit.cutoff
+    if cutoff.interval is None:
+        return error_place(audit)
+    where = "over all rows"
+    if cutoff.share < 1.0:
+        where = f"for scores {numbers.interval_text(cutoff.interval)}, {share(cutoff.share)} of rows"
+    return f"predicted {share(cutoff.mean_predicted)}, observed {share(cutoff.observed_rate)} {where}"
+
+
+def error_place(audit: Findings) -> str:
+    """Where the cutoff calibration error is attained, with the mean prediction and the observed rate there."""
+    cutoff = audit.cutoff
+    if cutoff.interval is None:
+        return f"mean predicted and observed rate agree at every score{' after pooling' if hidden_error(audit) else ''}"
+    weight = "over all rows" if cutoff.share == 1.0 else f"difference times {share(cutoff.share)} of rows"
+    return (
+        f"predictions are {cutoff.direction} for scores {numbers.interval_text(cutoff.interval)}: "
+        f"mean predicted {share(cutoff.mean_predicted)}, observed rate {share(cutoff.observed_rate)} ({weight})"
+    )
 
 
 def verdict_word(audit: Findings) -> str:
     """Verdict in one or two words."""
-    certificate = audit.certificate
-    if certificate is None:
-        return "no certificate"
-    return certificate.verdict or "no verdict"
+    return "no certificate" if audit.certificate is None else audit.certificate.verdict or "no verdict"
 
 
 def verdict_meaning(audit: Findings) -> str:
@@ -40,46 +80,46 @@ def verdict_meaning(audit: Findings) -> str:
     if audit.certificate is None:
         return f"{no_bounds(audit)}, so these are point estimates only."
     meaning = _meaning(audit.certificate)
-    return f"{meaning} {_IN_SAMPLE}" if any(warning.code == IN_SAMPLE for warning in audit.warnings) else meaning
+    if all(warning.code != IN_SAMPLE for warning in audit.warnings):
+        return meaning
+    return f"{meaning} But this does not hold if these rows were used to fit, as it seems: see the warning."
 
 
 def _meaning(certificate: Certificate) -> str:
-    sure = f"{confidence(certificate.confidence_level)} confidence{_limit(certificate)}{counting(certificate)}"
+    sure = f"{confidence(certificate.confidence_level)} confidence"
+    if certificate.method == "asymptotic":  # it holds only so
+        sure += " (asymptotic)" if certificate.n_clusters is None else " (asymptotic in the number of clusters)"
+    sure += counting(certificate)
     if certificate.verdict is None:
-        return (
-            f"the calibration error is at most {error_limits(certificate).upper} with {sure} "
-            f"(no tolerance was given, so there is no verdict)."
-        )
-    tolerance = given(certificate.tolerance)
-    meaning = {
-        "certified": f"the calibration error is within {tolerance}, with {sure}.",
-        "refuted": f"the calibration error is above {tolerance}, with {sure}.",
-        "undecided": f"{_extent(certificate)} do not show whether the calibration error is within {tolerance}.",
-        "uninformative": f"{_extent(certificate)} are too few for any statement about a tolerance of {tolerance}.",
-    }[certificate.verdict]
-    if certificate.verdict not in ("undecided", "uninformative"):
-        return meaning
+        most = error_limits(certificate).upper
+        return f"the calibration error is at most {most} with {sure} (no tolerance was given, so there is no verdict)."
+    tolerance = numbers.given(certificate.tolerance)
+    if certificate.verdict in ("certified", "refuted"):
+        side = "within" if certificate.verdict == "certified" else "above"
+        return f"the calibration error is {side} {tolerance}, with {sure}."
+    extent = f"{rows(certificate.n)} rows"
+    if certificate.n_clusters is not None:
+        extent += f" in {rows(certificate.n_clusters)} clusters"
+    lacking = f"do not show whether the calibration error is within {tolerance}."
+    if certificate.verdict == "uninformative":
+        lacking = f"are too few for any statement about a tolerance of {tolerance}."
     if certificate.rows_needed is not None:
-        return f"{meaning} About {_needed(certificate)} would decide."
-    if certificate.tolerance is not None and certificate.bound <= certificate.tolerance:
-        return f"{meaning} Any classifier with these scores meets this tolerance, so meeting it would show nothing."
-    if certificate.method == "anytime":
-        return f"{meaning} The error appears to exceed it, but this method cannot refute."
-    return f"{meaning} The error appears to be so close to it that no practicable number of rows would be enough."
+        why = f"About {rows_needed(certificate)} would decide."
+    elif certificate.tolerance is not None and certificate.bound <= certificate.tolerance:
+        why = "Any classifier with these scores meets this tolerance, so meeting it would show nothing."
+    elif certificate.method == "anytime":
+        why = "The error appears to exceed it, but this method cannot refute."
+    else:
+        why = "The error appears to be so close to it that no practicable number of rows would be enough."
+    return f"{extent} {lacking} {why}"
 
 
-def _needed(certificate: Certificate) -> str:
+def rows_needed(certificate: Certificate) -> str:
     """How many rows, or clusters, would decide."""
     if certificate.n_clusters is None:
         return f"{rows(certificate.rows_needed or 0)} rows"
     clusters = math.ceil((certificate.rows_needed or 0) * certificate.n_clusters / certificate.n)
     return f"{rows(clusters)} clusters like these"
-
-
-def _extent(certificate: Certificate) -> str:
-    """How many rows, or rows in how many clusters."""
-    clusters = "" if certificate.n_clusters is None else f" in {rows(certificate.n_clusters)} clusters"
-    return f"{rows(certificate.n)} rows{clusters}"
 
 
 def verdict_sentence(audit: Findings) -> str:
@@ -88,6 +128,18 @@ def verdict_sentence(audit: Findings) -> str:
     if audit.certificate is not None and audit.certificate.verdict is None:
         return meaning[0].upper() + meaning[1:]
     return f"{verdict_word(audit).upper()}: {meaning}"
+
+
+def no_bounds(audit: Findings) -> str:
+    """Why there is no bound on the calibration error."""
+    if audit.sample.effective_clusters is None:
+        return "the weights are not whole numbers of rows"
+    return f"clusters are worth only {audit.sample.effective_clusters:.3g} of equal size, and a bound needs 5"
+
+
+def counting(result: Certificate) -> str:
+    """Say how clusters are weighted, where not every row counts the same."""
+    return "" if result.max_rows_per_cluster is None else f", where {weighting(result.max_rows_per_cluster)}"
 
 
 def null_sentence(audit: Findings) -> str:
@@ -108,105 +160,33 @@ def evidence_text(test: CalibrationTest) -> str:
     how = "exact test" if test.method == "exact" else "asymptotic test"
     how += "" if test.n_clusters is None else " for clusters"
     least = 0.0001 if test.n_simulations is None else 1.0 / (test.n_simulations + 1)  # no rank is higher than the first
-    p_value = (
-        f"p = {test.p_value:.2g}"
-        if test.p_value > least
-        else f"p <= {write_upper(least, write=partial(significant, digits=2))}"
-    )
-    return f"{p_value} ({how})"
-
-
-def certificate_sentence(audit: Findings) -> str:
-    """Confidence bounds."""
-    certificate = audit.certificate
-    if certificate is None:
-        return f"none: {no_bounds(audit)}"
-    sure, limits = confidence(certificate.confidence_level), error_limits(certificate)
-    above = ""
-    if certificate.lower_bound > 0.0:
-        above = f"; at least {limits.lower}, also with {sure} confidence (one-sided bounds)"
-    how = f"{certificate.method} bound"
-    if certificate.n_clusters is not None:
-        how += f" for clusters{about_clusters(certificate)}"
-    needed = ""
-    if certificate.rows_needed is not None:
-        needed = (
-            f"; about {_needed(certificate)} would decide, if the true error equals the estimate less its null mean"
-        )
-    return f"true error at most {limits.upper} with {sure} confidence ({how}){above}{needed}"
-
-
-def expected_error_sentence(audit: Findings) -> str:
-    """Bounds on the expected calibration error, and what the upper one assumes."""
-    found = audit.expected_error
-    if found is None:
-        return "no bounds: they need independent rows, or weights that are counts of rows"
-    sure = f"with {confidence(found.confidence_level)} confidence"
-    if found.contradicted:
-        upper = _condition(found)
-    elif found.bound >= 1.0:
-        upper = "too few rows for an upper bound"
-    else:
-        most = write_upper(found.bound)
-        upper = f"expected calibration error at most {most} {sure}, {_condition(found)}"
-    return upper + (
-        f"; at least {write_lower(found.lower_bound)} {sure}, unconditionally" if found.lower_bound > 0.0 else ""
-    )
-
-
-def _condition(found: ExpectedErrorCertificate) -> str:
-    """What the upper bound on the expected calibration error assumes, or that the rows contradict it."""
-    if found.contradicted:
-        return "the data contradict a nondecreasing event rate, so there is no upper bound"
-    if found.assumes_monotone:
-        return "if the event rate is nondecreasing in the score"
-    return "for any event rate, as every distinct score was assessed separately"
-
-
-def _limit(certificate: Certificate) -> str:
-    """Say so where a statement holds only asymptotically."""
-    if certificate.method != "asymptotic":
-        return ""
-    return " (asymptotic)" if certificate.n_clusters is None else " (asymptotic in the number of clusters)"
-
-
-def classes_sentence(audit: Findings) -> str:
-    """Which label counts as 1, and against which others; empty where there is one other."""
-    if audit.sample.classes is None:
-        return ""
-    positive, *others = map(repr, audit.sample.classes)
-    return f"{positive} against {', '.join(others[: OTHERS - 1])}{' and others' if others[OTHERS - 1 :] else ''}"
+    if test.p_value > least:
+        return f"p = {test.p_value:.2g} ({how})"
+    return f"p <= {write_upper(least, write=partial(numbers.significant, digits=2))} ({how})"
 
 
 def saving_caveat(decision: Decision) -> str:
     """Say so where the bound on the saving is above the cost, of which more cannot be saved; empty otherwise."""
-    return "; too few rows for a bound below the present cost" if decision.saving_bound > decision.cost else ""
+    return "too few rows for a bound below the present cost" if decision.saving_bound > decision.cost else ""
 
 
 def recalibration_sentence(result: Recalibration | None) -> str:
-    """What recalibration achieves."""
+    """What recalibration achieves, written with digits enough to see what changes."""
     if result is None:
         return "not assessed: too few rows, or weights that are not counts of rows"
-    changes = (f"{name} {' -> '.join(written)}" for name, written in changes_of(result).items())
-    return f"{result.method}, {result.n_folds}-fold cross-validation: {', '.join(changes)}{_on_all_rows(result)}"
-
-
-def changes_of(result: Recalibration) -> dict[str, tuple[str, str]]:
-    """Write the measures before and after, by name, with digits enough to see what changes."""
-    return {
-        "calibration error": write_change(result.error_before, result.error_after),
-        "Brier score": write_change(result.brier_before, result.brier_after),
-        "log loss": write_change(result.log_loss_before, result.log_loss_after),
+    measures = {
+        "calibration error": (result.error_before, result.error_after),
+        "Brier score": (result.brier_before, result.brier_after),
+        "log loss": (result.log_loss_before, result.log_loss_after),
     }
-
-
-def _on_all_rows(result: Recalibration) -> str:
+    changes = ", ".join(f"{name} {' -> '.join(numbers.write_change(*ends))}" for name, ends in measures.items())
+    whole = ""
     if result.unchanged:
-        return "; fitted on all rows, it leaves the scores as they are"
-    if result.bound_after is None:
-        return ""
-    sure = confidence(result.confidence_level)
-    return f"; fitted on all rows, true error at most {write_upper(result.bound_after)} ({sure} confidence)"
+        whole = "; fitted on all rows, it leaves the scores as they are"
+    elif result.bound_after is not None:
+        sure = confidence(result.confidence_level)
+        whole = f"; fitted on all rows, true error at most {write_upper(result.bound_after)} ({sure} confidence)"
+    return f"{result.method}, {result.n_folds}-fold cross-validation: {changes}{whole}"
 
 
 def gain_sentence(result: Recalibration | None) -> str:
@@ -231,28 +211,6 @@ def cells_sentence(audit: Findings) -> str:
     )
 
 
-def assumption_sentence(audit: Findings) -> str:
-    """What must hold, in brief."""
-    if audit.certificate is None:
-        return "nothing: these are point estimates for these rows"
-    if audit.sample.clusters is None:
-        return "independent rows, and a classifier that was fixed before they were seen"
-    return (
-        f"independent clusters ({rows(audit.sample.clusters)}) that stand for all others, and a classifier that was "
-        "fixed before the rows were seen"
-    )
-
-
-def provenance_sentence(audit: Findings) -> str:
-    """When and by which version it was made, of what, and the fingerprint of its numbers."""
-    made = audit.provenance
-    file = "" if made.sha256 is None else f" ({rows(made.size or 0)} bytes, SHA-256 {made.sha256[:16]}...)"
-    return (
-        f"calibrant {made.version}, {made.date}; {made.source}{file}, digest of the rows {made.digest}; "
-        f"fingerprint of these results {made.fingerprint}"
-    )
-
-
 def advice_sentence(audit: Findings) -> str:
     """What to do and why."""
     action = audit.advice.action
@@ -271,3 +229,37 @@ def band_sentence(audit: Findings) -> str:
         "band holds at all scores at once, so it is wide at each; the calibration error adds up differences over an "
         "interval of scores, which chance explains less easily."
     )
+
+
+def assumptions(audit: Findings) -> Iterator[str]:
+    """Yield what an audit assumes."""
+    yield "The classifier was fixed before these rows were seen: none of them was used to fit, tune or choose it."
+    if audit.sample.weights != "rows":
+        yield "Weights are not numbers of rows, so these are point estimates, without bounds or tests."
+    elif audit.sample.clusters is not None:
+        yield "Clusters are independent draws from the population; rows of one cluster may depend on each other."
+    else:
+        yield "Rows are independent draws from the population that the statements are about."
+    if audit.left_out is not None and audit.left_out.n:
+        yield "Outcomes are recorded correctly, and none of the rows left out lacks a value because of its outcome."
+    else:
+        yield "Outcomes are recorded correctly, and no row is missing because of its outcome."
+    found = audit.expected_error
+    if found is not None and found.assumes_monotone and not found.contradicted:
+        yield "For the upper bound on the expected calibration error: the event rate never falls as the score rises."
+
+
+def limitations(audit: Findings) -> Iterator[str]:
+    """Yield what an audit does not show."""
+    yield "It is about the population that these rows were drawn from, not about another place or a later time."
+    if audit.segments is None:
+        yield "It is about all of these rows together: within a part of them, scores may be less well calibrated."
+    else:
+        yield "Within parts of the rows other than the segments listed, scores may be less well calibrated."
+    yield "Scores can be calibrated and still rank poorly, or serve a decision badly."
+    if audit.certificate is not None:
+        yield "Each statement holds with its own confidence level; that all of them hold has a lower one."
+        if audit.certificate.n_clusters is not None:
+            yield "Intervals of AUC, Brier score, O:E and the like are approximate, for clusters of these sizes."
+        if audit.certificate.tolerance is None:
+            yield "No tolerance was given, so whether the calibration error is acceptable was not decided."

@@ -12,31 +12,26 @@ from calibrant.keywords import checked
 
 if TYPE_CHECKING:
     from calibrant.calibrators.auto import AutoCalibrator
-    from calibrant.calibrators.beta import BetaCalibrator
     from calibrant.calibrators.classifier import CalibratedClassifier
     from calibrant.calibrators.cutoff import CutoffCalibrator
-    from calibrant.calibrators.histogram import HistogramCalibrator
-    from calibrant.calibrators.isotonic import IsotonicCalibrator
-    from calibrant.calibrators.lipschitz import LipschitzIsotonicCalibrator
-    from calibrant.calibrators.local import LocalCalibrator
-    from calibrant.calibrators.platt import PlattCalibrator
+    from calibrant.calibrators.isotonic import IsotonicCalibrator, LipschitzIsotonicCalibrator, VennAbersCalibrator
+    from calibrant.calibrators.local import HistogramCalibrator, LocalCalibrator
+    from calibrant.calibrators.log_odds import BetaCalibrator, PlattCalibrator, TemperatureCalibrator
     from calibrant.calibrators.segment.calibrator import SegmentCalibrator
-    from calibrant.calibrators.temperature import TemperatureCalibrator
-    from calibrant.calibrators.venn_abers import VennAbersCalibrator
 
 _MODULE_OF = {
     "AutoCalibrator": "auto",
-    "BetaCalibrator": "beta",
+    "BetaCalibrator": "log_odds",
     "CalibratedClassifier": "classifier",
     "CutoffCalibrator": "cutoff",
-    "HistogramCalibrator": "histogram",
+    "HistogramCalibrator": "local",
     "IsotonicCalibrator": "isotonic",
-    "LipschitzIsotonicCalibrator": "lipschitz",
+    "LipschitzIsotonicCalibrator": "isotonic",
     "LocalCalibrator": "local",
-    "PlattCalibrator": "platt",
+    "PlattCalibrator": "log_odds",
     "SegmentCalibrator": "segment.calibrator",
-    "TemperatureCalibrator": "temperature",
-    "VennAbersCalibrator": "venn_abers",
+    "TemperatureCalibrator": "log_odds",
+    "VennAbersCalibrator": "isotonic",
 }
 
 __all__ = [

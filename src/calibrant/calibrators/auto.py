@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
 import numpy as np
 from sklearn.base import clone
 
 from calibrant.calibrators.base import Calibrator, fit_part
-from calibrant.calibrators.beta import BetaCalibrator
 from calibrant.calibrators.isotonic import IsotonicCalibrator
-from calibrant.calibrators.platt import PlattCalibrator
-from calibrant.calibrators.temperature import TemperatureCalibrator
+from calibrant.calibrators.log_odds import BetaCalibrator, PlattCalibrator, TemperatureCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.fits.pool import Pool, fit_pool
 from calibrant.table.parameters import check_count, check_random_state
@@ -20,6 +19,7 @@ from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
 
 
+@dataclass(eq=False, repr=False)
 class AutoCalibrator(Calibrator):
     """Weighted mean of several calibrated probabilities and of the score itself; it may leave scores alone.
 
@@ -83,16 +83,10 @@ class AutoCalibrator(Calibrator):
     ('pooled', [0.05, 0.26, 0.8])
     """
 
-    def __init__(
-        self,
-        members: Sequence[Calibrator] | None = None,
-        *,
-        n_folds: int = 5,
-        random_state: int | np.random.Generator = 0,
-    ) -> None:
-        self.members = members
-        self.n_folds = n_folds
-        self.random_state = random_state
+    members: Sequence[Calibrator] | None = None
+    _: KW_ONLY
+    n_folds: int = 5
+    random_state: int | np.random.Generator = 0
 
     def _fit_table(self, table: ScoreTable) -> None:
         n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
@@ -109,6 +103,15 @@ class AutoCalibrator(Calibrator):
 
     def _in_words(self) -> str:
         return self.reason_
+
+
+def given_or_auto(calibrator: Calibrator | None) -> Calibrator:
+    """Return a calibrator that was given, or the one that is used by default."""
+    if calibrator is None:
+        return AutoCalibrator()
+    if not isinstance(calibrator, Calibrator):
+        raise ArgumentError("calibrator to be one of calibrant.calibrators", repr(calibrator), "pass an instance")
+    return calibrator
 
 
 def _checked(members: Sequence[Calibrator] | None) -> list[Calibrator]:

@@ -84,12 +84,11 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         ArgumentError
             If a parameter of the calibrator is out of range.
         """
-        if isinstance(scores, ScoreTable):
-            table = as_table(scores, y, sample_weight=sample_weight, pos_label=pos_label)
-        elif y is None:
+        of_table = isinstance(scores, ScoreTable)
+        if y is None and not of_table:
             raise ArgumentError("labels for the scores", "none", "pass y as second argument")
-        else:
-            table = as_table(y, scores, sample_weight=sample_weight, pos_label=pos_label)
+        given: Any = (scores, y) if of_table else (y, scores)
+        table = as_table(*given, sample_weight=sample_weight, pos_label=pos_label)
         need_both_classes(table)
         fit_part(self, table)
         if _is_column(scores):
@@ -181,14 +180,10 @@ def fit_part(calibrator: _Kind, table: ScoreTable) -> _Kind:
     """Fit a calibrator to a part of the rows that `fit` was given, in which one class may be missing; return it."""
     _check_weights(table)
     calibrator._fit_table(table)
-    calibrator.training_ = _training(table)
+    count = int if table.whole else float
+    calibrator.training_ = Training(count(table.total), count(table.positives), f"{table.digest:016x}", utc_now())
     calibrator.n_features_in_ = 1
     return calibrator
-
-
-def _training(table: ScoreTable) -> Training:
-    count = int if table.whole else float
-    return Training(count(table.total), count(table.positives), f"{table.digest:016x}", utc_now())
 
 
 def _check_weights(table: ScoreTable) -> None:

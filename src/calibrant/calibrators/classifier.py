@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, has_fit_parameter
 
-from calibrant.calibrators.auto import AutoCalibrator
+from calibrant.calibrators.auto import given_or_auto
 from calibrant.calibrators.base import Calibrator, fit_part
 from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.log_odds import probability
@@ -27,12 +29,14 @@ from calibrant.table.row_errors import need_two_classes
 from calibrant.table.score_table import ScoreTable
 
 Rows = npt.NDArray[np.intp]
+Parameters = dict[str, Any]
 
 # Neighbouring scores that differ by less than this share of the larger one are taken as equal before a fit: rounding
 # in a product of matrices or a sum over trees parts equal rows by 1e-16 to 1e-13.
 _ROUNDING = 1e-12
 
 
+@dataclass(eq=False, repr=False)
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Binary classifier whose probabilities are mapped by a calibrator fitted to rows the classifier has not seen.
 
@@ -87,22 +91,14 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     (169, 2)
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        calibrator: Calibrator | None = None,
-        *,
-        cv: Any = 5,
-        ensemble: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.calibrator = calibrator
-        self.cv = cv
-        self.ensemble = ensemble
-        self.n_jobs = n_jobs
+    estimator: Any
+    calibrator: Calibrator | None = None
+    _: KW_ONLY
+    cv: Any = 5
+    ensemble: bool = False
+    n_jobs: int | None = None
 
-    def fit(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None, **params: Any) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None, **params: Any) -> Self:
         """Fit the estimator and the calibrators.
 
         Parameters
@@ -128,10 +124,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         ArgumentError
             If the calibrator is none, or the estimator has no scores.
         """
-        calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
-        if not isinstance(calibrator, Calibrator):
-            raise ArgumentError("calibrator to be one of calibrant.calibrators", repr(calibrator), "pass an instance")
-        X, y, sample_weight = indexable(X, y, sample_weight)  # noqa: N806
+        calibrator = given_or_auto(self.calibrator)
+        X, y, sample_weight = indexable(X, y, sample_weight)
         labels = column_or_1d(y, warn=True)
         if not len(labels):
             raise DataError("rows to fit", "0 sample(s)", "check how the data were selected")
@@ -140,19 +134,18 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         encoder = LabelEncoder().fit(labels)
         self.classes_ = encoder.classes_
         need_two_classes(self.classes_.tolist())
-        calibrate = _Calibration(calibrator, self.classes_, encoder.transform(labels), sample_weight)
+        calibrate = partial(_calibrated, calibrator, encoder.transform(labels), sample_weight)
         if isinstance(self.estimator, FrozenEstimator):
             model, everything = clone(self.estimator), np.arange(_num_samples(X))
             self.pairs_ = [calibrate(model, _response(model, X, self.classes_), everything)]
         else:
-            fit_params, split_params = self._routed(sample_weight, params)
-            self.pairs_ = self._cross_fitted(X, labels, fit_params, split_params, calibrate)
+            self.pairs_ = self._cross_fitted(X, labels, *self._routed(sample_weight, params), calibrate)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.pairs_[0].estimator, name):
                 setattr(self, name, getattr(self.pairs_[0].estimator, name))
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
+    def predict_proba(self, X: Any) -> FloatArray:
         """Return calibrated probabilities.
 
         Parameters
@@ -169,7 +162,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         positive = np.mean([pair.predict(X, self.classes_) for pair in self.pairs_], axis=0)
         return np.column_stack([1.0 - positive, positive])
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+    def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row, the first of them where several are.
 
         Parameters
@@ -194,7 +187,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         )
 
-    def _routed(self, sample_weight: Any, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _routed(self, sample_weight: Any, params: Parameters) -> tuple[Parameters, Parameters]:
         """Return what goes to `fit` of the estimator and to `split` of the splitter."""
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
@@ -204,24 +197,20 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         return params, {}
 
     def _cross_fitted(
-        self,
-        X: Any,  # noqa: N803
-        labels: npt.NDArray[Any],
-        fit_params: dict[str, Any],
-        split_params: dict[str, Any],
-        calibrate: _Calibration,
+        self, rows: Any, labels: npt.NDArray[Any], of_fit: Parameters, of_split: Parameters, calibrate: Calibrate
     ) -> list[CalibratedPair]:
-        splits = list(check_cv(self.cv, labels, classifier=True).split(X, labels, **split_params))
-        models = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fitted)(self.estimator, X, labels, fit_params, train) for train, _ in splits
-        )
-        tests = [test for _, test in splits]
-        responses = [
-            _response(model, _safe_indexing(X, test), self.classes_) for model, test in zip(models, tests, strict=True)
+        """Return the pairs; `of_fit` and `of_split` are parameters of the estimator and of the splitter."""
+        splits = list(check_cv(self.cv, labels, classifier=True).split(rows, labels, **of_split))
+        fit = delayed(_fitted)
+        models = Parallel(n_jobs=self.n_jobs)(fit(self.estimator, rows, labels, of_fit, train) for train, _ in splits)
+        folds = [
+            (model, _response(model, _safe_indexing(rows, test), self.classes_), test)
+            for model, (_, test) in zip(models, splits, strict=True)
         ]
         if self.ensemble:
-            return [calibrate(*fold) for fold in zip(models, responses, tests, strict=True)]
-        whole = _fitted(self.estimator, X, labels, fit_params, None)
+            return [calibrate(*fold) for fold in folds]
+        whole = _fitted(self.estimator, rows, labels, of_fit, None)
+        _, responses, tests = zip(*folds, strict=True)
         return [calibrate(whole, np.concatenate(responses), np.concatenate(tests))]
 
     def __sklearn_tags__(self) -> Any:
@@ -241,31 +230,29 @@ class CalibratedPair:
     calibrator: Calibrator
     margin_scale: float | None  # what margins are divided by to become scores; None if there are probabilities
 
-    def predict(self, X: Any, classes: npt.NDArray[Any]) -> FloatArray:  # noqa: N803
+    def predict(self, X: Any, classes: npt.NDArray[Any]) -> FloatArray:
         """Return calibrated probabilities of the second class."""
         return self.calibrator.predict(_scores(_response(self.estimator, X, classes), self.margin_scale))
 
 
-@dataclass(frozen=True)
-class _Calibration:
-    """Fits a calibrator to the responses of a classifier."""
-
-    calibrator: Calibrator
-    classes: npt.NDArray[Any]
-    code: Rows  # 1 where a row is of the second class, else 0
-    weight: Any
-
-    def __call__(self, estimator: Any, response: FloatArray, rows: Rows) -> CalibratedPair:
-        scale = None
-        if not hasattr(estimator, "predict_proba"):
-            scale = float(np.sqrt(np.mean(response**2))) or 1.0
-        score = _scores(response, scale)
-        weight = None if self.weight is None else _safe_indexing(self.weight, rows)
-        table = ScoreTable.from_scores(self.code[rows], _joined(score), sample_weight=weight)
-        return CalibratedPair(estimator, fit_part(clone(self.calibrator), table), scale)
+# Fits a calibrator to the responses of a fitted classifier at rows of these numbers.
+Calibrate = Callable[[Any, FloatArray, Rows], CalibratedPair]
 
 
-def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: dict[str, Any], rows: Rows | None) -> Any:  # noqa: N803
+def _calibrated(
+    calibrator: Calibrator, code: Rows, weight: Any, estimator: Any, response: FloatArray, rows: Rows
+) -> CalibratedPair:
+    """Fit a calibrator to responses of a classifier; of all rows `code` is 1 where one is of the second class."""
+    scale = None
+    if not hasattr(estimator, "predict_proba"):
+        scale = float(np.sqrt(np.mean(response**2))) or 1.0
+    score = _joined(_scores(response, scale))
+    of_rows = None if weight is None else _safe_indexing(weight, rows)
+    table = ScoreTable.from_scores(code[rows], score, sample_weight=of_rows)
+    return CalibratedPair(estimator, fit_part(clone(calibrator), table), scale)
+
+
+def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: Parameters, rows: Rows | None) -> Any:
     """Return the estimator fitted to some rows, or to all."""
     if rows is None:
         return clone(estimator).fit(X, labels, **params)
@@ -277,7 +264,7 @@ def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: dict[str, 
     return clone(estimator).fit(_safe_indexing(X, rows), labels[rows], **chosen)
 
 
-def _response(estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:  # noqa: N803
+def _response(estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:
     """Return probabilities or margins of the second class, shape (n,)."""
     method = getattr(estimator, "predict_proba", None) or getattr(estimator, "decision_function", None)
     if method is None:

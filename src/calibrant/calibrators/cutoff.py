@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from calibrant.calibrators.base import Calibrator, fit_part
-from calibrant.calibrators.beta import BetaCalibrator
-from calibrant.calibrators.log_odds import LogOddsCalibrator
-from calibrant.calibrators.platt import PlattCalibrator
-from calibrant.calibrators.temperature import TemperatureCalibrator
+from calibrant.calibrators.log_odds import BetaCalibrator, LogOddsCalibrator, PlattCalibrator, TemperatureCalibrator
 from calibrant.distributions.brownian import range_quantile
 from calibrant.fits.least_range import LogisticMaps, least_loss, least_range, logistic_maps
 from calibrant.fits.log_odds import constant_fit, target_positives
@@ -31,6 +29,7 @@ _ON_THE_WAY = 33
 _MARGIN = 1.02  # where no map reaches the noise, the limit as a multiple of the least error found
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CutoffCalibrator(Calibrator):
     """Platt, beta or temperature calibration chosen by the cutoff calibration error.
 
@@ -102,18 +101,10 @@ class CutoffCalibrator(Calibrator):
     (True, False)
     """
 
-    def __init__(
-        self,
-        *,
-        family: Literal["platt", "beta", "temperature"] = "platt",
-        objective: Literal["log_loss", "cutoff"] = "log_loss",
-        smooth_targets: bool = True,
-        clip: float | Literal["auto"] = "auto",
-    ) -> None:
-        self.family = family
-        self.objective = objective
-        self.smooth_targets = smooth_targets
-        self.clip = clip
+    family: Literal["platt", "beta", "temperature"] = "platt"
+    objective: Literal["log_loss", "cutoff"] = "log_loss"
+    smooth_targets: bool = True
+    clip: float | Literal["auto"] = "auto"
 
     def _fit_table(self, table: ScoreTable) -> None:
         check_choice("family", self.family, tuple(_KINDS))
@@ -125,21 +116,18 @@ class CutoffCalibrator(Calibrator):
             member.slope_, member.intercept_ = 0.0, constant_fit(table, target)
         start = np.linalg.pinv(expand) @ member._theta
         at_start, noise = _error(maps, start), _noise(maps, start)
-        theta, limit, refuted = start, noise, False
+        theta, limit, self.refuted_ = start, noise, False
         if self.objective == "cutoff" or at_start > noise:
             minima = _minima(maps, start)
             theta = min(minima, key=partial(_error, maps))
             error = _error(maps, theta)
-            refuted = error > noise
+            self.refuted_ = error > noise
             if self.objective == "log_loss":
-                limit = _MARGIN * error if refuted else noise
+                limit = _MARGIN * error if self.refuted_ else noise
                 theta = start if at_start <= limit else _likeliest_within(maps, start, minima, limit)
         member._theta = expand @ theta
-        self.calibrator_ = member
-        self.cutoff_ = _error(maps, theta)
-        self.limit_ = limit
-        self.refuted_ = refuted
-        self.message_ = _message(self.family, maps.total, noise, self.cutoff_, refuted)
+        self.calibrator_, self.limit_, self.cutoff_ = member, limit, _error(maps, theta)
+        self.message_ = _message(self.family, maps.total, noise, self.cutoff_, self.refuted_)
 
     def _predict(self, scores: FloatArray) -> FloatArray:
         return self.calibrator_._predict(scores)

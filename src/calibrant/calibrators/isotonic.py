@@ -1,17 +1,25 @@
-"""Isotonic calibration with ties pooled, safe for the log loss."""
+"""Isotonic calibration with ties pooled: plain and safe for the log loss, with a limited slope, and Venn-Abers."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
+from calibrant.fits.lipschitz import LipschitzFit, lipschitz_fit
+from calibrant.fits.venn_abers import VennAbersFit, venn_abers_fit
 from calibrant.table.numbers import short
-from calibrant.table.parameters import check_choice
+from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class IsotonicCalibrator(Calibrator):
     """Best nondecreasing map from scores to probabilities (pool adjacent violators).
 
@@ -45,9 +53,8 @@ class IsotonicCalibrator(Calibrator):
     [0.0, 0.5, 0.75, 1.0]
     """
 
-    def __init__(self, *, interpolation: Literal["linear", "step"] = "linear", log_safe: bool = True) -> None:
-        self.interpolation = interpolation
-        self.log_safe = log_safe
+    interpolation: Literal["linear", "step"] = "linear"
+    log_safe: bool = True
 
     def _fit_table(self, table: ScoreTable) -> None:
         check_choice("interpolation", self.interpolation, ("linear", "step"))
@@ -64,4 +71,139 @@ class IsotonicCalibrator(Calibrator):
             f"Nondecreasing map with {len(fit.value)} levels, from {short(fit.value[0])} for scores up to "
             f"{short(fit.high[0])} to {short(fit.value[-1])} from {short(fit.low[-1])} on; between levels "
             f"{'it jumps' if jumps else 'it is linear'}."
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LipschitzIsotonicCalibrator(Calibrator):
+    """Best nondecreasing map from scores to probabilities that nowhere rises faster than a given slope.
+
+    The limit makes the map continuous: scores that differ little get probabilities that differ little, where plain
+    isotonic calibration jumps. It is the map that Kakade et al. (2011) fit at each step of their algorithm.
+
+    Parameters
+    ----------
+    lipschitz : float, default=5.0
+        Largest slope: two scores that differ by d are mapped to probabilities that differ by at most ``lipschitz * d``.
+        0 gives a constant, 1 only maps that shrink differences, infinity the plain isotonic fit. The fit is best with
+        the largest slope of the right map; a larger limit loses little, a smaller one leaves a bias at any number of
+        rows. Log-odds that are too flat by a factor of 5 need 5.
+    log_safe : bool, default=True
+        Keep probabilities inside (0, 1): half a positive more at the first score, half a negative more at the last.
+
+    Attributes
+    ----------
+    fit_ : LipschitzFit
+        The map by its knots.
+
+    Notes
+    -----
+    Between the scores of the sample the map is linear, outside their range constant. Where the limit binds, the
+    calibration error on the sample is not 0, as it is for the plain isotonic fit. The map is monotone, so statements
+    about monotone recalibration cover it. The fit is exact; it takes about half a second for 10^5 distinct scores and
+    up to some seconds for 10^6.
+
+    References
+    ----------
+    Agarwal, Phillips & Sadri (2010). Lipschitz unimodal and isotonic regression on paths and trees. LATIN.
+    Kakade, Kalai, Kanade & Shamir (2011). Efficient learning of generalized linear and single index models with
+    isotonic regression. NeurIPS.
+
+    Examples
+    --------
+    >>> from calibrant.calibrators import LipschitzIsotonicCalibrator
+    >>> scores, y = [0.2, 0.4, 0.6, 0.8], [0, 0, 1, 1]
+    >>> fitted = LipschitzIsotonicCalibrator(lipschitz=2, log_safe=False).fit(scores, y)
+    >>> fitted.predict([0.0, 0.4, 0.5, 0.6, 0.7]).round(6).tolist()
+    [0.0, 0.3, 0.5, 0.7, 0.85]
+    """
+
+    lipschitz: float = 5.0
+    log_safe: bool = True
+
+    def _fit_table(self, table: ScoreTable) -> None:
+        limit = check_between("lipschitz", self.lipschitz, 0.0, math.inf, closed="both", remedy="it is a largest slope")
+        self.fit_: LipschitzFit = lipschitz_fit(table, lipschitz=limit, log_safe=self.log_safe)
+
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        return self.fit_.linear(scores)
+
+    def _in_words(self) -> str:
+        score, value = self.fit_.score, self.fit_.value
+        limit = (
+            "" if math.isinf(self.lipschitz) else f"; it rises at most {self.lipschitz:g} times as fast as the score"
+        )
+        return (
+            f"Nondecreasing map, linear between {len(score)} points, from {short(value[0])} for scores up to "
+            f"{short(score[0])} to {short(value[-1])} from {short(score[-1])} on{limit}."
+        )
+
+
+class VennAbersCalibrator(Calibrator):
+    """Inductive Venn-Abers predictor: a pair of probabilities for every score, one of which is calibrated.
+
+    A new object is added to the sample at its score, once as a negative and once as a positive, and the isotonic fit
+    there is read off: p0 and p1. If the new row and those of the sample are exchangeable, the one of the two that
+    belongs to its true label is perfectly calibrated: ``P(y = 1 | p_y) = p_y``, for every number of rows and every
+    distribution. How far apart they are says how little the sample knows about that score.
+
+    Attributes
+    ----------
+    fit_ : VennAbersFit
+        Both probabilities as step functions of the score, which hold every score there can be.
+
+    Notes
+    -----
+    `predict` gives one number, ``p1 / (1 - p0 + p1)``, the choice whose log loss exceeds that of p_y by the least in
+    the worst case [1]_. It lies between p0 and p1, strictly between 0 and 1 (for less than 2**53 rows). The guarantee
+    is that of the pair; the one number has none of its own, but as it never falls with the score, statements about
+    monotone recalibration cover it. The new object has weight 1; the guarantee needs weights that count rows, and is
+    one over all samples, among them those of one class, which `fit` refuses.
+
+    References
+    ----------
+    .. [1] Vovk & Petej (2014). Venn-Abers predictors. UAI.
+    .. [2] Vovk, Petej & Fedorova (2015). Large-scale probabilistic predictors with and without guarantees of validity.
+       NeurIPS.
+
+    Examples
+    --------
+    >>> from calibrant.calibrators import VennAbersCalibrator
+    >>> fitted = VennAbersCalibrator().fit([0.1, 0.3, 0.7, 0.9], [0, 0, 1, 1])
+    >>> p0, p1 = fitted.predict_interval([0.2, 0.5])
+    >>> p0.tolist(), p1.tolist()
+    ([0.0, 0.0], [0.5, 1.0])
+    >>> fitted.predict([0.2, 0.5]).round(6).tolist()
+    [0.333333, 0.5]
+    """
+
+    def predict_interval(self, scores: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return two probabilities for each score.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Scores in [0, 1].
+
+        Returns
+        -------
+        lower, upper : ndarray of float64, shape (n,)
+            The isotonic fits with the new object taken for a negative and for a positive; ``lower <= upper``, but they
+            are no confidence interval.
+        """
+        clean = self._clean(scores)
+        return self.fit_.lower(clean), self.fit_.upper(clean)
+
+    def _fit_table(self, table: ScoreTable) -> None:
+        self.fit_: VennAbersFit = venn_abers_fit(table)
+
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        p0, p1 = self.fit_.lower(scores), self.fit_.upper(scores)
+        return np.asarray(p1 / (1.0 - p0 + p1))
+
+    def _in_words(self) -> str:
+        low, high = self.predict(np.array([0.0, 1.0]))
+        return (
+            "Joins two isotonic fits, one in which the new row counts as negative and one in which it counts as "
+            f"positive; values rise from {short(low)} to {short(high)}."
         )

@@ -16,14 +16,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.cells.bounds import (
-    beside_corner,
-    beside_turn,
-    can_hold_corner,
-    can_hold_extreme,
-    can_hold_turn,
-    rounding_slack,
-)
+from calibrant.cells import bounds
 from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.grid import BucketSet, Grid
 from calibrant.table.fixed_point import IntArray, score_units
@@ -108,13 +101,7 @@ def refine(
 
 
 def _choose(
-    sums: BucketSums,
-    uncertain: npt.NDArray[np.bool_],
-    spread: FloatArray,
-    most: float,
-    open_rows: float,
-    *,
-    last: bool,
+    sums: BucketSums, uncertain: npt.NDArray[np.bool_], spread: FloatArray, most: float, open_rows: float, *, last: bool
 ) -> npt.NDArray[np.bool_]:
     """Choose the buckets of a level that are looked into now; none if no scan is left that could hold one."""
     if open_rows <= most:
@@ -164,13 +151,15 @@ def _may_hold_part(sums: BucketSums, single: npt.NDArray[np.bool_], corners: boo
     if not corners:
         return np.asarray(turns & ~single)
     # Blocks of the fit are told by their first and last score, so these have to be looked at too.
-    return np.asarray((turns | can_hold_corner(sums.n, sums.k) | beside_corner(sums.n, sums.k)) & ~single)
+    return np.asarray((turns | bounds.can_hold_corner(sums.n, sums.k) | bounds.beside_corner(sums.n, sums.k)) & ~single)
 
 
 def _can_turn(rise: FloatArray, fall: FloatArray, single: npt.NDArray[np.bool_], rows: float) -> npt.NDArray[np.bool_]:
-    slack = rounding_slack(rise, fall)
+    slack = bounds.rounding_slack(rise, fall)
     spare = rows * _NEGLIGIBLE if rows > _MANY else 0.0
-    return np.asarray(can_hold_extreme(rise, fall, slack) | can_hold_turn(rise, fall, single, slack - spare))
+    return np.asarray(
+        bounds.can_hold_extreme(rise, fall, slack) | bounds.can_hold_turn(rise, fall, single, slack - spare)
+    )
 
 
 def _put_together(
@@ -183,7 +172,7 @@ def _put_together(
     """
     rise, fall = sums.sums()
     apart = apart | np.repeat(turning, np.diff(starts, append=len(sums)))
-    apart |= beside_turn(rise, fall, rounding_slack(rise, fall)) | beside_corner(sums.n, sums.k)
+    apart |= bounds.beside_turn(rise, fall, bounds.rounding_slack(rise, fall)) | bounds.beside_corner(sums.n, sums.k)
     begins = np.append(True, apart[1:] | apart[:-1])
     begins[starts] = True
     which = np.flatnonzero(begins)
@@ -212,8 +201,8 @@ def coarsen(sums: BucketSums, widest: Grid) -> BucketSums:
     sums = sums.pick(score_order(sums.low))
     starts = _run_starts(widest.bucket_of(score_units(sums.low)))
     rise, fall = sums.sums()
-    slack = rounding_slack(rise, fall)
-    turning = can_hold_extreme(np.add.reduceat(rise, starts), np.add.reduceat(fall, starts), slack)
+    slack = bounds.rounding_slack(rise, fall)
+    turning = bounds.can_hold_extreme(np.add.reduceat(rise, starts), np.add.reduceat(fall, starts), slack)
     return _put_together(sums, starts, turning, np.zeros(len(sums), dtype=np.bool_))[0]
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.monotone_limits import binomial_limits, walk_limits
 from calibrant.certificates.widths.closed_form import monotone_width
@@ -15,10 +14,10 @@ from calibrant.curves import Curve
 from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.fits.local_polynomial import nearest_windows
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.numbers import at_least, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Drawable, Tabular
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
@@ -64,19 +63,19 @@ class Band(Statement, Drawable):
     rate: FloatArray
     lower: FloatArray
     upper: FloatArray
-    n: npt.NDArray[Any]
+    n: NumberArray
     width: float | None
     consistent: bool
     method: str
 
 
 def isotonic_band(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     method: Literal["binomial", "fixed_design"] | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> Band:
     r"""Limits for the true share of positives at every score at once, if it never falls as the score rises.
@@ -183,11 +182,11 @@ def isotonic_band(
 
 def window_band(
     curve: Curve,
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> Band:
     """Limits around a curve of averages over bins or windows that hold for all of its points at once.
@@ -236,7 +235,10 @@ def window_band(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a band needs rows")
     width = cumulative_width(table, failure_probability(confidence_level))
-    half = _half_width(np.asarray(curve.n, dtype=np.float64), table.total, width)
+    if not ((curve.n >= 1.0) & (curve.n <= table.total)).all():
+        wanted, remedy = f"windows of 1 to {table.total:g} rows", "pass the rows in each window and the rows in all"
+        raise DataError(wanted, "others", remedy)
+    half = width * table.total / curve.n
     hits = curve.rate * curve.n
     if not (np.abs(hits - np.rint(hits)) <= 1e-9 * table.total).all():
         raise DataError(
@@ -288,12 +290,6 @@ def _belongs_to(curve: Curve, table: ScoreTable) -> bool:
     return bool((k == hits[first]).all() and after.all() and before.all())
 
 
-def _half_width(n_window: FloatArray, n: float, width: float) -> FloatArray:
-    if not ((n_window >= 1.0) & (n_window <= n)).all():
-        raise DataError(f"windows of 1 to {n:g} rows", "others", "pass the rows in each window and the rows in all")
-    return np.asarray(width * n / n_window)
-
-
 @dataclass(frozen=True, eq=False)
 class CumulativeBand(Statement, Tabular):
     """The cumulative isotonic curve, with limits for what it estimates.
@@ -333,11 +329,11 @@ class CumulativeBand(Statement, Tabular):
 
 
 def cumulative_band(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> CumulativeBand:
     r"""Limits around the cumulative isotonic curve: Claim 6 of Gao, Parameswaran & Peng (2017), sharpened.

@@ -7,13 +7,12 @@ does not. So a statement from sums of buckets is the same for every way of readi
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.cells import gathering
 from calibrant.cells.gathering import CELL_BITS
 from calibrant.cells.grid import Grid
 from calibrant.table.fixed_point import BITS, UNIT, IntArray, score_units
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.score_table import ScoreTable
 
 BUCKETS = Grid(BITS - CELL_BITS)
@@ -36,7 +35,7 @@ def buckets_of(table: ScoreTable) -> IntArray | None:
     return low if np.array_equal(low, high) else None
 
 
-def run_starts(bucket: IntArray) -> npt.NDArray[np.intp]:
+def run_starts(bucket: IntArray) -> IndexArray:
     """Return where the rows of each bucket begin."""
     return np.flatnonzero(np.append(True, bucket[1:] != bucket[:-1]))
 

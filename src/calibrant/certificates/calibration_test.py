@@ -18,11 +18,11 @@ from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import calibrated_p_value
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count, check_random_state
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.progress import report_progress
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
@@ -40,15 +40,15 @@ _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The method and the number of rows were chosen
 
 
 def calibration_test(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     method: Literal["exact", "asymptotic"] = "exact",
     n_simulations: int = 999,
     clusters: Clusters | None = None,
     max_rows_per_cluster: int | None = 1,
     guarantee: Guarantee = "ordinary",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
 ) -> CalibrationTest:
@@ -140,37 +140,31 @@ def calibration_test(
     need_counts(table, "a test needs rows")
     need_binary(table, "the test draws labels from the scores")
     statistic = extremes(cumulative_residuals(table)).value
-    if method == "exact":
-        _need_scores(table)
-        outcomes = likely_outcomes(table)
-        if outcomes is not None:
-            p_value = outcomes.chance_of(_observed_range(table))
-            return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
-        p_value, made = _by_simulation(table, n_simulations, generator_for(table, random_state))
-        return _result(table, statistic, p_value, f"exact test, {made} simulations of the labels", method, made)
-    return _result(table, statistic, _by_limit(table, statistic), "asymptotic test", method)
+    if method == "asymptotic":
+        return _result(table, statistic, _by_limit(table, statistic), "asymptotic test", method)
+    if not table.exact:
+        raise DataError(
+            "a table of single scores",
+            "cells that hold many",
+            "exact simulation needs the single scores: pass the rows, or use method='asymptotic'",
+        )
+    outcomes = likely_outcomes(table)
+    if outcomes is not None:
+        p_value = outcomes.chance_of(_observed_range(table))
+        return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
+    p_value, made = _by_simulation(table, n_simulations, generator_for(table, random_state))
+    return _result(table, statistic, p_value, f"exact test, {made} simulations of the labels", method, made)
 
 
 def _result(
-    table: ScoreTable,
-    statistic: float,
-    p_value: float,
-    how: str,
-    method: str,
-    n_simulations: int | None = None,
+    table: ScoreTable, statistic: float, p_value: float, how: str, method: str, n_simulations: int | None = None
 ) -> CalibrationTest:
-    n = int(table.total)
-    return CalibrationTest(
-        claim=f"If every score were the true probability at that score, {n} rows with these scores would show a "
-        f"cutoff calibration error of {statistic:.4g} or more with p = {p_value:.4g} ({how}).",
-        p_value=p_value,
-        statistic=statistic,
-        n=n,
-        method=method,
-        n_simulations=n_simulations,
-        assumptions=_ASSUMPTIONS,
-        references=("gao2017", "feller1951") if method == "asymptotic" else ("gao2017",),
+    n, references = int(table.total), ("gao2017", "feller1951") if method == "asymptotic" else ("gao2017",)
+    claim = (
+        f"If every score were the true probability at that score, {n} rows with these scores would show a "
+        f"cutoff calibration error of {statistic:.4g} or more with p = {p_value:.4g} ({how})."
     )
+    return CalibrationTest(claim, p_value, statistic, n, method, n_simulations, _ASSUMPTIONS, references)
 
 
 def _by_limit(table: ScoreTable, statistic: float) -> float:
@@ -182,15 +176,6 @@ def _by_limit(table: ScoreTable, statistic: float) -> float:
             "use method='exact', which is valid for any number of rows",
         )
     return calibrated_p_value(statistic * table.total, expected)
-
-
-def _need_scores(table: ScoreTable) -> None:
-    if not table.exact:
-        raise DataError(
-            "a table of single scores",
-            "cells that hold many",
-            "exact simulation needs the single scores: pass the rows, or use method='asymptotic'",
-        )
 
 
 def _observed_range(table: ScoreTable) -> float:
@@ -237,7 +222,7 @@ def _reached(table: ScoreTable, n_simulations: int, rng: np.random.Generator) ->
     return reached
 
 
-def _walk_ranges(positives: Callable[[slice], npt.NDArray[Any]], mean_predicted: FloatArray, rows: int) -> FloatArray:
+def _walk_ranges(positives: Callable[[slice], NumberArray], mean_predicted: FloatArray, rows: int) -> FloatArray:
     """Range of each of several series of cumulative residuals, from their positives by part of the table."""
     last, top, bottom = np.zeros(rows), np.zeros(rows), np.zeros(rows)
     for start in range(0, len(mean_predicted), _BLOCK):
@@ -251,7 +236,7 @@ def _walk_ranges(positives: Callable[[slice], npt.NDArray[Any]], mean_predicted:
     return top - bottom
 
 
-def _simulated(table: ScoreTable, rows: int, rng: np.random.Generator, part: slice) -> npt.NDArray[Any]:
+def _simulated(table: ScoreTable, rows: int, rng: np.random.Generator, part: slice) -> NumberArray:
     """Positives at each score of a part of the table, `rows` times, if every score is right."""
     n, score = table.n[part], table.score[part]
     drawn = rng.random((rows, len(score))) < score

@@ -6,7 +6,6 @@ import math
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.clusters import certify_clusters, cluster_interval
 from calibrant.certificates.question import Question
@@ -27,9 +26,9 @@ from calibrant.certificates.widths.uniform_convergence import PRINTED_LIMIT
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
-from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice
 from calibrant.table.sampling import INDEPENDENT
@@ -44,30 +43,19 @@ _ANY_OF_CLASS = (
     "The classifier belongs to a class with the Rademacher complexity given; it may have been selected on these rows."
 )
 
-_BOUNDS = {
-    bound.name: bound
-    for bound in (
-        Method("default", "finite-sample bound", ("gao2017", "shevtsova2013", "fan2015")),
-        Method("bernstein", "finite-sample empirical Bernstein bound", ("gao2017", "fan2015")),
-        Method(
-            "anytime",
-            "empirical Bernstein bound, simultaneous over all numbers of rows",
-            ("gao2017", "howard2021"),
-        ),
-        Method("hoeffding", "finite-sample Hoeffding bound", ("gao2017", "hoeffding1963")),
-        Method(
-            "asymptotic",
-            "normal bound: the probability is asymptotic in the number of rows",
-            ("gao2017", "feller1951"),
-        ),
-        Method("uniform_convergence", "uniform convergence bound of Theorem 2", ("gao2017",)),
-    )
+_METHODS: dict[str, Method] = {
+    "default": ("finite-sample bound", ("gao2017", "shevtsova2013", "fan2015")),
+    "bernstein": ("finite-sample empirical Bernstein bound", ("gao2017", "fan2015")),
+    "anytime": ("empirical Bernstein bound, simultaneous over all numbers of rows", ("gao2017", "howard2021")),
+    "hoeffding": ("finite-sample Hoeffding bound", ("gao2017", "hoeffding1963")),
+    "asymptotic": ("normal bound: the probability is asymptotic in the number of rows", ("gao2017", "feller1951")),
+    "uniform_convergence": ("uniform convergence bound of Theorem 2", ("gao2017",)),
 }
 
 
 def certify(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     tolerance: float | None = None,
@@ -78,7 +66,7 @@ def certify(
     max_rows_per_cluster: int | None = 1,
     guarantee: Guarantee = "ordinary",
     n_simulations: int = 999,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
 ) -> Certificate:
@@ -183,14 +171,11 @@ def certify(
 
 
 def certify_table(
-    table: ScoreTable,
-    question: Question,
-    *,
-    form: Literal["sharp", "proof", "printed"] = "sharp",
-    rademacher: float | None = None,
+    table: ScoreTable, question: Question, *, form: str = "sharp", rademacher: float | None = None
 ) -> Certificate:
     """Certificate for independent rows; `form` and `rademacher` as in `certify`."""
     delta, method = question.delta, question.bound_method
+    independent, classifier, plan = ASSUMPTIONS
     need_counts(table, "finite-sample bounds need rows")
     n = int(table.total)
     walk = extremes(cumulative_residuals(table))
@@ -200,7 +185,7 @@ def certify_table(
     def upper_width(rows: int) -> float:
         # Complexities shrink like 1 / sqrt(n), up to logarithms: good enough to plan with.
         complexity = None if rademacher is None else rademacher * math.sqrt(n / rows)
-        return width_of(method, rows, brier, delta, estimate=estimate, rademacher=complexity, form=form)
+        return width_of(method, rows, brier, delta, estimate, rademacher=complexity, form=form)
 
     def lower_width(rows: int) -> float:
         if method == "uniform_convergence":
@@ -228,34 +213,25 @@ def certify_table(
         question,
         Bounds(estimate, bound, lower_bound, width),
         INDEPENDENT,
-        _BOUNDS[method],
+        method,
+        _METHODS[method],
         n=n,
         mean_score=table.mean_score,
-        assumptions=_assumptions(method, of_class=rademacher is not None, cells=table.cells is not None),
+        assumptions=(
+            independent,
+            classifier if rademacher is None else _ANY_OF_CLASS,
+            _LOOK_ANY_TIME if method == "anytime" else plan,
+            *((SIMULATED_LOWER_BOUND,) if table.cells is not None and method in _SPLIT else ()),
+        ),
         rows_needed=lambda tolerance: rows_to_decide(
-            max(0.0, estimate - null_mean(table)),
-            tolerance,
-            mean_variance=table.mean_variance,
-            upper_width=upper_width,
-            lower_width=lower_width,
+            max(0.0, estimate - null_mean(table)), tolerance, table.mean_variance, upper_width, lower_width
         ),
     )
 
 
-def _assumptions(method: str, *, of_class: bool, cells: bool) -> tuple[str, ...]:
-    rows, classifier, plan = ASSUMPTIONS
-    simulated = (SIMULATED_LOWER_BOUND,) if cells and method in _SPLIT else ()
-    return (
-        rows,
-        _ANY_OF_CLASS if of_class else classifier,
-        _LOOK_ANY_TIME if method == "anytime" else plan,
-        *simulated,
-    )
-
-
 def cutoff_interval(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     method: Literal["finite", "asymptotic"] = "finite",
@@ -263,7 +239,7 @@ def cutoff_interval(
     max_rows_per_cluster: int | None = 1,
     guarantee: Guarantee = "ordinary",
     n_simulations: int = 999,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
 ) -> CutoffInterval:
@@ -335,34 +311,27 @@ def cutoff_interval(
         return cluster_interval(cap_clusters(rows, max_rows_per_cluster), question)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "an interval needs rows")
-    walk = extremes(cumulative_residuals(table))
-    estimate = walk.value
-    lower, above = _limits(table, walk, method, 0.5 * question.delta, random_state)
-    upper = min(1.0, estimate + above)
-    limit = "" if method == "finite" else " (asymptotic)"
+    walk, n, half = extremes(cumulative_residuals(table)), table.total, 0.5 * question.delta
+    limit, references, assumptions = "", _METHODS["default"][1], ASSUMPTIONS
+    if method == "finite":
+        lower = split_lower_bound(table, confidence_level=1.0 - half, random_state=random_state)
+        above = charged_bound(table, walk, half, method="default") - walk.value
+        if table.cells is not None:
+            assumptions = (*ASSUMPTIONS, SIMULATED_LOWER_BOUND)
+    else:
+        limit, references, brier = " (asymptotic)", _METHODS["asymptotic"][1], table.squared_total / n
+        lower = max(0.0, walk.value - brownian_width(n, max(brier, table.mean_variance), half))
+        above = asymptotic_width(n, brier, half) + (walk.at_most - walk.value)
+    upper = min(1.0, walk.value + above)
     return CutoffInterval(
         claim=f"{INDEPENDENT.sure(confidence_level, limit)}, {INDEPENDENT.error} is between {claim_lower(lower)} and "
         f"{claim_upper(upper)}.",
-        estimate=estimate,
+        estimate=walk.value,
         lower=lower,
         upper=upper,
         confidence_level=confidence_level,
-        n=int(table.total),
+        n=int(n),
         method=method,
-        assumptions=ASSUMPTIONS
-        if table.cells is None or method == "asymptotic"
-        else (*ASSUMPTIONS, SIMULATED_LOWER_BOUND),
-        references=("gao2017", "shevtsova2013", "fan2015") if method == "finite" else ("gao2017", "feller1951"),
+        assumptions=assumptions,
+        references=references,
     )
-
-
-def _limits(
-    table: ScoreTable, walk: Extremes, method: str, delta: float, random_state: int | np.random.Generator
-) -> tuple[float, float]:
-    """Lower limit for the error of independent rows, and how far it may be above the empirical one."""
-    n, brier = table.total, table.squared_total / table.total
-    if method == "finite":
-        lower = split_lower_bound(table, confidence_level=1.0 - delta, random_state=random_state)
-        return lower, charged_bound(table, walk, delta, method="default") - walk.value
-    below = brownian_width(n, max(brier, table.mean_variance), delta)
-    return max(0.0, walk.value - below), asymptotic_width(n, brier, delta) + (walk.at_most - walk.value)

@@ -6,7 +6,6 @@ import math
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.clusters_asymptotic import clustered, need_clusters
 from calibrant.certificates.question import Question, need_cluster_method
@@ -16,9 +15,9 @@ from calibrant.certificates.split import PROPOSE, repeated_lower_bound
 from calibrant.distributions.brownian import MEAN_RANGE
 from calibrant.distributions.cluster_bound import Sums, largest_error, largest_ratio
 from calibrant.errors import ArgumentError
-from calibrant.table.cluster_residuals import cluster_residuals
+from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals
 from calibrant.table.clusters import ClusteredRows
-from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.pooling import pool_counts
 from calibrant.table.sampling import weighting
@@ -28,12 +27,9 @@ from calibrant.table.seeding import generator_for
 # The finite-sample bound says something from about this many clusters for each power of e in 1 / delta.
 _CLUSTERS_PER_LOG = 10.0
 
-_BOUNDS = {
-    bound.name: bound
-    for bound in (
-        Method("bernstein", "finite-sample empirical Bernstein bound for clusters", ("gao2017", "fan2015")),
-        Method("asymptotic", "the probability is asymptotic in the number of clusters", ("gao2017",)),
-    )
+_METHODS: dict[str, Method] = {
+    "bernstein": ("finite-sample empirical Bernstein bound for clusters", ("gao2017", "fan2015")),
+    "asymptotic": ("the probability is asymptotic in the number of clusters", ("gao2017",)),
 }
 
 
@@ -62,24 +58,21 @@ def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:
     delta = question.delta
     method = choose_method(question.bound_method, rows, delta)
     need_clusters(rows)
-    walks = cluster_residuals(rows)
+    walks, asymptotic = cluster_residuals(rows), method == "asymptotic"
     estimate, n = extremes(cumulative_residuals(rows.table)).value, int(rows.n_rows)
-    if method == "bernstein":
-        bound = max(estimate, largest_error(walks, cap=rows.cap, delta=delta))
-        lower_bound = _lower(rows, delta, question.random_state)
-        width, band = bound - estimate, estimate - lower_bound
-        variance = float(walks.squares.max(initial=0.0)) / rows.table.total
-    else:
+    if asymptotic:
         found = clustered(rows, walks, unseen=question.unseen)
         width = found.upper_width(delta)
         band = found.lower_width(delta, question.n_simulations, question.random_state)
         bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - band)
         variance = found.variance
+    else:
+        bound, lower_bound = _proved_limits(rows, walks, estimate, delta, question.random_state)
+        width, band = bound - estimate, estimate - lower_bound
+        variance = float(walks.squares.max(initial=0.0)) / rows.table.total
 
     def upper_width(at: int) -> float:
-        if method == "asymptotic":
-            return found.upper_width(delta, at / n)
-        return width * math.sqrt(n / at)
+        return found.upper_width(delta, at / n) if asymptotic else width * math.sqrt(n / at)
 
     def lower_width(at: int) -> float:
         return band * math.sqrt(n / at)
@@ -89,20 +82,15 @@ def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:
         question,
         Bounds(estimate, bound, lower_bound, width),
         rows.sampling,
-        _BOUNDS[method],
+        method,
+        _METHODS[method],
         n=n,
         mean_score=rows.table.mean_score,
         assumptions=rows.sampling.assumptions(
-            "the confidence level, the tolerance and the method",
-            asymptotic=method == "asymptotic",
-            unseen=question.unseen,
+            "the confidence level, the tolerance and the method", asymptotic=asymptotic, unseen=question.unseen
         ),
         rows_needed=lambda tolerance: rows_to_decide(
-            max(0.0, estimate - MEAN_RANGE * math.sqrt(variance / n)),
-            tolerance,
-            mean_variance=variance,
-            upper_width=upper_width,
-            lower_width=lower_width,
+            max(0.0, estimate - MEAN_RANGE * math.sqrt(variance / n)), tolerance, variance, upper_width, lower_width
         ),
     )
 
@@ -118,8 +106,7 @@ def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
         lower = max(0.0, estimate - found.lower_width(half, question.n_simulations, question.random_state))
         upper = min(1.0, estimate + found.upper_width(half))
     else:
-        lower = _lower(rows, half, question.random_state)
-        upper = max(estimate, largest_error(walks, cap=rows.cap, delta=half))
+        upper, lower = _proved_limits(rows, walks, estimate, half, question.random_state)
     limit = " (asymptotic in the number of clusters)" if asymptotic else ""
     return CutoffInterval(
         claim=f"{rows.sampling.sure(question.confidence_level, limit)}, {rows.sampling.error} is between "
@@ -133,7 +120,7 @@ def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
         assumptions=rows.sampling.assumptions(
             "the confidence level and the method", asymptotic=asymptotic, unseen=question.unseen
         ),
-        references=_BOUNDS[method].references,
+        references=_METHODS[method][1],
         n_clusters=len(rows.size),
         max_rows_per_cluster=rows.sampling.max_rows_per_cluster,
     )
@@ -144,52 +131,40 @@ def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
     found = clustered(rows, unseen=question.unseen)
     statistic, n = extremes(cumulative_residuals(rows.table)).value, int(rows.n_rows)
     p_value = found.p_value(statistic, question.n_simulations, question.random_state)
-    return CalibrationTest(
-        claim=f"If every score were the true probability at that score, {n} rows with these scores in "
+    claim = (
+        f"If every score were the true probability at that score, {n} rows with these scores in "
         f"{len(rows.size)} clusters would show a cutoff calibration error of {statistic:.4g} or more, where "
         f"{weighting(rows.cap)}, with p = {p_value:.4g} (cluster bootstrap with {question.n_simulations} "
-        "simulations, asymptotic in the number of clusters).",
-        p_value=p_value,
-        statistic=statistic,
-        n=n,
-        method="asymptotic",
-        n_simulations=question.n_simulations,
-        assumptions=rows.sampling.assumptions("the method", asymptotic=True, unseen=question.unseen),
-        references=("gao2017",),
-        n_clusters=len(rows.size),
-        max_rows_per_cluster=rows.sampling.max_rows_per_cluster,
+        "simulations, asymptotic in the number of clusters)."
+    )
+    assumptions = rows.sampling.assumptions("the method", asymptotic=True, unseen=question.unseen)
+    how = "asymptotic", question.n_simulations, assumptions, ("gao2017",)
+    return CalibrationTest(
+        claim, p_value, statistic, n, *how, rows.sampling.n_units, rows.sampling.max_rows_per_cluster
     )
 
 
-def _lower(rows: ClusteredRows, delta: float, random_state: int | np.random.Generator) -> float:
-    """Theorem 3.5, for several splits (Theorem 2.3)."""
+def _proved_limits(
+    rows: ClusteredRows, walks: ClusterResiduals, estimate: float, delta: float, random_state: int | np.random.Generator
+) -> tuple[float, float]:
+    """Upper limit of Theorem 3.3, and lower limit of Theorem 3.5 for several splits (Theorem 2.3)."""
+    upper = max(estimate, largest_error(walks, cap=rows.cap, delta=delta))
     rng = generator_for(rows, random_state)
-    return repeated_lower_bound(len(rows.size), delta, rng, partial(_lower_of_split, rows))
+    return upper, repeated_lower_bound(len(rows.size), delta, rng, partial(_lower_of_split, rows))
 
 
 def _lower_of_split(rows: ClusteredRows, delta: float, rng: np.random.Generator) -> float:
     """A third of the clusters proposes an interval, the others judge it."""
     clusters = len(rows.size)
     proposes = rng.permutation(clusters) < PROPOSE * clusters
-    found = _proposal(rows, proposes)
+    # The interval on which the residuals of those that propose add up to most.
+    mine = np.flatnonzero(proposes[rows.cluster])
+    n, k = (values[mine].astype(np.float64) for values in (rows.n, rows.k))
+    found = extremes(cumulative_residuals(ScoreTable(*pool_counts(rows.score[mine], n, k))))
     if found.sign == 0 or proposes.all():
         return 0.0
     inside = (rows.score > found.low) & (rows.score <= found.high)
     sums = found.sign * rows.by_cluster(np.where(inside, rows.step, 0.0))[~proposes]
     size = rows.size[~proposes]
-    against = largest_ratio(
-        Sums.of(-sums, size),
-        rows=float(size.sum()),
-        squared_sizes=float(np.dot(size, size)),
-        clusters=len(size),
-        cap=rows.cap,
-        delta=delta,
-    )
-    return max(0.0, -against)
-
-
-def _proposal(rows: ClusteredRows, proposes: npt.NDArray[np.bool_]) -> Extremes:
-    """The interval on which the residuals of some of the clusters add up to most."""
-    mine = np.flatnonzero(proposes[rows.cluster])
-    n, k = (values[mine].astype(np.float64) for values in (rows.n, rows.k))
-    return extremes(cumulative_residuals(ScoreTable(*pool_counts(rows.score[mine], n, k))))
+    sizes = {"rows": float(size.sum()), "squared_sizes": float(np.dot(size, size)), "clusters": len(size)}
+    return max(0.0, -largest_ratio(Sums.of(-sums, size), **sizes, cap=rows.cap, delta=delta))

@@ -9,6 +9,7 @@ shortfall, and hidden events where these are to be allowed for) was chosen by si
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,11 +51,6 @@ class Clustered:
     shortfall: float
     unseen: bool
 
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return len(self.rows.size)
-
     def upper_width(self, delta: float, growth: float = 1.0) -> float:
         """Width of the one-sided bound, with `growth` times as many clusters: true error <= empirical error + width.
 
@@ -62,7 +58,10 @@ class Clustered:
         has expectation 0 and one quantile, of Student's distribution, is enough; its variance is bounded by that of the
         widest interval. For clusters of one row this is `asymptotic_width`.
         """
-        chance = max(0.0, _student_quantile(1.0 - delta, self.rows.effective_clusters - 1.0)) * self.spread
+        from scipy.special import stdtrit
+
+        certainty = check_between("probability", 1.0 - delta, 0.0, 1.0)
+        chance = max(0.0, float(stdtrit(self.rows.effective_clusters - 1.0, certainty))) * self.spread
         return chance / math.sqrt(growth) + self.hidden(delta) / growth
 
     def hidden(self, delta: float) -> float:
@@ -97,14 +96,9 @@ class Clustered:
             errors = np.hypot(simulated, self.hidden(min(level / (n_simulations + 1.0), 1.0)))
             return 1 + int(np.count_nonzero(errors >= statistic - _SLACK)) <= level
 
-        low, high = (
-            0,
-            n_simulations + 1,
-        )  # the larger the level, the less is hidden and the fewer simulations reach the rest
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if reached(middle) else (middle, high)
-        return high / (n_simulations + 1.0)
+        # the larger the level, the less is hidden and the fewer simulations reach the rest
+        level = 1 + bisect_left(range(1, n_simulations + 1), True, key=reached)
+        return level / (n_simulations + 1.0)
 
     def simulated_errors(self, n_simulations: int, rng: np.random.Generator, *, centred: bool) -> FloatArray:
         r"""Errors that such clusters would show if the scores were exactly right, in one row, or two if `centred`.
@@ -115,16 +109,16 @@ class Clustered:
         enlarged to the standard deviation they should have.
         """
         rows = self.rows
-        total, few = rows.table.total, rows.effective_clusters - 1.0
+        total, few, n_clusters = rows.table.total, rows.effective_clusters - 1.0, len(rows.size)
         scale = np.sqrt(few / rng.chisquare(few, n_simulations)) * self.shortfall * _few_groups(rows) / total
         wide = _wide_steps(rows)
         walks = self.walks if np.array_equal(wide, rows.step) else cluster_residuals(rows, wide)
         ranges = np.empty((1 + centred, n_simulations))
-        at_once = max(1, min(n_simulations, _FACTORS // self.n_clusters))
+        at_once = max(1, min(n_simulations, _FACTORS // n_clusters))
         for start in range(0, n_simulations, at_once):
             report_progress("Cluster bootstrap", start / n_simulations)
             part = slice(start, min(n_simulations, start + at_once))
-            xi = rng.standard_normal((part.stop - start, self.n_clusters))
+            xi = rng.standard_normal((part.stop - start, n_clusters))
             ranges[:, part] = _ranges(rows, wide, walks, xi, centred=centred)
         return ranges * scale
 
@@ -215,10 +209,3 @@ def _ranges(
                 found[0, i] = max(found[0, i], values[i, begin] + walk.max())
                 found[1, i] = min(found[1, i], values[i, begin] + walk.min())
     return np.asarray(extremes[:, 0] - extremes[:, 1])
-
-
-def _student_quantile(probability: float, freedom: float) -> float:
-    from scipy.special import stdtrit
-
-    check_between("probability", probability, 0.0, 1.0)
-    return float(stdtrit(freedom, probability))

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.widths.fixed_design import cumulative_width, effective_rows, weighted_fixed_design_width
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
@@ -67,12 +66,12 @@ class SampleCertificate(Statement):
 
 
 def certify_sample(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     method: Literal["hoeffding", "fixed_design"] = "hoeffding",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     weight_kind: Literal["counts", "importance"] | None = None,
     pos_label: Any = None,
 ) -> SampleCertificate:
@@ -149,19 +148,16 @@ def certify_sample(
         )
     if weight_kind == "counts":
         need_counts(table, "counts are what was announced with weight_kind")
-    if sample_weight is None or (table.independent and weight_kind != "importance"):
-        n = int(table.total)
-        effective = float(n)
-        width = cumulative_width(table, delta) if method == "fixed_design" else _hoeffding_width(effective, delta)
-    else:
+    n, weight = int(table.total), None
+    if sample_weight is not None and (weight_kind == "importance" or not table.independent):
         weight = clean_weights(sample_weight, np.size(sample_weight))
         n = int(np.count_nonzero(weight))
-        effective = effective_rows(weight)
-        width = (
-            weighted_fixed_design_width(weight, delta)
-            if method == "fixed_design"
-            else _hoeffding_width(effective, delta)
-        )
+    effective = float(n) if weight is None else effective_rows(weight)
+    if method == "hoeffding":
+        # Half as wide as for a population: given the scores, a term ranges over its weight only.
+        width = math.sqrt(-math.log(delta) / (2.0 * effective))
+    else:
+        width = cumulative_width(table, delta) if weight is None else weighted_fixed_design_width(weight, delta)
     walk = extremes(cumulative_residuals(table))
     estimate = walk.value
     lower = max(0.0, estimate - width) if method == "fixed_design" else 0.0
@@ -182,8 +178,3 @@ def certify_sample(
         assumptions=_ASSUMPTIONS if sample_weight is None else (*_ASSUMPTIONS, _WEIGHTS),
         references=("gao2017", "hoeffding1963") if method == "hoeffding" else ("gao2017", "feller1951"),
     )
-
-
-def _hoeffding_width(effective: float, delta: float) -> float:
-    """Half as wide as for a population: given the scores, a term ranges over its weight only."""
-    return math.sqrt(-math.log(delta) / (2.0 * effective))

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.pooling import FloatArray, IndexArray, NumberArray
 from calibrant.table.score_table import ScoreTable
 
 # Groups per cube root of rows. The best window grows like n**(2/3) rows, and a tenth of it is fine enough: between 2
@@ -75,7 +74,7 @@ def _least_limits(
     hit, miss = hits[first, last], misses[first, last]
     rate = hit / (hit + miss)
 
-    def with_runs(least: FloatArray, runs: npt.NDArray[np.intp]) -> FloatArray:
+    def with_runs(least: FloatArray, runs: IndexArray) -> FloatArray:
         least = least.copy()
         np.minimum.at(least, first[runs], limit(hit[runs], miss[runs]))
         return np.asarray(np.minimum.accumulate(least[::-1])[::-1])
@@ -98,7 +97,7 @@ def walk_limits(table: ScoreTable, slack: float) -> tuple[FloatArray, FloatArray
     return _at_rows(table, np.arange(len(table)), lower, upper)
 
 
-def _group_starts(n: NumberArray) -> npt.NDArray[np.intp]:
+def _group_starts(n: NumberArray) -> IndexArray:
     """Cut the rows of a table into groups of about equally many, where a score with that many stands alone."""
     total = int(n.sum())
     wanted = min(_MOST_GROUPS, math.ceil(_GROUPS * total ** (1.0 / 3.0)))
@@ -109,7 +108,7 @@ def _group_starts(n: NumberArray) -> npt.NDArray[np.intp]:
 
 
 def _at_rows(
-    table: ScoreTable, starts: npt.NDArray[np.intp], lower: FloatArray, upper: FloatArray
+    table: ScoreTable, starts: IndexArray, lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Limits at the rows of a table from those at the last and first score of each group.
 

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.decisions.cost import cost_pair
 from calibrant.distributions.cluster_jackknife import Guarantee, allows_unseen
 from calibrant.errors import ArgumentError
-from calibrant.table.parameters import (
-    check_between,
-    check_choice,
-    check_count,
-    check_random_state,
-    failure_probability,
-)
+from calibrant.table import parameters
+from calibrant.table.pooling import NumberArray
 
 _METHODS = ("default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence")
 _CLUSTER_METHODS = ("bernstein", "asymptotic")
@@ -31,7 +24,7 @@ class Question:
     tolerance: float | None = None
     confidence_level: float = 0.95
     method: str | None = None
-    costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None
+    costs: Mapping[str, float] | Sequence[float] | NumberArray | None = None
     max_rows_per_cluster: int | None = None
     guarantee: Guarantee = "ordinary"
     n_folds: int = 5
@@ -40,22 +33,22 @@ class Question:
 
     def __post_init__(self) -> None:
         """Raise an `ArgumentError` where parameters are out of range."""
-        failure_probability(self.confidence_level)
-        check_choice("method", self.bound_method, _METHODS)
+        parameters.failure_probability(self.confidence_level)
+        parameters.check_choice("method", self.bound_method, _METHODS)
         if self.tolerance is not None:
             remedy = "a tolerance is an average gap in probability, such as 0.02"
-            check_between("tolerance", self.tolerance, 0.0, 1.0, remedy=remedy)
+            parameters.check_between("tolerance", self.tolerance, 0.0, 1.0, remedy=remedy)
         if self.costs is not None:
             cost_pair(self.costs)
         allows_unseen(self.guarantee)
-        check_count("n_folds", self.n_folds, 2, "five folds are customary")
-        check_count("n_simulations", self.n_simulations, 1, "999 is a good choice")
-        check_random_state(self.random_state)
+        parameters.check_count("n_folds", self.n_folds, 2, "five folds are customary")
+        parameters.check_count("n_simulations", self.n_simulations, 1, "999 is a good choice")
+        parameters.check_random_state(self.random_state)
 
     @property
     def delta(self) -> float:
         """Probability with which a statement may fail."""
-        return failure_probability(self.confidence_level)
+        return parameters.failure_probability(self.confidence_level)
 
     @property
     def bound_method(self) -> str:

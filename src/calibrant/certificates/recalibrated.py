@@ -15,10 +15,11 @@ from calibrant.certificates.widths.closed_form import monotone_width
 from calibrant.certificates.widths.fixed_design import cumulative_width
 from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.arguments import Weights
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_choice
-from calibrant.table.pooling import score_order
+from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.sampling import INDEPENDENT, Sampling
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT_CASES, INDEPENDENT_ROWS, Statement
@@ -28,12 +29,12 @@ from calibrant.table.validation import clean_rows, clean_scores, need_counts
 # monotone but for this is as far from one that is, and so is its error.
 _ROUNDING = 4e-16
 
-_ASSUMPTIONS = (
+_ASSUMPTIONS: tuple[str, ...] = (
     INDEPENDENT_ROWS,
     "The classifier behind the original scores was fixed before these rows were seen; only recalibration used them.",
     "The recalibration is monotone on all of [0, 1], not only on the scores of the sample.",
 )
-_ABOUT_CASES = (
+_ABOUT_CASES: tuple[str, ...] = (
     f"{INDEPENDENT_CASES} from a population, and the statement is about these cases only.",
     _ASSUMPTIONS[1],
     "The recalibration is monotone on the scores of these cases.",
@@ -86,7 +87,7 @@ def certify_recalibrated(
     tolerance: float | None = None,
     method: Literal["finite", "asymptotic"] = "finite",
     about: Literal["population", "cases"] = "population",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> RecalibratedCertificate:
     """Bound the true error of scores recalibrated by any monotone map fitted on these same rows.
@@ -163,16 +164,27 @@ def certify_recalibrated(
     _check_monotone(rows.score.astype(np.float64), after.astype(np.float64))
     table = ScoreTable.from_scores(rows.label, after, sample_weight=rows.weight)
     need_counts(table, "a certificate needs rows")
-    n = int(table.total)
+    n, scores, seen = int(table.total), "the recalibrated scores in the population", "rows"
     estimate = extremes(cumulative_residuals(table)).value
     if about == "cases":
         width = cumulative_width(ScoreTable.from_scores(rows.label, rows.score, sample_weight=rows.weight), delta)
+        sure = Sampling("cases", n).sure(confidence_level)
+        scores, seen = (
+            "their recalibrated scores against their true probabilities",
+            "outcomes; the statement is about these cases only",
+        )
+        assumptions = _ABOUT_CASES
+    elif method == "finite":
+        width, sure = monotone_width(n, delta), INDEPENDENT.sure(confidence_level, " (by simulation, not proved)")
+        assumptions = (*_ASSUMPTIONS, SIMULATED_BAND)
     else:
-        width = monotone_width(n, delta) if method == "finite" else _asymptotic_width(table, delta)
+        width, sure = _asymptotic_width(table, delta), INDEPENDENT.sure(confidence_level, " (asymptotic)")
+        assumptions = _ASSUMPTIONS
     bound = min(1.0, estimate + width)
     trivial = max(table.mean_score, 1.0 - table.mean_score)
     return RecalibratedCertificate(
-        claim=_claim(n, bound, confidence_level, method, about),
+        claim=f"{sure}, the cutoff calibration error of {scores} is at most {claim_upper(bound)}, though the map was "
+        f"fitted on these {seen}.",
         verdict=None if tolerance is None else verdict_on(bound, 0.0, trivial, tolerance),  # nothing is refuted
         tolerance=tolerance,
         estimate=estimate,
@@ -182,30 +194,8 @@ def certify_recalibrated(
         n=n,
         method=method,
         about=about,
-        assumptions=_assumptions(method, about),
+        assumptions=assumptions,
         references=("gao2017",) if about == "population" else ("gao2017", "feller1951"),
-    )
-
-
-def _assumptions(method: str, about: str) -> tuple[str, ...]:
-    if about == "cases":
-        return _ABOUT_CASES
-    return (*_ASSUMPTIONS, SIMULATED_BAND) if method == "finite" else _ASSUMPTIONS
-
-
-def _claim(n: int, bound: float, confidence_level: float, method: str, about: str) -> str:
-    if about == "cases":
-        return (
-            f"{Sampling('cases', n).sure(confidence_level)}, the cutoff calibration error of their recalibrated scores "
-            "against their true probabilities is at most "
-            f"{claim_upper(bound)}, though the map was fitted on these outcomes; the statement is about these "
-            "cases only."
-        )
-    limit = " (by simulation, not proved)" if method == "finite" else " (asymptotic)"
-    return (
-        f"{INDEPENDENT.sure(confidence_level, limit)}, the cutoff calibration error of the recalibrated scores in the "
-        f"population is at most {claim_upper(bound)}, though the "
-        "map was fitted on these rows."
     )
 
 
@@ -215,7 +205,7 @@ def _asymptotic_width(table: ScoreTable, delta: float) -> float:
     return q * math.sqrt((brier + 2.0 / n) / n) + max(0.5, -math.log(delta) - 1.41 * q) / n
 
 
-def _check_monotone(before: npt.NDArray[np.float64], after: npt.NDArray[np.float64]) -> None:
+def _check_monotone(before: FloatArray, after: FloatArray) -> None:
     """Refuse a map that is no function of the score, or neither nondecreasing nor nonincreasing."""
     order = score_order(before, after)
     before, after = before[order], after[order]

@@ -143,24 +143,21 @@ class Bounds(NamedTuple):
     """The error seen, bounds on the true one, and the width of the upper one before capping at 1."""
 
     estimate: float
-    upper: float
-    lower: float
+    bound: float
+    lower_bound: float
     width: float
 
 
-class Method(NamedTuple):
-    """How a bound was found: its name, what a claim says of it, and the keys of its references."""
-
-    name: str
-    words: str
-    references: tuple[str, ...]
+# What a claim says of a method, and the keys of its references.
+Method = tuple[str, tuple[str, ...]]
 
 
 def conclude(
     question: Question,
     bounds: Bounds,
     sampling: Sampling,
-    method: Method,
+    method: str,
+    how: Method,
     *,
     n: int,
     mean_score: float,
@@ -169,29 +166,26 @@ def conclude(
 ) -> Certificate:
     """Make the certificate of rows with this mean score; `rows_needed` plans for a tolerance that they leave open."""
     tolerance, trivial_bound = question.tolerance, max(mean_score, 1.0 - mean_score)
-    verdict, needed = None, None
+    verdict, needed, (words, references) = None, None, how
     if tolerance is not None:
-        verdict = verdict_on(bounds.upper, bounds.lower, trivial_bound, tolerance)
+        verdict = verdict_on(bounds.bound, bounds.lower_bound, trivial_bound, tolerance)
         # A bound within the tolerance that is uninformative all the same stays so: the tolerance is too wide to mean
         # much.
-        if verdict in ("undecided", "uninformative") and bounds.upper > tolerance:
+        if verdict in ("undecided", "uninformative") and bounds.bound > tolerance:
             needed = rows_needed(tolerance)
     return Certificate(
         claim=f"{sampling.sure(question.confidence_level)}, {sampling.error} is at most "
-        f"{claim_upper(bounds.upper, tolerance)} ({method.words}).",
+        f"{claim_upper(bounds.bound, tolerance)} ({words}).",
         verdict=verdict,
         tolerance=tolerance,
-        estimate=bounds.estimate,
-        bound=bounds.upper,
-        lower_bound=bounds.lower,
-        width=bounds.width,
+        **bounds._asdict(),
         trivial_bound=trivial_bound,
         confidence_level=question.confidence_level,
         n=n,
-        method=method.name,
+        method=method,
         rows_needed=needed,
         assumptions=assumptions,
-        references=method.references,
+        references=references,
         n_clusters=sampling.n_units,
         max_rows_per_cluster=sampling.max_rows_per_cluster,
     )

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
 from calibrant.certificates.widths.anytime import anytime_width
 from calibrant.certificates.widths.closed_form import asymptotic_width, hoeffding_width
@@ -20,16 +19,11 @@ from calibrant.table.parameters import check_between, check_choice, failure_prob
 from calibrant.table.results import Result
 
 _PLANNED_METHODS = (
-    "default",
-    "bernstein",
-    "anytime",
-    "hoeffding",
-    "asymptotic",
-    "uniform_convergence-sharp",
-    "uniform_convergence-printed",
-    "uniform_convergence-proof",
+    *("default", "bernstein", "anytime", "hoeffding", "asymptotic"),
+    *(f"uniform_convergence-{form}" for form in ("sharp", "printed", "proof")),
 )
 
+_Width = Callable[[int], float]  # of a bound, by the number of rows
 _LARGEST_BRIER = 0.25  # of calibrated scores
 # No table of scores is longer than this; a plan that asks for more is out of reach.
 _MOST_ROWS = 10**15
@@ -104,20 +98,14 @@ def _needed(tolerance: float, confidence_level: float, method: str, power: float
     name, _, form = method.partition("-")
 
     def width(n: int, brier: float, estimate: float = 0.0) -> float:
-        return width_of(name, n, brier, delta, estimate=estimate, form=form or "sharp")  # type: ignore[arg-type]
+        return width_of(name, n, brier, delta, estimate, form=form or "sharp")
 
     if power is None:
         check_between("brier", expected, 0.0, 1.0, closed="right")
         return _smallest(lambda n: width(n, expected), tolerance)
     check_between("power", power, 0.5, 1.0, closed="left", remedy="0.8 is usual; None plans for the width alone")
-    check_between(
-        "brier",
-        expected,
-        0.0,
-        0.25,
-        closed="right",
-        remedy="exactly calibrated scores have a Brier score of at most 0.25",
-    )
+    remedy = "exactly calibrated scores have a Brier score of at most 0.25"
+    check_between("brier", expected, 0.0, 0.25, closed="right", remedy=remedy)
 
     def reached(n: int) -> float:
         """Bound that a calibrated sample keeps to with the chance asked for."""
@@ -231,12 +219,7 @@ def _expected_brier(brier: float | None, prevalence: float | None) -> float:
 
 
 def rows_to_decide(
-    estimate: float,
-    tolerance: float,
-    *,
-    mean_variance: float,
-    upper_width: Callable[[int], float],
-    lower_width: Callable[[int], float],
+    estimate: float, tolerance: float, mean_variance: float, upper_width: _Width, lower_width: _Width
 ) -> int | None:
     """Rows after which a verdict on the tolerance can be expected, if the true error equals the estimate.
 
@@ -263,14 +246,7 @@ def _brier(n: int, expected: float, probability: float) -> float:
 
 
 def width_of(
-    method: str,
-    n: int,
-    brier: float,
-    delta: float,
-    *,
-    estimate: float = 0.0,
-    rademacher: float | None = None,
-    form: Literal["sharp", "proof", "printed"] = "sharp",
+    method: str, n: int, brier: float, delta: float, estimate: float, *, rademacher: float | None = None, form: str
 ) -> float:
     """Width of the upper bound of a method of `certify`; what does not matter to the method is ignored."""
     if method == "default":
@@ -284,10 +260,10 @@ def width_of(
     if method == "asymptotic":
         return asymptotic_width(n, brier, delta)
     complexity = rademacher_of_intervals(n) if rademacher is None else rademacher
-    return uniform_convergence_width(n, delta, complexity, form=form)
+    return uniform_convergence_width(n, delta, complexity, form=form)  # type: ignore[arg-type]
 
 
-def _smallest(width: Callable[[int], float], target: float, *, close: float = 0.0) -> int:
+def _smallest(width: _Width, target: float, *, close: float = 0.0) -> int:
     """Smallest n, or up to a share `close` more, with ``width(n) <= target`` for a width that shrinks like 1 / sqrt(n).
 
     The bracket is guessed from that rate, since some widths are costly to evaluate.

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.widths import brownian_width
 from calibrant.distributions.sharp_mean import simultaneous_width
 from calibrant.segments.sums import CellTotals
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray
 
 # Parts of the probability of failure for: the statement about the worst segment, upper bounds, lower bounds.
 SHARES = (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0)
@@ -28,7 +27,7 @@ class Listed(NamedTuple):
     """The segments of one family that are judged."""
 
     totals: CellTotals
-    identical: npt.NDArray[np.bool_]  # whether the rows of each are identically distributed
+    identical: BoolArray  # whether the rows of each are identically distributed
     rows: int  # of all cells of the family, listed or not
 
 
@@ -60,7 +59,7 @@ def largest_error(families: Sequence[Listed], delta: float) -> float:
     return float(upper_bounds(families, np.full(n_segments, delta)).max())
 
 
-def _identical(families: Sequence[Listed]) -> npt.NDArray[np.bool_]:
+def _identical(families: Sequence[Listed]) -> BoolArray:
     """Whether the rows of each segment are identically distributed, given who is in which segment.
 
     Where families overlap, the segments of the others say which mixture of them is in a segment.

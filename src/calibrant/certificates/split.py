@@ -11,27 +11,26 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.buckets import HALF_WIDTH, bucket_middles, buckets_of, keeps_scores, run_starts
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
-from calibrant.table.splitting import chances_of, split_counts
+from calibrant.table.splitting import split_counts
 from calibrant.table.validation import need_counts
 
 
 def split_lower_bound(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator = 0,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> float:
     """Bound the true cutoff calibration error from below, for every number of rows and every distribution.
@@ -118,7 +117,7 @@ def split_width(n: float, brier: float, delta: float = 0.05) -> float:
 
 def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
     """Lower bound of one split: a third of the rows proposes interval and sign, the others judge them."""
-    n, k = next(split_counts(table.n, table.k, chances_of((PROPOSE, 1.0 - PROPOSE)), rng))
+    n, k = next(split_counts(table.n, table.k, (PROPOSE, 1.0 - PROPOSE), rng))
     chosen, others = table.with_counts(n, k), table.total - float(n.sum(dtype=np.int64))
     if not len(chosen) or not others:
         return 0.0

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.provenance import provenance_of
-from calibrant.auditing.scope import fingerprint_of
+from calibrant.auditing.provenance import arguments_of, complete, provenance_of
 from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS
 from calibrant.certificates.question import Question
 from calibrant.comparing.calibration import calibration_limits, least_probability
@@ -38,7 +37,7 @@ from calibrant.metrics.without_clusters import areas_without
 from calibrant.table.clusters import Clusters
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.progress import report_progress, subtask
-from calibrant.table.results import Drawable, HtmlReport
+from calibrant.table.results import Drawable, Report
 from calibrant.table.seeding import generator_for
 from calibrant.table.shown import html_table
 from calibrant.table.statements import INDEPENDENT_ROWS
@@ -51,7 +50,7 @@ _MOST_ROWS = 1e9  # more could not be collected
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Comparison(ComparisonFindings, Drawable, HtmlReport):
+class Comparison(ComparisonFindings, Drawable, Report):
     """Result of `calibrant.compare`: its numbers are those of `ComparisonFindings`; print it, or show it otherwise."""
 
     _display, _page = "DifferenceDisplay", "render_comparison"
@@ -161,19 +160,10 @@ def compare(
     >>> calibrant.compare(frame, label="outcome", scores=["old", "new"]).differences == result.differences
     True
     """
-    rows_given = {
-        "y_true": y_true,
-        "y_proba": y_proba,
-        "label": label,
-        "scores": scores,
-        "clusters": clusters,
-        "pos_label": pos_label,
-    }
-    words = {"name": name, "title": title, "note": note, "author": author}
-    question = Question(confidence_level=confidence_level, costs=costs, guarantee=guarantee, random_state=random_state)
-    given = {**rows_given, **asdict(question), **words}
+    arguments = dict(locals())  # by name, of which functions take those that they know
+    question = Question(**arguments_of(Question, arguments))
     half, prices = 0.5 * question.delta, question.prices
-    rows = compared_rows(**rows_given, guarantee=guarantee)
+    rows = compared_rows(**arguments_of(compared_rows, arguments))
     _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
     models = {one: _model(rows, one, prices) for one in rows.scores}
@@ -197,16 +187,10 @@ def compare(
         differences=differences,
         ranks=_ranks(differences, models),
         critical_value=critical,
-        provenance=provenance_of(compare, given, rows=float(rows.units.n), digest=rows.digest),
+        provenance=provenance_of(compare, arguments, rows=float(rows.units.n), digest=rows.digest),
     )
     report_progress("Done", 1.0)
-    found = replace(
-        result.provenance,
-        assumptions=result.assumptions,
-        limitations=LIMITATIONS,
-        fingerprint=fingerprint_of(result),
-    )
-    return replace(result, provenance=found)
+    return complete(result, result.assumptions, LIMITATIONS)
 
 
 def _need_few_pairs(models: int, delta: float, confidence_level: float) -> None:
@@ -352,13 +336,7 @@ def _difference(measure: Measure, first: str, second: str, found: Limits, units:
             needed = math.ceil(units.n * times)
             clusters = None if units.cluster is None else math.ceil(len(units.size) * times)
     return MeasureDifference(
-        measure.key,
-        first,
-        second,
-        *found,
-        better=better,
-        rows_needed=needed,
-        clusters_needed=clusters,
+        measure.key, first, second, *found, better=better, rows_needed=needed, clusters_needed=clusters
     )
 
 

@@ -49,12 +49,7 @@ def critical_value(
 
 
 def left_out_limits(
-    values: FloatArray,
-    without: FloatArray,
-    parts: Parts,
-    jackknife: Jackknife,
-    delta: float,
-    rng: np.random.Generator,
+    values: FloatArray, without: FloatArray, parts: Parts, jackknife: Jackknife, delta: float, rng: np.random.Generator
 ) -> tuple[float, list[Limits]]:
     """Limits for differences that hold together, from what they are without each cluster; and their critical value.
 

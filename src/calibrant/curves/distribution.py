@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
@@ -42,7 +41,7 @@ class Histogram(Drawable):
         """Stretch of scores that the bins divide."""
         return View(float(self.edges[0]), float(self.edges[-1]), self.square_root)
 
-    def columns(self) -> dict[str, npt.NDArray[Any]]:
+    def columns(self) -> dict[str, NumberArray]:
         """Return the ends of the bins and the rows in them, one entry per bin."""
         return {
             "low": self.edges[:-1],
@@ -99,13 +98,8 @@ def score_histogram(
     # The last bin has its upper end too. What lies outside goes to a first and a last place that are not returned.
     bins = np.searchsorted(edges, table.score, side="right")
     bins[table.score == edges[-1]] = n_bins
-    return Histogram(
-        edges=edges,
-        positives=_totals(bins, table.k, n_bins),
-        negatives=_totals(bins, table.negatives, n_bins),
-        square_root=view.square_root,
+    positives, negatives = (
+        np.bincount(bins, weights=rows, minlength=n_bins + 2)[1:-1].astype(np.float64)
+        for rows in (table.k, table.negatives)
     )
-
-
-def _totals(bins: npt.NDArray[np.intp], weight: NumberArray, n_bins: int) -> FloatArray:
-    return np.bincount(bins, weights=weight, minlength=n_bins + 2)[1:-1].astype(np.float64)
+    return Histogram(edges, positives, negatives, view.square_root)

@@ -20,7 +20,7 @@ from calibrant.table.bins import bin_starts
 from calibrant.table.cluster_blocks import cluster_blocks
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_between
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Drawable
 
 
@@ -50,7 +50,7 @@ class Curve(Drawable):
     rate: FloatArray
     lower: FloatArray
     upper: FloatArray
-    n: npt.NDArray[Any]
+    n: NumberArray
     confidence_level: float
     kind: str
     interval: str | None = None
@@ -245,22 +245,15 @@ def local_curve(
         else _normal(fit, confidence_level)
     )
 
-    def over_all_points(values: npt.NDArray[Any], outside: float) -> npt.NDArray[Any]:
+    def over_all_points(values: NumberArray, outside: float) -> NumberArray:
         whole = np.full(len(points), outside, dtype=values.dtype)
         whole[inside] = values
         return whole
 
-    return Curve(
-        score=points,
-        rate=over_all_points(fit.rate, np.nan),
-        lower=over_all_points(lower, np.nan),
-        upper=over_all_points(upper, np.nan),
-        n=over_all_points(fit.windows.n, 0),
-        confidence_level=confidence_level,
-        kind="local",
-        interval=method if table.independent else None,
-        degree=over_all_points(fit.degree, 0),
-    )
+    rate, lower, upper = (over_all_points(values, np.nan) for values in (fit.rate, lower, upper))
+    n, fitted = over_all_points(fit.windows.n, 0), over_all_points(fit.degree, 0)
+    shown = method if table.independent else None
+    return Curve(points, rate, lower, upper, n, confidence_level, "local", shown, fitted)
 
 
 def _points(at: npt.ArrayLike) -> FloatArray:

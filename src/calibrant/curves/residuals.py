@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals as residuals_of
 from calibrant.table.cumulative_residuals import extremes
 from calibrant.table.parameters import check_count
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.results import Drawable
 
 
@@ -80,7 +79,7 @@ def cumulative_residuals(
     return CumulativeResiduals(residuals.score[points], share[points], residuals.value[points], interval)
 
 
-def _thin(share: FloatArray, value: FloatArray, n_points: int) -> npt.NDArray[np.intp]:
+def _thin(share: FloatArray, value: FloatArray, n_points: int) -> IndexArray:
     """Keep the highest, the lowest and the last point of each of n_points / 3 stretches of equal mass."""
     stretches = max(1, n_points // 3)
     stretch = np.minimum((share * stretches).astype(np.intp), stretches - 1)

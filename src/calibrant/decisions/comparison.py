@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.decisions.paired import Pairs
 from calibrant.distributions.brownian import normal_quantile
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.score_table import ScoreTable
 
 
@@ -29,7 +30,7 @@ class Mistakes(NamedTuple):
         return _squared(p, self.false_positives, self.false_negatives) - self.cost(p) ** 2
 
 
-def mistakes(table: ScoreTable, cut: npt.NDArray[np.intp]) -> Mistakes:
+def mistakes(table: ScoreTable, cut: IndexArray) -> Mistakes:
     """Count the false positives and negatives from each cut."""
     hits, misses = (np.append(0.0, np.cumsum(counts, dtype=np.float64)) for counts in (table.k, table.negatives))
     return Mistakes((misses[-1] - misses[cut]) / table.total, hits[cut] / table.total)
@@ -43,32 +44,17 @@ def _squared(p: FloatArray, negatives: FloatArray, positives: FloatArray) -> Flo
 def compare(one: Mistakes, two: Mistakes, p: FloatArray, pairs: Pairs, confidence_level: float) -> dict[str, Any]:
     """Everything about the scores after, and about both."""
     before, after, reach, n = one.cost(p), two.cost(p), np.maximum(p, 1.0 - p), pairs.n
-    rows = float(pairs.rows.sum())
-    changes = pairs.changes()
-    negatives = (changes.gained_negatives + changes.lost_negatives) / rows
-    positives = (changes.gained_positives + changes.lost_positives) / rows
-    by_both = (
-        _squared(
-            p,
-            one.false_positives + two.false_positives - negatives,
-            one.false_negatives + two.false_negatives - positives,
-        )
-        / 2.0
-    )
+    negatives, positives = pairs.changed() / float(pairs.rows.sum())
+    same_negatives = one.false_positives + two.false_positives - negatives
+    same_positives = one.false_negatives + two.false_negatives - positives
+    covariance = _squared(p, same_negatives, same_positives) / 2.0 - after * before
+    variance = _squared(p, negatives, positives) - (after - before) ** 2
     quotient = ratio(after, before)
-    lower, upper = ratio_limits(
-        after, before, (two.variance(p), one.variance(p), by_both - after * before), reach, n, confidence_level
-    )
+    moments = two.variance(p), one.variance(p), covariance
+    lower, upper = ratio_limits(after, before, moments, reach, n, confidence_level)
     return {
-        **with_limits("cost_after", after, two.variance(p), reach, n, confidence_level, least=0.0),
-        **with_limits(
-            "difference",
-            after - before,
-            _squared(p, negatives, positives) - (after - before) ** 2,
-            2.0 * reach,
-            n,
-            confidence_level,
-        ),
+        **with_limits("cost_after", after, two.variance(p), reach, n, confidence_level, 0.0),
+        **with_limits("difference", after - before, variance, 2.0 * reach, n, confidence_level, -math.inf),
         "loss_ratio": quotient,
         "loss_ratio_lower": lower,
         "loss_ratio_upper": upper,
@@ -85,18 +71,9 @@ def _averaged_ratios(
     lost_before, lost_after = (pairs.sums(which, p, 1.0 - p) for which in (pairs.first, pairs.second))
     total_after, total_before = after.sum(keepdims=True), before.sum(keepdims=True)
     off_after, off_before = lost_after - total_after, lost_before - total_before
-    lower, upper = ratio_limits(
-        total_after,
-        total_before,
-        (
-            np.dot(share, off_after**2).reshape(1),
-            np.dot(share, off_before**2).reshape(1),
-            np.dot(share, off_after * off_before).reshape(1),
-        ),
-        max(float(p.sum()), float((1.0 - p).sum())),
-        pairs.n,
-        confidence_level,
-    )
+    moments = [np.dot(share, square).reshape(1) for square in (off_after**2, off_before**2, off_after * off_before)]
+    reach = max(float(p.sum()), float((1.0 - p).sum()))
+    lower, upper = ratio_limits(total_after, total_before, moments, reach, pairs.n, confidence_level)
     defined = before > 0.0
     mean, error = math.nan, math.nan
     if defined.any():
@@ -121,16 +98,10 @@ def _averaged_ratios(
 
 
 def with_limits(
-    name: str,
-    value: FloatArray,
-    variance: FloatArray,
-    reach: FloatArray,
-    n: float,
-    confidence_level: float,
-    least: float = -math.inf,
+    name: str, value: FloatArray, variance: FloatArray, reach: FloatArray, n: float, level: float, least: float
 ) -> dict[str, Any]:
     """Name a quantity that is at least `least`, its standard error and its interval."""
-    half = normal_half_width(variance, reach, n, confidence_level)
+    half = normal_half_width(variance, reach, n, level)
     return {
         name: value,
         f"{name}_error": np.sqrt(np.maximum(0.0, variance) / n),
@@ -158,12 +129,7 @@ def normal_half_width(variance: npt.ArrayLike, reach: npt.ArrayLike, n: float, l
 
 
 def ratio_limits(
-    top: FloatArray,
-    bottom: FloatArray,
-    moments: tuple[FloatArray, FloatArray, FloatArray],
-    reach: npt.ArrayLike,
-    n: float,
-    level: float,
+    top: FloatArray, bottom: FloatArray, moments: Iterable[FloatArray], reach: npt.ArrayLike, n: float, level: float
 ) -> tuple[FloatArray, FloatArray]:
     """Confidence limits for ratios of two means of the same rows, for large n, each by itself.
 

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between
+from calibrant.table.pooling import BoolArray, FloatArray, NumberArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_scores
 
@@ -25,7 +26,7 @@ def check_costs(false_positive_cost: float, false_negative_cost: float) -> tuple
     return a, b
 
 
-def cost_pair(costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any]) -> tuple[float, float]:
+def cost_pair(costs: Mapping[str, float] | Sequence[float] | NumberArray) -> tuple[float, float]:
     """Return the costs of a false positive and of a false negative, given as a pair or by name, as checked floats."""
     if isinstance(costs, Mapping):
         if set(costs) == {"false_positive", "false_negative"}:
@@ -71,7 +72,7 @@ def optimal_threshold(false_positive_cost: float, false_negative_cost: float) ->
     return a / (a + b)
 
 
-def decide(y_proba: npt.ArrayLike, *, false_positive_cost: float, false_negative_cost: float) -> npt.NDArray[np.bool_]:
+def decide(y_proba: npt.ArrayLike, *, false_positive_cost: float, false_negative_cost: float) -> BoolArray:
     """Predict for each case: True where the score reaches the threshold.
 
     Parameters
@@ -97,13 +98,13 @@ def decide(y_proba: npt.ArrayLike, *, false_positive_cost: float, false_negative
 
 
 def expected_cost(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     false_positive_cost: float,
     false_negative_cost: float,
     threshold: float | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> float:
     """Average cost per case of predicting positive where the score reaches a threshold.
@@ -148,7 +149,7 @@ def largest_cell(table: ScoreTable) -> float:
     return float(table.n[table.low < table.high].max(initial=0))
 
 
-def costs_by_cut(table: ScoreTable, false_positive_cost: float, false_negative_cost: float) -> npt.NDArray[np.float64]:
+def costs_by_cut(table: ScoreTable, false_positive_cost: float, false_negative_cost: float) -> FloatArray:
     """Mean cost of predicting positive from the i-th row of the table, for i = 0, ..., m."""
     false_negatives = np.concatenate([[0.0], np.cumsum(table.k, dtype=np.float64)])
     true_negatives = np.concatenate([[0.0], np.cumsum(table.negatives, dtype=np.float64)])

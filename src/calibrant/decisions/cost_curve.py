@@ -15,9 +15,9 @@ from calibrant.decisions.cost import largest_cell
 from calibrant.decisions.paired import Pairs, pair_rows
 from calibrant.errors import ArgumentError
 from calibrant.fits.isotonic import isotonic_fit
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between, check_count
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.results import Count, Drawable
 from calibrant.table.score_table import ScoreTable
 
@@ -105,14 +105,14 @@ class CostCurve(Drawable):
 
 
 def cost_curve(
-    y_true: npt.ArrayLike | ScoreTable,
-    before: npt.ArrayLike | None = None,
-    after: npt.ArrayLike | None = None,
+    y_true: Labels,
+    before: Scores = None,
+    after: Scores = None,
     *,
     n_points: int = 99,
     at: npt.ArrayLike | None = None,
     confidence_level: float = 0.95,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> CostCurve:
     r"""Cost of deciding by scores, and how recalibration changed it, for all trade-offs between the mistakes.
@@ -217,9 +217,7 @@ def curve_of(
         of_both = compare(one, two, p, pairs, confidence_level)
     return CostCurve(
         cost_parameter=p,
-        **with_limits(
-            "cost_before", cost_before, one.variance(p), np.maximum(p, 1.0 - p), n, confidence_level, least=0.0
-        ),
+        **with_limits("cost_before", cost_before, one.variance(p), np.maximum(p, 1.0 - p), n, confidence_level, 0.0),
         **of_both,
         cost_best=cost_best,
         lowest_ratio=ratio(cost_best, cost_before),
@@ -230,7 +228,7 @@ def curve_of(
     )
 
 
-def cheapest_cuts(table: ScoreTable) -> Callable[[FloatArray], npt.NDArray[np.intp]]:
+def cheapest_cuts(table: ScoreTable) -> Callable[[FloatArray], IndexArray]:
     """Return a function of tau: from which row predicting positive costs least, at the costs tau and ``1 - tau``.
 
     Predicting positive where the isotonic fit reaches tau is the cheapest of all thresholds, whatever tau: one fit
@@ -239,7 +237,7 @@ def cheapest_cuts(table: ScoreTable) -> Callable[[FloatArray], npt.NDArray[np.in
     fit = isotonic_fit(table)
     starts = np.append(np.searchsorted(table.low, fit.low), len(table))
 
-    def cuts(tau: FloatArray) -> npt.NDArray[np.intp]:
+    def cuts(tau: FloatArray) -> IndexArray:
         return np.asarray(starts[np.searchsorted(fit.value, tau)], dtype=np.intp)
 
     return cuts

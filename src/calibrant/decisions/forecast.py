@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.decisions.cost import costs_by_cut, prices
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.sampling import INDEPENDENT
@@ -64,14 +63,14 @@ class CostForecast(Statement):
 
 
 def cost_forecast(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     false_positive_cost: float,
     false_negative_cost: float,
     threshold: float | None = None,
     confidence_level: float = 0.95,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> CostForecast:
     r"""Compare what decisions cost with what the scores forecast, with confidence limits for every number of rows.
@@ -132,7 +131,10 @@ def cost_forecast(
     need_counts(table, "confidence limits for a cost need rows")
     cut = int(np.searchsorted(table.score, tau, side="left"))
     cost = float(costs_by_cut(table, a, b)[cut])
-    forecast = _forecast(table, a, b, cut)
+    # what it would be if every score were the probability of its rows
+    mean_predicted = table.n * table.score
+    positive = float(table.n[cut:].sum()) - float(mean_predicted[cut:].sum())
+    forecast = (a * positive + b * float(mean_predicted[:cut].sum())) / table.total
     cost_lower, cost_upper = _cost_limits(table, a, b, tau, delta)
     error = cost - forecast
     error_lower, error_upper = _error_limits(table, a, b, tau, error, delta)
@@ -165,28 +167,18 @@ def cost_forecast(
     )
 
 
-def _forecast(table: ScoreTable, a: float, b: float, cut: int) -> float:
-    """Cost of predicting positive from the cut, if every score were the probability of its rows."""
-    mean_predicted = table.n * table.score
-    positive = float(table.n[cut:].sum()) - float(mean_predicted[cut:].sum())
-    return (a * positive + b * float(mean_predicted[:cut].sum())) / table.total
-
-
 def _cost_limits(table: ScoreTable, a: float, b: float, tau: float, delta: float) -> tuple[float, float]:
     """Limits for ``min(a, b) P(mistake) + |a - b| P(dearer mistake)``."""
     need_binary(table, "the limits of Clopper and Pearson count mistakes")
     above, below = table.low >= tau, table.high < tau
-    straddling = ~(
-        above | below
-    )  # a cell in which the threshold lies: its rows may be mistakes of one kind or the other
+    # a cell in which the threshold lies: its rows may be mistakes of one kind or the other
+    straddling = ~(above | below)
     negatives = table.negatives
     false_positives = np.array([negatives[above].sum(), negatives[above | straddling].sum()])
     false_negatives = np.array([table.k[below].sum(), table.k[below | straddling].sum()])
-    priced = [
-        (min(a, b), false_positives + false_negatives),
-        (abs(a - b), false_positives if a > b else false_negatives),
-    ]
-    priced = [(price, counts) for price, counts in priced if price > 0.0]
+    dearer = false_positives if a > b else false_negatives
+    both = (min(a, b), false_positives + false_negatives), (abs(a - b), dearer)
+    priced = [(price, counts) for price, counts in both if price > 0.0]
     lower = upper = 0.0
     for price, counts in priced:
         ends = clopper_pearson(np.full(2, table.n.sum()), counts, 1.0 - delta / len(priced))

@@ -8,16 +8,15 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.decisions.cost import largest_cell
 from calibrant.decisions.cost_curve import cheapest_cuts
 from calibrant.distributions.mean_limits import line_above, mean_width
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.sampling import INDEPENDENT
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
@@ -90,11 +89,11 @@ class Worst(NamedTuple):
 
 
 def max_regret(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> MaxRegret:
     r"""Bound what miscalibration can cost, for all costs at once.
@@ -214,9 +213,7 @@ def _bound(table: ScoreTable, worst: Worst, delta: float, slack: float) -> float
     stops = starts + lengths - 1
     moved = rows[stops] - rows[starts] + k[stops] - k[starts]
 
-    def gains(
-        slope: float, tau: FloatArray, sign: float, cuts: npt.NDArray[np.intp]
-    ) -> tuple[FloatArray, npt.NDArray[np.intp]]:
+    def gains(slope: float, tau: FloatArray, sign: float, cuts: IndexArray) -> tuple[FloatArray, IndexArray]:
         per_row, per_positive = tau + sign * slope * tau**2, 1.0 - sign * slope * (1.0 - 2.0 * tau)
         # where a positive adds as well, every row does
         ratio = np.full(len(tau), sign * np.inf)

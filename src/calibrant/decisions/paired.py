@@ -9,19 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers, score_order
+from calibrant.table.arguments import Weights
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, NumberArray, distinct_numbers, score_order
 from calibrant.table.validation import clean_rows, clean_scores
-
-IndexArray = npt.NDArray[np.intp]
-
-
-class Changes(NamedTuple):
-    """Rows of either label that only the second score predicts positive (gained), or only the first, by threshold."""
-
-    gained_negatives: FloatArray
-    lost_negatives: FloatArray
-    gained_positives: FloatArray
-    lost_positives: FloatArray
 
 
 class Pairs(NamedTuple):
@@ -32,24 +22,22 @@ class Pairs(NamedTuple):
     """
 
     order: IndexArray
-    positive: npt.NDArray[np.bool_]
+    positive: BoolArray
     first: IndexArray
     second: IndexArray
     rows: FloatArray
     n: float
 
-    def changes(self) -> Changes:
-        """Count the rows that are decided differently, in the order in which the thresholds were given."""
+    def changed(self) -> FloatArray:
+        """Count the negatives and the positives decided differently, in the order in which thresholds were given."""
         size = len(self.order)
-        counted = []
-        for label in (False, True):
+        counted = np.zeros((2, size))
+        for label in (0, 1):
             for start, stop in ((self.first, self.second), (self.second, self.first)):
                 rows = self.rows * ((self.positive == label) & (start < stop))
                 steps = np.bincount(start, rows, size + 1) - np.bincount(stop, rows, size + 1)
-                by_threshold = np.empty(size)
-                by_threshold[self.order] = np.cumsum(steps)[:size]
-                counted.append(by_threshold)
-        return Changes(*counted)
+                counted[label, self.order] += np.cumsum(steps)[:size]
+        return counted
 
     def sums(self, which: IndexArray, of_positive: FloatArray, of_negative: FloatArray) -> FloatArray:
         """Add up over the thresholds what each row costs by one of the two scores, `first` or `second`.
@@ -76,7 +64,7 @@ def pair_rows(
     second: npt.ArrayLike,
     thresholds: FloatArray,
     *,
-    sample_weight: npt.ArrayLike | None,
+    sample_weight: Weights,
     pos_label: Any,
 ) -> Pairs:
     """Count rows; as long as weights are whole numbers the result does not depend on the order of the rows."""
@@ -93,7 +81,7 @@ def pair_rows(
 def pair_mapped(parts: Iterable[MappedPart], thresholds: FloatArray) -> Pairs:
     """Count rows whose second score is a nondecreasing map of the first, part by part with a map of its own."""
     order = score_order(thresholds)
-    counted: list[tuple[npt.NDArray[Any], ...]] = []
+    counted: list[tuple[NumberArray, ...]] = []
     for part in parts:
         # Both scores increase, so rows that reach as many thresholds by either stand together.
         cuts = [np.searchsorted(score, thresholds[order]) for score in (part.first, part.second)]

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.decisions.cost import check_costs, costs_by_cut, largest_cell
 from calibrant.decisions.forecast import cost_forecast
 from calibrant.distributions.brownian import kuiper_upper_quantile, normal_quantile
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_between, check_choice, check_rows, failure_probability
 from calibrant.table.pooling import FloatArray
@@ -113,14 +112,14 @@ def regret_bound(calibration_error: float, *, false_positive_cost: float, false_
 
 
 def saving_bound(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     false_positive_cost: float,
     false_negative_cost: float,
     confidence_level: float = 0.95,
     method: Literal["default", "hoeffding", "asymptotic"] = "default",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> Decision:
     """Bound what any order-preserving recalibration could save at given costs, without fitting one.

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.table.parameters import check_between, check_choice
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, NumberArray
 
 
-def share_interval(
-    n: npt.NDArray[Any], k: npt.NDArray[Any], level: float, method: str
-) -> tuple[FloatArray, FloatArray]:
+def share_interval(n: NumberArray, k: NumberArray, level: float, method: str) -> tuple[FloatArray, FloatArray]:
     """Ends of the interval of the named method, "wilson" or "clopper-pearson"; NaN if `n` does not count rows."""
     level = check_between("confidence_level", level, 0.0, 1.0)
     method = check_choice("interval", method, ("wilson", "clopper-pearson"))
@@ -23,7 +18,7 @@ def share_interval(
     return wilson(n, k, level) if method == "wilson" else clopper_pearson(n, k, level)
 
 
-def wilson(n: npt.NDArray[Any], k: npt.NDArray[Any], level: float) -> tuple[FloatArray, FloatArray]:
+def wilson(n: NumberArray, k: NumberArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Score interval (Wilson 1927): covers the share with probability `level` on average over shares, less at some.
 
     `n` is at least 1. Where the rows have different probabilities, it covers their average, and if anything more often.
@@ -35,7 +30,7 @@ def wilson(n: npt.NDArray[Any], k: npt.NDArray[Any], level: float) -> tuple[Floa
     return np.where(k > 0, centre - half, 0.0), np.where(k < n, centre + half, 1.0)
 
 
-def clopper_pearson(n: npt.NDArray[Any], k: npt.NDArray[Any], level: float) -> tuple[FloatArray, FloatArray]:
+def clopper_pearson(n: NumberArray, k: NumberArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Exact interval (Clopper & Pearson 1934): covers the share with probability at least `level`, whatever it is.
 
     Exact for rows of equal probability. The average of different ones may be missed a little more often: with 99 sure
@@ -51,7 +46,7 @@ def clopper_pearson(n: npt.NDArray[Any], k: npt.NDArray[Any], level: float) -> t
     return np.nan_to_num(lower, nan=0.0), np.nan_to_num(upper, nan=1.0)
 
 
-def level_p_values(n: npt.NDArray[Any], k: npt.NDArray[Any], mean: FloatArray) -> FloatArray:
+def level_p_values(n: NumberArray, k: NumberArray, mean: FloatArray) -> FloatArray:
     """Two-sided p-values of `k` positives among `n` independent rows, whose probabilities have the mean `mean`.
 
     Exact for rows of equal probability, too high otherwise: at least one positive away from its expectation, a sum of

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray
 
 
 def bisect(
@@ -24,7 +23,7 @@ def bisect(
 
 
 def bisect_all(
-    below: Callable[[FloatArray], npt.NDArray[np.bool_]], low: FloatArray, high: FloatArray, times: int
+    below: Callable[[FloatArray], BoolArray], low: FloatArray, high: FloatArray, times: int
 ) -> tuple[FloatArray, FloatArray]:
     """Halve many intervals so many times; otherwise as `bisect`."""
     for _ in range(times):

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
 from calibrant.table.cluster_residuals import ClusterResiduals
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, NumberArray
 
 # Guesses of the mean square of a term, and their weights. Fixed once and for all: they decide how close the bound is,
 # never whether it holds.
@@ -46,7 +44,7 @@ class Sums:
         known = (values.sum(), np.dot(values, values), np.dot(values, size), 0.0)
         return cls(*(np.array([value], dtype=np.float64) for value in known))
 
-    def __getitem__(self, kept: npt.NDArray[Any]) -> Sums:
+    def __getitem__(self, kept: NumberArray) -> Sums:
         return Sums(self.total[kept], self.square[kept], self.with_size[kept], self.slack[kept])
 
     def hull(self) -> Sums:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from calibrant.distributions.bisection import bisect_all
 from calibrant.distributions.mean_limits import BERRY_ESSEEN, bernstein_mean_width, berry_esseen, chernoff_limit
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray
 
 # Share of delta spent on the upper limit of the second moment, half on each of two.
 _MOMENT = 0.05
@@ -42,7 +42,7 @@ def simultaneous_width(
     delta: FloatArray,
     *,
     estimate: FloatArray,
-    identical: npt.NDArray[np.bool_],
+    identical: BoolArray,
 ) -> FloatArray:
     """Most that means of n terms of at most 1 in size are below their expectations c, one for each entry of the arrays.
 
@@ -54,22 +54,8 @@ def simultaneous_width(
     width = np.empty(len(n))
     for i in np.flatnonzero(~sharp).tolist():
         width[i] = bernstein_mean_width(n[i], squares[i], delta[i])
-    width[sharp] = _sharp_mean_width(
-        *(each[sharp] for each in (n, squares, fourths, delta)), estimate=estimate[sharp], identical=identical[sharp]
-    )
-    return width
-
-
-def _sharp_mean_width(
-    n: FloatArray,
-    squares: FloatArray,
-    fourths: FloatArray,
-    delta: FloatArray,
-    *,
-    estimate: FloatArray,
-    identical: npt.NDArray[np.bool_],
-) -> FloatArray:
-    """Width of Theorem 10.3, for every number of rows; as `simultaneous_width`."""
+    n, squares, fourths, delta, estimate = (each[sharp] for each in (n, squares, fourths, delta, estimate))
+    identical = identical[sharp]
     second = np.array([_second_moment(*each) for each in zip(n, squares, fourths, delta, strict=True)])
     left = (1.0 - _MOMENT) * delta
     # A term is no further below its expectation than 1 plus that, so what is known of c narrows the width. Where rows
@@ -77,7 +63,8 @@ def _sharp_mean_width(
     reach = np.full(len(n), 2.0)
     first = bentkus_distance(n, second, left, reach)
     reach = np.where(identical, 1.0 + np.minimum(1.0, estimate + first), reach)
-    return _tail_distance(n, second, left, reach, identical)
+    width[sharp] = _tail_distance(n, second, left, reach, identical)
+    return width
 
 
 def _second_moment(n: float, squares: float, fourth: float, delta: float) -> float:
@@ -88,7 +75,7 @@ def _second_moment(n: float, squares: float, fourth: float, delta: float) -> flo
 
 
 def _tail_distance(
-    n: FloatArray, second: FloatArray, delta: FloatArray, reach: FloatArray, identical: npt.NDArray[np.bool_]
+    n: FloatArray, second: FloatArray, delta: FloatArray, reach: FloatArray, identical: BoolArray
 ) -> FloatArray:
     """Distance that a mean is below its expectation with probability at most delta; `second` bounds the variance.
 
@@ -109,7 +96,7 @@ def _tail_distance(
 
 
 def _berry_esseen(
-    n: FloatArray, deviation: FloatArray, delta: FloatArray, reach: FloatArray, identical: npt.NDArray[np.bool_]
+    n: FloatArray, deviation: FloatArray, delta: FloatArray, reach: FloatArray, identical: BoolArray
 ) -> FloatArray:
     a, b = (np.where(identical, *constants) for constants in zip(BERRY_ESSEEN, _OTHER, strict=True))
     return berry_esseen(n, deviation, delta, reach, a, b)

@@ -15,10 +15,9 @@ differed by at most 1e-5 from that of finer rules on other paths.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.distributions.bisection import bisect_all
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray
 
 # Nodes and weights of the trapezoid rule on one half of the path, after v = sinh u.
 _U = np.arange(0.0, 8.1, 0.2)
@@ -50,7 +49,7 @@ def tail_deviate(values: FloatArray, counts: FloatArray) -> FloatArray:
 def _log_tail(values: FloatArray, counts: FloatArray) -> FloatArray:
     """Logarithm of P(S >= 0) for values of which the largest is 1, and a mean of at most 0."""
 
-    def before(log_odds: FloatArray) -> npt.NDArray[np.bool_]:
+    def before(log_odds: FloatArray) -> BoolArray:
         saddle, ratio = _at(log_odds, values)
         return np.asarray(saddle * (counts * ratio).sum(axis=-1, keepdims=True) < 1.0)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from calibrant.errors import DataError
 from calibrant.fits.logistic import logistic_fit
+from calibrant.fits.profile import logistic
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
@@ -17,10 +18,18 @@ from calibrant.table.validation import need_binary
 
 Clip = tuple[float, float]
 
-_SMALLEST = float(np.finfo(np.float64).tiny)
-_MOST = 0.25  # keeps 0 and 1 apart when there is no other score
-_LARGEST = 1.0 - 2.0**-53  # the float below 1
+# Between these maps that could round to 0 and 1 are kept: the smallest normal float, and the one below 1.
+LEAST, MOST = float(np.finfo(np.float64).tiny), 1.0 - 2.0**-53
+
+_FARTHEST = 0.25  # keeps 0 and 1 apart when there is no other score
 _LEAST_SPREAD = 1e-150
+
+
+class LogOddsFamily(NamedTuple):
+    """Maps whose log-odds are a sum of coefficients times columns made of the score."""
+
+    columns: Callable[[FloatArray, Clip], list[FloatArray]]
+    fit: Callable[[ScoreTable, list[FloatArray], FloatArray], tuple[float, ...]]  # of columns to targets
 
 
 def find_clip(table: ScoreTable, clip: float | Literal["auto"]) -> Clip:
@@ -32,7 +41,7 @@ def find_clip(table: ScoreTable, clip: float | Literal["auto"]) -> Clip:
     if isinstance(clip, str) and clip == "auto":
         return _half_way(table.score[:2], len(table)), _half_way(1.0 - table.score[:-3:-1], len(table))
     remedy = "choose the distance from 0 and 1 at which scores are clipped, or 'auto'"
-    distance = max(check_between("clip", clip, 0.0, 0.5, remedy=remedy), _SMALLEST)
+    distance = max(check_between("clip", clip, 0.0, 0.5, remedy=remedy), LEAST)
     return distance, distance
 
 
@@ -40,8 +49,8 @@ def _half_way(distance: FloatArray, n_scores: int) -> float:
     """Return the clipping distance from one end, given how far from it the two nearest scores are."""
     at_the_end = int(distance[0] == 0.0)
     nearest = float(distance[at_the_end]) if at_the_end < len(distance) else 1.0
-    most = _MOST if at_the_end else min(_MOST, 0.5 / n_scores)
-    return max(min(0.5 * nearest, most), _SMALLEST)
+    most = _FARTHEST if at_the_end else min(_FARTHEST, 0.5 / n_scores)
+    return max(min(0.5 * nearest, most), LEAST)
 
 
 def log_scores(score: FloatArray, clip: Clip) -> tuple[FloatArray, FloatArray]:
@@ -55,9 +64,7 @@ def log_scores(score: FloatArray, clip: Clip) -> tuple[FloatArray, FloatArray]:
 
 def probability(logit: FloatArray) -> FloatArray:
     """Return ``1 / (1 + exp(-logit))``, kept strictly between 0 and 1 where that would round to them."""
-    small = np.exp(-np.abs(logit))
-    plain = np.where(logit >= 0.0, 1.0, small) / (1.0 + small)
-    return np.clip(plain, _SMALLEST, _LARGEST)
+    return np.clip(logistic(logit), LEAST, MOST)
 
 
 def target_positives(table: ScoreTable, smooth: bool) -> FloatArray:
@@ -132,7 +139,7 @@ def fit_temperature(table: ScoreTable, columns: list[FloatArray], positives: Flo
 
 
 def fit_platt(
-    table: ScoreTable, columns: list[FloatArray], positives: FloatArray, *, increasing: bool
+    table: ScoreTable, columns: list[FloatArray], positives: FloatArray, *, increasing: bool = False
 ) -> tuple[float, ...]:
     """Return slope and intercept; the slope is 0 where scores are equal, or where it would fall and may not."""
     x = columns[0]
@@ -157,3 +164,8 @@ def fit_beta(table: ScoreTable, columns: list[FloatArray], positives: FloatArray
     if line is None or line[0] < 0.0:
         return 0.0, 0.0, constant_fit(table, positives)
     return (*(kept * line[0]).tolist(), float(line[1]))
+
+
+TEMPERATURE = LogOddsFamily(temperature_columns, fit_temperature)
+PLATT = LogOddsFamily(platt_columns, fit_platt)
+BETA = LogOddsFamily(beta_columns, fit_beta)

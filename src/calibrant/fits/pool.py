@@ -14,16 +14,16 @@ import numpy as np
 
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.fits.log_odds import (
-    Clip,
-    beta_columns,
+    BETA,
+    LEAST,
+    MOST,
+    PLATT,
+    TEMPERATURE,
+    LogOddsFamily,
     combine,
     find_clip,
-    fit_beta,
     fit_platt,
-    fit_temperature,
-    platt_columns,
     target_positives,
-    temperature_columns,
 )
 from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers
 from calibrant.table.score_table import ScoreTable
@@ -36,7 +36,6 @@ _CELLS = 1024  # runs of neighbours with equally many rows, and about as many of
 _LOG_ODDS = 30.0  # up to which runs have that width
 _PRECISION = 1e-9  # distance from the largest log likelihood, in nats, about
 _MOST_STEPS = 200
-_SMALLEST, _LARGEST = float(np.finfo(np.float64).tiny), 1.0 - 2.0**-53
 
 
 class PooledMap(Protocol):
@@ -68,7 +67,7 @@ class Pool(Generic[Member]):
         # One product after the other: a matrix product may add them up in another order for other numbers of scores.
         for weight, member in zip(self.weights[1:], self.maps, strict=True):
             value = value + weight * member.predict(scores)
-        return np.asarray(np.clip(value, _SMALLEST, _LARGEST))
+        return np.asarray(np.clip(value, LEAST, MOST))
 
 
 def fit_pool(
@@ -115,27 +114,17 @@ class _Plain:
 
 def fit_default_pool(table: ScoreTable) -> Pool[_Plain]:
     """Return the map of `AutoCalibrator` with its default parameters."""
-    members = {
-        "temperature": _fit_log_odds(temperature_columns, fit_temperature),
-        "platt": _fit_log_odds(platt_columns, partial(fit_platt, increasing=True)),
-        "beta": _fit_log_odds(beta_columns, fit_beta),
-        "isotonic": _fit_isotonic,
-    }
-    return fit_pool(table, [*members], [*members.values()], n_folds=5, random_state=0)
+    rising = PLATT._replace(fit=partial(fit_platt, increasing=True))
+    fits = [partial(_fit_log_odds, family) for family in (TEMPERATURE, rising, BETA)]
+    names = ["temperature", "platt", "beta", "isotonic"]
+    return fit_pool(table, names, [*fits, _fit_isotonic], n_folds=5, random_state=0)
 
 
-def _fit_log_odds(
-    columns: Callable[[FloatArray, Clip], list[FloatArray]],
-    fit: Callable[[ScoreTable, list[FloatArray], FloatArray], tuple[float, ...]],
-) -> Callable[[ScoreTable], _Plain]:
-    """Return the fit of a map of log-odds, to smooth targets."""
-
-    def fit_member(table: ScoreTable) -> _Plain:
-        clip = find_clip(table, "auto")
-        theta = fit(table, columns(table.score, clip), target_positives(table, smooth=True))
-        return _Plain(lambda scores: combine(theta, columns(scores, clip)))
-
-    return fit_member
+def _fit_log_odds(family: LogOddsFamily, table: ScoreTable) -> _Plain:
+    """Fit a map of log-odds to smooth targets."""
+    clip = find_clip(table, "auto")
+    theta = family.fit(table, family.columns(table.score, clip), target_positives(table, smooth=True))
+    return _Plain(lambda scores: combine(theta, family.columns(scores, clip)))
 
 
 def _fit_isotonic(table: ScoreTable) -> _Plain:
@@ -151,7 +140,7 @@ def _predictions(fits: Sequence[Callable[[ScoreTable], Member]], rest: ScoreTabl
 
     Members that may be certain are moved off 0 and 1, so that no label is impossible.
     """
-    return np.stack([score, *(np.clip(fit(rest).predict(score), 1.0 - _LARGEST, _LARGEST) for fit in fits)])
+    return np.stack([score, *(np.clip(fit(rest).predict(score), 1.0 - MOST, MOST) for fit in fits)])
 
 
 def _neighbours_pooled(table: ScoreTable) -> ScoreTable:

@@ -27,7 +27,7 @@ _ROUNDING = 1e-12
 class Distribution(Protocol):
     """What a reference distribution must offer; frozen SciPy distributions do."""
 
-    def cdf(self, x: npt.NDArray[np.float64], /) -> Any:
+    def cdf(self, x: FloatArray, /) -> Any:
         """Return the probability of values up to each x."""
 
 
@@ -39,7 +39,7 @@ def score_divergence(
     base: float = 2.0,
     empty: Literal["infinite", "machado2024"] = "infinite",
     sample_weight: Weights = None,
-    reference_weight: npt.ArrayLike | None = None,
+    reference_weight: Weights = None,
 ) -> float:
     r"""Kullback-Leibler divergence of the distribution of scores from a reference distribution.
 
@@ -115,7 +115,7 @@ def score_divergence(
     return divergence if empty == "machado2024" else max(0.0, divergence)
 
 
-def _table_of(scores: npt.ArrayLike | ScoreTable, weight: npt.ArrayLike | None) -> ScoreTable:
+def _table_of(scores: npt.ArrayLike | ScoreTable, weight: Weights) -> ScoreTable:
     if isinstance(scores, ScoreTable):
         return as_table(scores, sample_weight=weight)
     values = clean_scores(scores)

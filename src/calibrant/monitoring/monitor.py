@@ -24,11 +24,11 @@ from calibrant.monitoring.state import MonitorHistory, MonitorState, alternative
 from calibrant.monitoring.state_fields import LastUpdate, Stored
 from calibrant.monitoring.sums import Read, StoredSums, Sums
 from calibrant.table.pooling import FloatArray
-from calibrant.table.results import HtmlReport
+from calibrant.table.results import Report
 from calibrant.table.validation import clean_scores
 
 
-class Monitor(HtmlReport):
+class Monitor(Report):
     """Raise an alarm when scores stop being calibrated, with a guarantee that holds however often one looks.
 
     Parameters

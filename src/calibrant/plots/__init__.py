@@ -6,16 +6,12 @@ in an underscore for what was drawn. They say `how_to_read` them, and ``to_frame
 
 from calibrant.keywords import check_package
 from calibrant.plots.audit import AuditDisplay
-from calibrant.plots.comparison import ComparisonDisplay, Model
-from calibrant.plots.cost import CostCurveDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
-from calibrant.plots.decision_curve import DecisionCurveDisplay
-from calibrant.plots.differences import DifferenceDisplay
-from calibrant.plots.display import Display
-from calibrant.plots.distribution import DistributionDisplay
-from calibrant.plots.drawing import draw
+from calibrant.plots.decisions import CostCurveDisplay, DecisionCurveDisplay
+from calibrant.plots.display import Display, draw
+from calibrant.plots.models import ComparisonDisplay, DifferenceDisplay, Model
 from calibrant.plots.monitor import MonitorDisplay
-from calibrant.plots.reliability import ReliabilityDisplay
+from calibrant.plots.reliability import DistributionDisplay, ReliabilityDisplay
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay
 from calibrant.plots.style import Palette, drawing_style
 from calibrant.plots.svg import figure_svg

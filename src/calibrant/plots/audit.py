@@ -12,9 +12,8 @@ from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import verdict_sentence
 from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.canvas import pyplot_figure
-from calibrant.plots.cost import CostCurveDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
-from calibrant.plots.decision_curve import DecisionCurveDisplay
+from calibrant.plots.decisions import CostCurveDisplay, DecisionCurveDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import LIGHT, drawing_style
 from calibrant.printable import visible

@@ -1,23 +1,26 @@
-"""What all displays share: they are made from predictions or from an estimator, are drawn, and have a table."""
+"""What all displays share: they are made from predictions, an estimator or a result, are drawn, and have a table."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from base64 import b64encode
+from collections.abc import Iterator
 from inspect import signature
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.plots.canvas import Canvas, panels, prepare_canvas
-from calibrant.plots.readings import Reading
+from calibrant.plots.canvas import Canvas, Inches, panels, prepare_canvas
 from calibrant.plots.style import LIGHT, drawing_style
-from calibrant.table.arguments import Labels, Scores, as_table
+from calibrant.plots.svg import Reading
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.pooling import FloatArray
-from calibrant.table.results import frame_of
+from calibrant.table.results import Drawable, frame_of
 from calibrant.table.score_table import ScoreTable
+from calibrant.upward import resolve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 # On a telephone a page shows a picture at about this part of its usual width, so that its type stays legible.
 _NARROWER = 0.875
+_DPI = 110  # in notebooks
 
 
 class Display(ABC):
@@ -88,9 +92,7 @@ class Display(ABC):
         self.name = name
         return self.plot(ax, **keywords)
 
-    def _plot(
-        self, ax: Axes | None, size: tuple[float, float], *, beneath: bool, name: str | None = None, **keywords: Any
-    ) -> Self:
+    def _plot(self, ax: Axes | None, size: Inches, *, beneath: bool, name: str | None = None, **keywords: Any) -> Self:
         """Draw on axes of the user or a new figure, which has a second panel if `beneath`."""
         name = self.name if name is None else name
         with prepare_canvas(ax, size, beneath=beneath) as canvas:
@@ -176,7 +178,7 @@ class Display(ABC):
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any,  # noqa: N803
+        X: Any,
         y: npt.ArrayLike,
         *,
         pos_label: Any = None,
@@ -212,7 +214,7 @@ class Display(ABC):
         DataError
             If the labels or scores cannot be used, or the estimator does not know the label.
         """
-        y_proba, pos_label = _positive_scores(estimator, X, pos_label)
+        y_proba, pos_label = positive_scores(estimator, X, pos_label)
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(y, y_proba, pos_label=pos_label, name=name, **keywords)
 
@@ -235,43 +237,60 @@ class Display(ABC):
         return f"<{type(self).__name__}{'' if self.name is None else f' {self.name!r}'}>"
 
 
-class ModelsDisplay(Display):
-    """Base of pictures of several models by name."""
+def draw(result: Drawable, ax: Axes | None = None, **keywords: Any) -> Display:
+    """Draw a result; the same as its method ``plot``.
 
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Mapping[str, Any],
-        X: Any,  # noqa: N803
-        y: npt.ArrayLike,
-        *,
-        pos_label: Any = None,
-        **keywords: Any,
-    ) -> Self:
-        """Draw fitted classifiers on the same data; other parameters as in `Display.from_estimator`.
+    Parameters
+    ----------
+    result : Drawable
+        Curve, Band, Histogram, CumulativeResiduals, CostCurve, NetBenefit, SegmentAudit, Comparison or MonitorHistory.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. By default on a new figure of pyplot, so that notebooks show it.
+    **keywords
+        Passed on to the ``plot`` method of the display.
 
-        Parameters
-        ----------
-        estimator : mapping of str to object with ``predict_proba``
-            Fitted binary classifiers of the same two classes, by name.
-        """
-        if not isinstance(estimator, Mapping):
-            raise ArgumentError(
-                "a mapping of names to estimators", f"a {type(estimator).__name__}", "pass {'name': estimator, ...}"
-            )
-        scores = {}
-        for name, one in estimator.items():
-            scores[name], pos_label = _positive_scores(one, X, pos_label)
-        return cls.from_predictions(y, scores, pos_label=pos_label, **keywords)
+    Returns
+    -------
+    Display
+        With `ax_`, `figure_`, `how_to_read` and ``to_frame``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no picture of such a thing.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant.curves import cumulative_residuals
+    >>> from calibrant.plots import draw
+    >>> draw(cumulative_residuals([0, 1], [0.25, 0.75]), Figure().subplots())
+    <CumulativeResidualsDisplay>
+    """
+    display: Display = _display_of(result)
+    return display.plot(ax, **keywords)
+
+
+def picture_html(result: Any, description: str) -> str:
+    """Return the picture of a result as an element of HTML that needs no file beside it."""
+    buffer, figure = BytesIO(), _display_of(result).own_figure()
+    with drawing_style():
+        figure.savefig(buffer, format="png", dpi=_DPI)
+    picture = b64encode(buffer.getvalue()).decode("ascii")
+    return f'<img alt="{description}" style="max-width:100%" src="data:image/png;base64,{picture}">'
+
+
+def _display_of(result: Any) -> Any:
+    """Return the display of a result, not yet drawn."""
+    name = getattr(type(result), "_display", None)
+    if name is None:
+        expected = "a result that has a picture, such as an audit, a comparison or a curve"
+        raise ArgumentError(expected, f"a {type(result).__name__}", "see calibrant.plots")
+    return resolve(name).from_result(result)
 
 
 def split_rows(
-    y_true: Labels,
-    y_proba: Scores,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
-    **drawing: Any,
+    y_true: Labels, y_proba: Scores, *, sample_weight: Weights = None, pos_label: Any = None, **drawing: Any
 ) -> tuple[ScoreTable, dict[str, Any]]:
     """Return the table of what `Display.from_predictions` is given, and the keywords that are about drawing."""
     return as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label), drawing
@@ -286,22 +305,17 @@ def _share_parameters(method: Any, of_all: Any) -> None:
     function.__signature__ = own.replace(parameters=[*first, *further, keywords])
 
 
-def _positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[FloatArray, Any]:  # noqa: N803
+def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[FloatArray, Any]:
     """Return an estimator's probabilities of the positive class, and the label of that class."""
     if not hasattr(estimator, "predict_proba"):
-        raise ArgumentError(
-            "an estimator with predict_proba",
-            f"a {type(estimator).__name__} without it",
-            "calibrate its scores first (calibrant.calibrators), or pass probabilities to from_predictions",
-        )
+        remedy = "calibrate its scores first (calibrant.calibrators), or pass probabilities to from_predictions"
+        raise ArgumentError("an estimator with predict_proba", f"a {type(estimator).__name__} without it", remedy)
     proba = np.asarray(estimator.predict_proba(X))
     classes = list(getattr(estimator, "classes_", ()))
     if proba.ndim != 2 or proba.shape[1] != 2 or len(classes) != 2:
-        raise ArgumentError(
-            "a binary classifier with two columns of probabilities",
-            f"probabilities of shape {proba.shape} and classes {classes}",
-            "pass the column of one class to from_predictions",
-        )
+        wanted, remedy = "a binary classifier with two columns of probabilities", "pass the column of one class"
+        found = f"probabilities of shape {proba.shape} and classes {classes}"
+        raise ArgumentError(wanted, found, f"{remedy} to from_predictions")
     if pos_label is None:
         pos_label = classes[1]
     elif pos_label not in classes:

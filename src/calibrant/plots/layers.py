@@ -1,17 +1,20 @@
-"""The layers of a reliability diagram, and its frame."""
+"""The layers of a reliability diagram, the distribution of the scores among them, and its frame."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from calibrant.curves import Curve
+from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.metrics import CutoffCalibration
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.style import ground_of, tick_places, write_ticks
+from calibrant.plots.style import Palette, ground_of, tick_places, write_ticks
+from calibrant.plots.svg import Reading
 from calibrant.printable import visible
-from calibrant.table.numbers import confidence, share
+from calibrant.table.numbers import confidence, rows, score_brief, share
 from calibrant.table.pooling import FloatArray
 from calibrant.table.visible_scores import View
 
@@ -35,15 +38,8 @@ def draw_diagonal(canvas: Canvas) -> None:
 def draw_points(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> Line2D:
     """Draw bins as points with their intervals; return the points."""
     reach = np.nan_to_num(np.array([curve.rate - curve.lower, curve.upper - curve.rate]))
-    usual: dict[str, Any] = {
-        "marker": "o",
-        "linestyle": "none",
-        "markersize": 5,
-        "markeredgecolor": ground_of(ax),
-        "markeredgewidth": 0.7,
-        "elinewidth": 1.3,
-        "zorder": 3,
-    }
+    usual: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 5, "elinewidth": 1.3, "zorder": 3}
+    usual |= {"markeredgecolor": ground_of(ax), "markeredgewidth": 0.7}
     drawn = ax.errorbar(curve.score, curve.rate, yerr=np.maximum(reach, 0.0), **(usual | manner | {"label": label}))
     return drawn.lines[0]
 
@@ -83,6 +79,19 @@ class SimultaneousBand(Protocol):
         """Probability with which all hold."""
 
 
+def stacked(heading: str, layers: Sequence[tuple[str, Curve | SimultaneousBand]], dtype: Any = None) -> dict[str, Any]:
+    """Return the columns of layers one under the other, and whose they are; NaN where a layer has no such column."""
+    columns: dict[str, Any] = {heading: np.repeat([name for name, _ in layers], [len(one.score) for _, one in layers])}
+    for name in ("score", "rate", "lower", "upper", "n"):
+        columns[name] = np.concatenate([values_of(layer, name) for _, layer in layers], dtype=dtype)
+    return columns
+
+
+def values_of(layer: Curve | SimultaneousBand, name: str) -> npt.NDArray[Any]:
+    """Return the values of a layer, NaN where it has no such column."""
+    return np.asarray(getattr(layer, name, np.full(len(layer.score), np.nan)))
+
+
 def draw_band(band: SimultaneousBand, ax: Axes, colour: str) -> None:
     """Draw a simultaneous band.
 
@@ -94,15 +103,9 @@ def draw_band(band: SimultaneousBand, ax: Axes, colour: str) -> None:
     score, lower, upper = (np.asarray(values)[drawn] for values in (band.score, band.lower, band.upper))
     if getattr(band, "method", None) != "windows":
         score, lower, upper = np.repeat(score, 3)[1:-1], np.repeat(lower, 3)[:-2], np.repeat(upper, 3)[2:]
-    ax.fill_between(
-        score,
-        lower,
-        upper,
-        facecolor=(colour, 0.25),
-        edgecolor=(colour, 0.6),
-        linewidth=0.6,
-        label=f"simultaneous {confidence(band.confidence_level)} band",
-    )
+    label = f"simultaneous {confidence(band.confidence_level)} band"
+    manner: dict[str, Any] = {"facecolor": (colour, 0.25), "edgecolor": (colour, 0.6), "linewidth": 0.6}
+    ax.fill_between(score, lower, upper, label=label, **manner)
 
 
 def shade(cutoff: CutoffCalibration, canvas: Canvas, view: View) -> None:
@@ -115,6 +118,62 @@ def shade(cutoff: CutoffCalibration, canvas: Canvas, view: View) -> None:
     # The edge keeps an interval visible that is narrower than a pixel.
     left = max(low, view.limits()[0])
     canvas.ax.axvspan(left, high, facecolor=(colour, 0.12), edgecolor=(colour, 0.5), linewidth=0.8, label=label)
+
+
+def draw_bars(histogram: Histogram, ax: Axes, palette: Palette, **keywords: Any) -> None:
+    """Draw the shares of both classes by bin, positives above zero and negatives below, on one scale."""
+    widths = np.diff(histogram.edges)
+    up, down = _shares(histogram)
+    for heights, colour in ((up, palette.blue), (-down, palette.grey)):
+        manner: dict[str, Any] = {"color": colour, "edgecolor": ground_of(ax), "linewidth": 0.4} | keywords
+        ax.bar(histogram.edges[:-1], heights, widths, align="edge", **manner)
+    ax.axhline(0.0, color=palette.ink, linewidth=0.6)
+    most, least = float(up.max()), float(down.max())
+    ax.set_ylim(-1.05 * (least or 0.05 * most), 1.05 * (most or 0.05 * least))
+    tick = _round_down(0.6 * max(most, least))
+    ax.set_yticks([height for height in (-tick, 0.0, tick) if -least <= height <= most])
+    ax.yaxis.set_major_formatter(lambda height, _: f"{100.0 * abs(height):g}%")
+    ax.set_ylabel("share of class")
+    _remark(ax, "positives up, negatives down", palette)
+
+
+def bar_readings(histogram: Histogram, ax: Axes) -> Iterator[Reading]:
+    """Give the rows of each bin that is not empty."""
+    columns = (histogram.edges[:-1], histogram.edges[1:], histogram.positives, histogram.negatives, *_shares(histogram))
+    for low, high, positives, negatives, up, down in zip(*(column.tolist() for column in columns), strict=True):
+        if positives or negatives:
+            text = (
+                f"scores {score_brief(low)} to {score_brief(high)}: {rows(positives)} positives ({share(up)} of them), "
+                f"{rows(negatives)} negatives ({share(down)})"
+            )
+            yield Reading(ax, low, high, text)
+
+
+def _shares(histogram: Histogram) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Share of the positives and of the negatives in each bin; 0 for a class without rows."""
+    up, down = (rows / (rows.sum() or 1.0) for rows in (histogram.positives, histogram.negatives))
+    return up, down
+
+
+def draw_shares(residuals: CumulativeResiduals, ax: Axes, view: View, palette: Palette, **keywords: Any) -> None:
+    """Draw the cumulative share of rows by score."""
+    manner: dict[str, Any] = {"color": palette.blue, "linewidth": 1.3, "drawstyle": "steps-post"} | keywords
+    ax.plot([view.low, *residuals.score, view.high], [0.0, *residuals.share, 1.0], **manner)
+    ax.set_ylim(0.0, 1.03)
+    ax.set_yticks([0.0, 0.5, 1.0], ["0%", "50%", "100%"])
+    ax.set_ylabel("rows")
+    _remark(ax, "cumulative share of rows", palette)
+    ax.grid(axis="y", color=palette.rule, linewidth=0.5)
+
+
+def _remark(ax: Axes, text: str, palette: Palette) -> None:
+    ax.set_title(text, loc="left", fontsize=8.5, color=palette.muted, pad=3)
+
+
+def _round_down(height: float) -> float:
+    """Largest of 1, 2, 5, 10, 20, ... that is not above the height."""
+    power = 10.0 ** np.floor(np.log10(height))
+    return float(max(step for step in (1.0, 2.0, 5.0) if step * power <= height * (1.0 + 1e-9)) * power)
 
 
 def strip_beneath(ax: Axes) -> Axes:
@@ -133,16 +192,14 @@ def frame_diagram(canvas: Canvas, view: View, heights: FloatArray, *, first: boo
     `view` is the stretch of scores to show; `heights` are shares that must be in view, NaN is passed over. Returns the
     share of the height of the axes that a strip along their lower edge takes.
     """
-    ax = canvas.ax
+    ax, beneath = canvas.ax, canvas.beneath
     strip = any(child.get_label() == _STRIP_NAME for child in ax.child_axes)
     if not first:
         view = view._replace(square_root=ax.get_xscale() == "function")
     left, right = view.limits()
     bottom, top = _heights(heights, view)
     if not first:
-        before = ax.get_ylim()
-        if strip:
-            before = _stretched(before, view, 1.0 - _STRIP)
+        before = _stretched(ax.get_ylim(), view, 1.0 - _STRIP) if strip else ax.get_ylim()
         left, right = min(left, ax.get_xlim()[0]), max(right, ax.get_xlim()[1])
         bottom, top = min(bottom, before[0]), max(top, before[1])
     ax.set_xlim(left, right)
@@ -155,11 +212,10 @@ def frame_diagram(canvas: Canvas, view: View, heights: FloatArray, *, first: boo
         ax.yaxis.set_ticks(tick_places(bottom, top, view))
     of = "" if pos_label in (None, 1, True) else f" ({visible(str(pos_label))})"
     ax.set_ylabel(f"observed rate{of}", parse_math=False)
-    lowest = ax if canvas.beneath is None else canvas.beneath
-    lowest.set_xlabel("predicted probability" + view.remark)
-    if canvas.beneath is not None:
-        canvas.beneath.set_xlim(left, right)
-        write_ticks(canvas.beneath.xaxis, view)
+    (beneath or ax).set_xlabel("predicted probability" + view.remark)
+    if beneath is not None:
+        beneath.set_xlim(left, right)
+        write_ticks(beneath.xaxis, view)
         ax.tick_params(labelbottom=False)
     return _STRIP if strip else 0.0
 

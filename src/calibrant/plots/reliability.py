@@ -10,26 +10,15 @@ import numpy as np
 from calibrant.curves import Curve, Histogram, binned_curve, isotonic_curve, local_curve, score_histogram
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration
+from calibrant.plots import layers
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display, split_rows
-from calibrant.plots.distribution import bar_readings, draw_bars
-from calibrant.plots.layers import (
-    SimultaneousBand,
-    draw_band,
-    draw_diagonal,
-    draw_line,
-    draw_points,
-    frame_diagram,
-    intervals_label,
-    shade,
-    strip_beneath,
-)
-from calibrant.plots.readings import Reading, halfway
-from calibrant.plots.style import set_scale
+from calibrant.plots.layers import SimultaneousBand, intervals_label
+from calibrant.plots.style import set_scale, write_ticks
+from calibrant.plots.svg import Reading, halfway
 from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import rows, score_brief, share, write_interval
 from calibrant.table.parameters import check_choice
-from calibrant.table.pooling import FloatArray
 from calibrant.table.visible_scores import View, score_view
 
 if TYPE_CHECKING:
@@ -151,10 +140,11 @@ class ReliabilityDisplay(Display):
         points = line = None
         if n_bins is not None:
             points = binned_curve(table, n_bins=n_bins, strategy=strategy, confidence_level=confidence_level)
-        if curve is not None and check_choice("curve", curve, ("isotonic", "local")) == "local":
-            line = local_curve(table, span=span, degree=degree, confidence_level=confidence_level)
-        elif curve is not None:
+        if curve == "isotonic":
             line = isotonic_curve(table)
+        elif curve is not None:
+            check_choice("curve", curve, ("isotonic", "local"))
+            line = local_curve(table, span=span, degree=degree, confidence_level=confidence_level)
         histogram = score_histogram(table, within="data")
         display = cls(points, line=line, band=band, distribution=histogram, pos_label=keywords.get("pos_label"))
         return display._drawn(**drawing)
@@ -174,11 +164,7 @@ class ReliabilityDisplay(Display):
         parts: list[tuple[str, Curve | SimultaneousBand]]
         parts = [(layer.kind, layer) for layer in (self.points, self.line, self.local) if layer is not None]
         parts += [] if self.band is None else [("band", self.band)]
-        lengths = [len(layer.score) for _, layer in parts]
-        columns: dict[str, Any] = {"part": np.repeat([kind for kind, _ in parts], lengths)}
-        for name in ("score", "rate", "lower", "upper", "n"):
-            columns[name] = np.concatenate([_values(layer, name) for _, layer in parts])
-        return columns
+        return layers.stacked("part", parts, np.float64)
 
     def plot(
         self, ax: Axes | None = None, *, ref_line: bool = True, distribution: bool = True, **keywords: Any
@@ -208,63 +194,65 @@ class ReliabilityDisplay(Display):
         self.line_ = None
         if first:
             set_scale(ax, self.view)
-        if ref_line and first:
-            draw_diagonal(canvas)
+            if ref_line:
+                layers.draw_diagonal(canvas)
         if self.band is not None:
-            draw_band(self.band, ax, palette.grey if first else colour)
+            layers.draw_band(self.band, ax, palette.grey if first else colour)
         if self.line is not None and self.points is not None:
             # Beside points the line is plain; the legend says once what such lines are.
             quiet = {"color": palette.ink if first else colour, "linewidth": 1.1}
             text = f"{self.line.kind} curve" + intervals_label(self.line)
-            self.line_ = draw_line(self.line, ax, quiet, text if first else "_nolegend_")
+            self.line_ = layers.draw_line(self.line, ax, quiet, text if first else "_nolegend_")
         elif self.line is not None:
             own = {"color": colour, "linewidth": 1.5} | keywords
             text = canvas.label(f"{self.line.kind} curve", name) + intervals_label(self.line)
-            self.line_ = draw_line(self.line, ax, own, text)
+            self.line_ = layers.draw_line(self.line, ax, own, text)
         if self.local is not None:
             loess: dict[str, Any] = {"color": palette.series[2], "linewidth": 1.3, "linestyle": (0, (5, 1.5))}
             ax.plot(self.local.score, self.local.rate, label="loess (local regression)", **loess)
         if self.worst is not None:
-            shade(self.worst, canvas, self.view)
+            layers.shade(self.worst, canvas, self.view)
         if self.points is not None:
             text = canvas.label("bins", name) + intervals_label(self.points)
-            self.line_ = draw_points(self.points, ax, {"color": colour} | keywords, text)
+            self.line_ = layers.draw_points(self.points, ax, {"color": colour} | keywords, text)
         if self.line_ is not None:
             canvas.mark(self.line_)
         self.distribution_ax_ = None
         self.beneath = distribution and self.distribution is not None and (first or canvas.beneath is not None)
         if self.beneath and self.distribution is not None:
-            self.distribution_ax_ = canvas.beneath if canvas.beneath is not None else strip_beneath(ax)
-            self._draw_distribution(self.distribution, self.distribution_ax_, canvas)
+            self.distribution_ax_ = self._draw_distribution(self.distribution, canvas)
         # Bands, and the curve at single scores, may reach from 0 to 1 and must not squeeze what else there is to see.
-        layers: list[Any] = [layer for layer in (self.points, self.local) if layer is not None]
-        layers = layers or [self.line or self.band]
-        heights = np.concatenate([_values(layer, name) for layer in layers for name in ("rate", "lower", "upper")])
-        strip = frame_diagram(canvas, self.view, heights, first=first, pos_label=self.pos_label)
+        curves: list[Any] = [curve for curve in (self.points, self.local) if curve is not None]
+        curves = curves or [self.line or self.band]
+        heights = np.concatenate([layers.values_of(one, name) for one in curves for name in ("rate", "lower", "upper")])
+        strip = layers.frame_diagram(canvas, self.view, heights, first=first, pos_label=self.pos_label)
         canvas.legend(strip=strip)
 
-    def _draw_distribution(self, histogram: Histogram, ax: Axes, canvas: Canvas) -> None:
+    def _draw_distribution(self, histogram: Histogram, canvas: Canvas) -> Axes:
         if canvas.beneath is not None:
-            set_scale(ax, self.view, "x")
-        draw_bars(histogram, ax, canvas.palette)
-        if canvas.beneath is None:
-            ax.set_title("positives up, negatives down", loc="left", fontsize=7, color=canvas.palette.muted, pad=1)
-            ax.set_yticks([])
-            ax.set_ylabel("")
+            set_scale(canvas.beneath, self.view, "x")
+            layers.draw_bars(histogram, canvas.beneath, canvas.palette)
+            return canvas.beneath
+        ax = layers.strip_beneath(canvas.ax)
+        layers.draw_bars(histogram, ax, canvas.palette)
+        ax.set_title("positives up, negatives down", loc="left", fontsize=7, color=canvas.palette.muted, pad=1)
+        ax.set_yticks([])
+        ax.set_ylabel("")
+        return ax
 
     def readings(self) -> Iterator[Reading]:
         """Give rows, mean prediction and observed rate of every bin, and the rows below."""
         if self.points is not None:
-            columns = (self.points.score, self.points.n, self.points.rate, self.points.lower, self.points.upper)
-            parts = halfway(self.points.score, *self.ax_.get_xlim())
-            for (low, high), (score, n, rate, lower, upper) in zip(parts, zip(*columns, strict=True), strict=True):
+            points = self.points
+            columns = (points.score, points.n, points.rate, points.lower, points.upper)
+            parts = halfway(points.score, *self.ax_.get_xlim())
+            for (low, high), score, n, rate, lower, upper in zip(parts, *columns, strict=True):
                 limits = write_interval(rate, lower, upper, write=share)
                 chance = "" if np.isnan(lower) else f" ({limits.ends})"
-                bin_text = f"bin of {rows(float(n))} rows: mean predicted {score_brief(score)}"
-                text = f"{bin_text}, observed {limits.value}{chance}"
-                yield Reading(self.ax_, low, high, text)
+                text = f"bin of {rows(float(n))} rows: mean predicted {score_brief(score)}, observed {limits.value}"
+                yield Reading(self.ax_, low, high, text + chance)
         if self.distribution is not None and self.distribution_ax_ is not None:
-            yield from bar_readings(self.distribution, self.distribution_ax_)
+            yield from layers.bar_readings(self.distribution, self.distribution_ax_)
 
     def _sentences(self) -> Iterator[str]:
         yield "x-axis: predicted probability; y-axis: observed rate."
@@ -294,6 +282,67 @@ class ReliabilityDisplay(Display):
             )
 
 
+class DistributionDisplay(Display):
+    """Histogram of the scores by class, positives above zero and negatives below.
+
+    Parameters
+    ----------
+    histogram : Histogram
+        Rows of each class in bins of the score.
+    name : str, optional
+        What is shown.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant.plots import DistributionDisplay
+    >>> ax = Figure().subplots()
+    >>> display = DistributionDisplay.from_predictions([0, 1, 1], [0.2, 0.6, 0.9], n_bins=2, ax=ax)
+    >>> display.to_frame("pandas")["positives"].tolist()
+    [0.0, 2.0]
+    """
+
+    size = (4.8, 2.6)
+
+    def __init__(self, histogram: Histogram, *, name: str | None = None) -> None:
+        self.histogram, self.name = histogram, name
+
+    @classmethod
+    def from_predictions(cls, y_true: Labels, y_proba: Scores = None, *, n_bins: int = 40, **keywords: Any) -> Self:
+        """Count the rows in bins, and draw them; other parameters as in `Display.from_predictions`.
+
+        Parameters
+        ----------
+        n_bins : int
+            Number of bins. They divide [0, 1], or where the scores are if they lie close together; the bins are
+            narrower towards 0 if most scores are near 0.
+        """
+        table, drawing = split_rows(y_true, y_proba, **keywords)
+        return cls(score_histogram(table, n_bins=n_bins, within="data"))._drawn(**drawing)
+
+    def _sentences(self) -> Iterator[str]:
+        yield (
+            "x-axis: score; y-axis: share of the rows of each class in a bin, positives above zero and negatives "
+            "below, on one scale."
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """Return the bins: their ends, and positives and negatives in them."""
+        return self.histogram.columns()
+
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
+        view = self.histogram.view
+        set_scale(canvas.ax, view, "x")
+        layers.draw_bars(self.histogram, canvas.ax, canvas.palette, **keywords)
+        canvas.ax.set_xlim(view.limits())
+        write_ticks(canvas.ax.xaxis, view)
+        canvas.ax.set_xlabel("score" + view.remark)
+
+    def readings(self) -> Iterator[Reading]:
+        """Give the rows of every bin."""
+        return layers.bar_readings(self.histogram, self.ax_)
+
+
 _LINES = {
     "binned": "The line joins bins of neighbouring scores.",
     "isotonic": "The line is the isotonic fit to the outcomes, which needs no bins.",
@@ -306,22 +355,13 @@ def _size(beneath: bool) -> tuple[float, float]:
 
 
 def _check_band(band: SimultaneousBand) -> SimultaneousBand:
+    see = "see calibrant.certificates.isotonic_band"
     if isinstance(band, Curve):
-        raise ArgumentError(
-            "a simultaneous band",
-            "a curve, whose intervals are pointwise",
-            "draw it as points or line, or see calibrant.certificates.isotonic_band",
-        )
+        found = "a curve, whose intervals are pointwise"
+        raise ArgumentError("a simultaneous band", found, f"draw it as points or line, or {see}")
     arrays = [np.asarray(getattr(band, name, None)) for name in ("score", "lower", "upper")]
     if any(array.dtype.kind != "f" or array.ndim != 1 or array.shape != arrays[0].shape for array in arrays):
         raise ArgumentError(
-            "a band with arrays score, lower and upper of equal length",
-            f"a {type(band).__name__}",
-            "see calibrant.certificates.isotonic_band",
+            "a band with arrays score, lower and upper of equal length", f"a {type(band).__name__}", see
         )
     return band
-
-
-def _values(layer: Curve | SimultaneousBand, name: str) -> FloatArray:
-    """Values of a layer as floats, NaN where it has no such column."""
-    return np.asarray(getattr(layer, name, np.full(len(layer.score), np.nan)), dtype=np.float64)

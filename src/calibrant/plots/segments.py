@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,6 @@ from calibrant.plots.style import write_ticks
 from calibrant.printable import visible
 from calibrant.table.parameters import check_count
 from calibrant.table.shown import short_name
-
-if TYPE_CHECKING:
-    pass
 
 _MOST = 30  # segments drawn
 _NAME = 38  # letters of a name
@@ -122,12 +119,10 @@ class SegmentDisplay(_AuditDisplay):
         colour = {"refuted": palette.orange, "certified": palette.blue}
         mark = {"refuted": "D", "certified": "o", "undecided": "s"}
         self.points_ = []
-        drawn: set[str] = set()
-        for height, i in enumerate(self.places):
-            verdict = str(audit.verdicts[i])
+        verdicts = [str(audit.verdicts[i]) for i in self.places]
+        for height, (i, verdict) in enumerate(zip(self.places, verdicts, strict=True)):
             shade = colour.get(verdict, palette.muted if verdict else palette.blue)
-            label = verdict.capitalize() if verdict and verdict not in drawn else None
-            drawn.add(verdict)
+            label = verdict.capitalize() if verdict and verdict not in verdicts[:height] else None
             bounds = [audit.lower[i], audit.upper[i]]
             ax.plot(bounds, [height, height], color=shade, linewidth=1.1, solid_capstyle="butt")
             manner: dict[str, Any] = {"color": shade, "marker": mark.get(verdict, "o"), "markersize": 4.5}

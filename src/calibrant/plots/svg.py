@@ -1,17 +1,21 @@
-"""A figure as SVG that can stand inside an HTML page."""
+"""A figure as SVG that can stand inside an HTML page, with numbers that it shows where a reader points at it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from html import escape
 from io import StringIO
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from calibrant.plots.readings import Reading, readings_svg
+import numpy as np
+
 from calibrant.plots.style import LIGHT, drawing_style
+from calibrant.table.pooling import FloatArray
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
@@ -20,6 +24,21 @@ _LONG_NUMBER = re.compile(r"(\.\d\d)\d+")
 _COLOUR = re.compile('#[0-9a-f]{6}(?=[;"])')
 _VARIABLES = {colour: f"var(--plot-{name}, {colour})" for name, colour in LIGHT.by_name().items()}
 _FONT = re.compile(r"font-family: [^;\"]*; ?")
+
+
+class Reading(NamedTuple):
+    """What is said of a stretch of the x-axis, from `low` to `high`."""
+
+    ax: Axes
+    low: float
+    high: float
+    text: str
+
+
+def halfway(places: FloatArray, low: float, high: float) -> Iterator[tuple[float, float]]:
+    """Divide the stretch from `low` to `high` half way between increasing places, one part for each."""
+    edges = np.concatenate([[low], 0.5 * (places[1:] + places[:-1]), [high]]).tolist()
+    return pairwise(edges)
 
 
 def figure_svg(
@@ -61,7 +80,7 @@ def figure_svg(
             layout.execute(figure)
             figure.set_layout_engine(None)
         figure.savefig(buffer, format="svg", metadata=_NO_METADATA, facecolor="none")
-    over = readings_svg(figure, readings)
+    over = _readings_svg(figure, readings)
     figure.set_canvas(canvas)
     figure.set_layout_engine(layout)
     drawing = buffer.getvalue()
@@ -89,3 +108,18 @@ def _with_own_ids(body: str, prefix: str) -> str:
         r' id="([^"]*)"', lambda match: f' id="{prefix}-{match.group(1)}"' if match.group(1) in used else "", body
     )
     return re.sub(r'(href="|url\()#', rf"\1#{prefix}-", body)
+
+
+def _readings_svg(figure: Figure, readings: Iterable[Reading]) -> str:
+    """Write readings as clear rectangles over a drawn figure, in the coordinates of its SVG."""
+    scale = 72.0 / figure.dpi
+    height = 72.0 * figure.get_size_inches()[1]
+    written = []
+    for ax, low, high, text in readings:
+        bottom, top = ax.get_ylim()
+        (x0, y0), (x1, y1) = (scale * ax.transData.transform([corner])[0] for corner in ((low, bottom), (high, top)))
+        written.append(
+            f'<rect x="{x0:.2f}" y="{height - y1:.2f}" width="{x1 - x0:.2f}" height="{y1 - y0:.2f}">'
+            f"<title>{escape(text)}</title></rect>"
+        )
+    return f'<g class="readings" fill="transparent">{"".join(written)}</g>' if written else ""

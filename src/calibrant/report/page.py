@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from calibrant.auditing import wording
-from calibrant.auditing.error_wording import error_limits, error_range, plain_sentence
 from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.segment_audit import SegmentAudit
+from calibrant.auditing.wording import error_limits, error_range, plain_sentence
 from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.style import DARK, LIGHT
 from calibrant.references import cite
@@ -141,7 +141,7 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         **{section: named(section) for section in ("calibration", "data", "clusters", "effect")},
         **{section: numbers(section) for section in ("performance", "unseen", "costs")},
         "measures": [(fact.label, fact.value, fact.note) for fact in of_section(facts, "measures")],
-        "gain": of_section(facts, "effect")[0].note,
+        "gain": wording.gain_sentence(audit.recalibration),
         "costs_caption": f"Mean cost per case, {costs}",
         "decisions": decisions(audit),
         "cost_curve": view.cost_curve_rows(audit),

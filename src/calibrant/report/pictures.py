@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from calibrant.auditing.error_wording import error_place, error_text
 from calibrant.auditing.findings import Findings
+from calibrant.auditing.wording import error_place, error_text
 from calibrant.decisions import CostCurve, NetBenefit
 from calibrant.plots import Display, figure_svg
 from calibrant.plots.audit import costs_of, cumulative_residuals_of, decisions_of, reliability_of

@@ -10,15 +10,7 @@ import numpy as np
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.provenance import Provenance
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
-from calibrant.table.numbers import (
-    number,
-    rows,
-    score_fixed,
-    score_text,
-    share,
-    signed,
-    write_interval,
-)
+from calibrant.table.numbers import number, rows, score_fixed, score_text, share, signed, write_interval
 
 # Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
 _RESIDUAL_ROWS = 36

@@ -42,21 +42,14 @@ class Family:
 
     def labels(self, cells: npt.NDArray[np.int64]) -> list[str]:
         """Name some cells, such as ``sex = F, branch = north``."""
-        places = np.unravel_index(cells, [len(column) for column in self.columns])
-        named = [[f"{column.name} = {label}" for label in column.labels] for column in self.columns]
-        return [
-            ", ".join(names[place] for names, place in zip(named, cell, strict=True))
-            for cell in zip(*(place.tolist() for place in places), strict=True)
-        ]
+        names = [column.name for column in self.columns]
+        return [", ".join(map("{} = {}".format, names, levels)) for levels in self.levels(cells)]
 
     def levels(self, cells: npt.NDArray[np.int64]) -> list[tuple[str, ...]]:
         """Return the names of the levels of some cells, one for each column."""
         places = np.unravel_index(cells, [len(column) for column in self.columns])
-        names = [column.labels for column in self.columns]
-        return [
-            tuple(of[place] for of, place in zip(names, cell, strict=True))
-            for cell in zip(*(place.tolist() for place in places), strict=True)
-        ]
+        columns = [[column.labels[i] for i in place] for column, place in zip(self.columns, places, strict=True)]
+        return list(zip(*columns, strict=True))
 
     @property
     def identical(self) -> npt.NDArray[np.bool_]:
@@ -78,11 +71,8 @@ def families_of(columns: Sequence[SegmentColumn], depth: int) -> tuple[Family, .
     found = tuple(Family(chosen) for size in range(1, depth + 1) for chosen in itertools.combinations(columns, size))
     cells = sum(len(family) for family in found)
     if cells > _MOST_CELLS:
-        raise ArgumentError(
-            f"at most {_MOST_CELLS:,} segments to list",
-            f"{cells:,}",
-            "name fewer columns in `by`, or raise `min_rows`, which pools more levels",
-        )
+        remedy = "name fewer columns in `by`, or raise `min_rows`, which pools more levels"
+        raise ArgumentError(f"at most {_MOST_CELLS:,} segments to list", f"{cells:,}", remedy)
     return found
 
 

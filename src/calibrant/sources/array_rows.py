@@ -86,16 +86,9 @@ class ArrayRows(Rows):
         if n and not len(places):
             raise describe_all_left_out(str(left_out))
         picked = {cause: array[places] for cause, array in arrays.items()}
-        return ArrayRows(
-            picked["outcome"],
-            picked["score"],
-            picked.get("weight"),
-            picked.get("cluster"),
-            {name: picked[cause] for name, cause in segments.items()},
-            self.pos_label,
-            left_out=left_out,
-            places=places,
-        )
+        label, score, weight, clusters = map(picked.get, ("outcome", "score", "weight", "cluster"))
+        by = {name: picked[cause] for name, cause in segments.items()}
+        return ArrayRows(label, score, weight, clusters, by, self.pos_label, left_out=left_out, places=places)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,16 +16,13 @@ from calibrant.cells.losses import LossTotals
 from calibrant.cells.slices import SliceRows
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.pooling import Pooled
-from calibrant.table.row_errors import (
-    describe_bad_labels,
-    describe_no_rows,
-    describe_zero_weights,
-    refuse_unknown,
-)
+from calibrant.table.row_errors import describe_bad_labels, describe_no_rows, describe_zero_weights, refuse_unknown
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import Chunks, CleanRows, check_same_rows, check_weight_range, clean_rows
 
 _BLOCK = 1 << 15  # rows
+_CHUNKS = "an iterable of (labels, scores) chunks, or a function that returns one"
+_AGAIN = "pass a function, so that the rows can be read again"
 
 
 def table_of_chunks(chunks: Chunks, pos_label: Any) -> ScoreTable:
@@ -61,9 +58,7 @@ class ChunkRows:
         self.once = isinstance(chunks, Iterator)
         if not callable(chunks) and not isinstance(chunks, Iterable):
             raise ArgumentError(
-                "an iterable of (labels, scores) chunks, or a function that returns one",
-                f"a {type(chunks).__name__}",
-                "pass a function, so that the rows can be read again",
+                _CHUNKS, f"a {type(chunks).__name__}", "pass a function, so that the rows can be read again"
             )
 
     def batches(self) -> Generator[Pooled]:
@@ -77,10 +72,7 @@ class ChunkRows:
 
     def blocks(self) -> Iterator[CleanRows]:
         """Yield the rows checked, in pieces that stay in the cache; raises what `batches` does."""
-        for label, score, weight, _ in self._slices():
-            for start in range(0, len(score), _BLOCK):
-                part = slice(start, start + _BLOCK)
-                yield CleanRows(label[part], score[part], None if weight is None else weight[part])
+        return (part for rows in self._slices() for part in rows.pieces(_BLOCK))
 
     def _slices(self) -> Iterator[CleanRows]:
         """Yield the rows checked, as they are cut into chunks."""
@@ -95,7 +87,7 @@ class ChunkRows:
                     continue
                 others += _other_label(chunk[0], clean.label)
                 if others[1:] and others.pop() != others[0] and self._pos_label is None:
-                    raise _mixed_labels(others[0], chunk[0])
+                    raise describe_bad_labels([others[0], *np.asarray(chunk[0]).ravel().tolist()])
                 rest |= set(clean.others)
                 refuse_unknown(sorted(rest), self._pos_label)
             except DataError as error:
@@ -118,11 +110,9 @@ class ChunkRows:
 def _clean(chunk: tuple[Any, ...], pos_label: Any) -> CleanRows | None:
     """Check the rows of a chunk; None if it has none."""
     if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
-        raise DataError(
-            "two columns, labels and scores, or three with weights",
-            f"a {type(chunk).__name__}" + (f" of length {len(chunk)}" if hasattr(chunk, "__len__") else ""),
-            "let every chunk be (labels, scores) or (labels, scores, weights)",
-        )
+        found = f"a {type(chunk).__name__}" + (f" of length {len(chunk)}" if hasattr(chunk, "__len__") else "")
+        remedy = "let every chunk be (labels, scores) or (labels, scores, weights)"
+        raise DataError("two columns, labels and scores, or three with weights", found, remedy)
     if all(hasattr(column, "__len__") and not len(column) for column in chunk):
         return None
     weights = chunk[2] if len(chunk) == 3 else None
@@ -139,7 +129,3 @@ def _other_label(labels: Any, label: npt.NDArray[np.int8]) -> list[Any]:
     where = int(np.argmin(label))
     values: list[Any] = [] if label[where] else np.asarray(labels).ravel()[where : where + 1].tolist()
     return values
-
-
-def _mixed_labels(known: Any, labels: Any) -> DataError:
-    return describe_bad_labels([known, *np.asarray(labels).ravel().tolist()])

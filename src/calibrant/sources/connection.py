@@ -17,18 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant.errors import DataError, SourceError, need_package
-from calibrant.sources.formats import (
-    OBJECT,
-    ROW_NUMBER,
-    Layout,
-    describe_damaged_gzip,
-    parquet_rows,
-    pattern_of,
-    quote_text,
-    recognise,
-    select_rows,
-    unique_names,
-)
+from calibrant.sources import formats
+from calibrant.sources.formats import OBJECT, Layout, pattern_of, quote_text
 from calibrant.sources.multi_file import Opened, combine
 from calibrant.sources.paths import PathSpec, find_files, name_of
 from calibrant.sources.query import COPIED, Query, copy_rows
@@ -78,7 +68,7 @@ def _open_each(
         own = name_of(path)
         file = _local_file(path, own, folder / f"stream{number}")
         try:
-            layout = recognise(file, own, ending="" if path == "-" else own)
+            layout = formats.recognise(file, own, ending="" if path == "-" else own)
             if layout.marked:  # DuckDB reads no such JSON
                 file, layout = _without_mark(file, layout, own, folder / f"plain{number}")
             opened.append(Opened(file, layout, _describe(connection, file, layout, own, folder, runner)))
@@ -114,17 +104,11 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
     need_package("duckdb")
     import duckdb
 
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "memory_limit": _MEMORY,
-            "temp_directory": str(folder / "spill"),
-            "preserve_insertion_order": "false",  # sums do not need it, and it costs memory
-            # Nothing is fetched from the network behind the back of the user.
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-        },
-    )
+    config: dict[str, Any] = {"memory_limit": _MEMORY, "temp_directory": str(folder / "spill")}
+    config["preserve_insertion_order"] = "false"  # sums do not need it, and it costs memory
+    # Nothing is fetched from the network behind the back of the user.
+    config |= {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    connection = duckdb.connect(":memory:", config=config)
     # DuckDB draws a bar on standard output of its own accord where Python runs interactively or by `python -c`. In a
     # notebook it needs ipywidgets; without them it draws none, and refuses the setting.
     with suppress(duckdb.InvalidInputException):
@@ -161,7 +145,7 @@ def _without_mark(file: Path, layout: Layout, name: str, copy: Path) -> tuple[Pa
             stream.read(len(codecs.BOM_UTF8))
             return _spool(stream, copy), layout._replace(gzipped=False)
     except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise describe_damaged_gzip(name) from None
+        raise formats.describe_damaged_gzip(name) from None
 
 
 def _spool(stream: Any, copy: Path) -> Path:
@@ -169,32 +153,34 @@ def _spool(stream: Any, copy: Path) -> Path:
         with copy.open("wb") as file:
             shutil.copyfileobj(stream, file, 1 << 20)
     except OSError as error:
-        raise SourceError(
-            f"space for the stream in {copy.parent.parent}",
-            error.strerror or str(error),
-            "free space, or set TMPDIR to a larger disk",
-        ) from None
+        found, remedy = error.strerror or str(error), "free space, or set TMPDIR to a larger disk"
+        raise SourceError(f"space for the stream in {copy.parent.parent}", found, remedy) from None
     return copy
 
 
 def _describe(
-    connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, folder: Path, runner: QueryRunner
+    connection: duckdb.DuckDBPyConnection,
+    file: Path,
+    layout: Layout,
+    name: str,
+    folder: Path,
+    runner: QueryRunner,
 ) -> Source:
     """Find the columns: their names in the file, and those under which DuckDB, which ignores case, tells them apart."""
     typed = layout.format == "Parquet"
     source = Source(connection, "", "", (), (), (), typed, layout.format, name, runner, folder, mixed=layout.mixed)
     if typed:
-        sql = select_rows([file], layout)
+        sql = formats.select_rows([file], layout)
         described = source.rows(f"DESCRIBE {sql}")
         columns, types = (tuple(str(row[i]) for row in described) for i in (0, 1))
         header, renamed = _parquet_names(source, file)
         source = replace(source, renamed=renamed, spans=partial(_spans_of_parquet, connection, file, columns))
     else:
-        header = layout.names or _json_names(source, select_rows([file], layout, raw=True))
-        columns = unique_names(header)
+        header = layout.names or _json_names(source, formats.select_rows([file], layout, raw=True))
+        columns = formats.unique_names(header)
         types = ("VARCHAR",) * len(columns)
-        sql = select_rows([file], layout, header, columns)
-    original = select_rows([file], layout, header, columns, raw=True)
+        sql = formats.select_rows([file], layout, header, columns)
+    original = formats.select_rows([file], layout, header, columns, raw=True)
     return replace(source, sql=sql, original=original, columns=columns, header=header, types=types)
 
 
@@ -229,9 +215,8 @@ def _json_names(source: Source, objects: str) -> tuple[str, ...]:
         raise describe_no_rows(source.name)
     twice = min((row for _, row in keys if row is not None), default=None)
     if twice is not None:
-        raise SourceError(
-            "every key once in an object", f"one twice in row {twice} of {source.name}", "drop one of them"
-        )
+        found = f"one twice in row {twice} of {source.name}"
+        raise SourceError("every key once in an object", found, "drop one of them")
     if any("\0" in key for key, _ in keys):
         raise SourceError("keys without the character NUL", f"one with it in {source.name}", "rename it")
     return tuple(key for key, _ in keys)
@@ -241,12 +226,12 @@ def _spans_of_parquet(connection: duckdb.DuckDBPyConnection, file: Path, names: 
     """Return spans of whole row groups; None if a group is so large that it cannot be read at once."""
     listed = f"parquet_metadata({quote_text(pattern_of(file))}) WHERE column_id = 0 ORDER BY row_group_id"
     groups = [rows for (rows,) in connection.execute(f"SELECT row_group_num_rows FROM {listed}").fetchall()]
-    if max(groups, default=0) > _MOST_IN_GROUP or ROW_NUMBER in map(str.lower, names):
+    if max(groups, default=0) > _MOST_IN_GROUP or formats.ROW_NUMBER in map(str.lower, names):
         return None
     spans, begin, rows = [], 0, 0
     for group in [*groups, SPAN_ROWS]:
         if rows and rows + group > SPAN_ROWS:
-            spans.append(Span(parquet_rows(file, begin, rows), rows))
+            spans.append(Span(formats.parquet_rows(file, begin, rows), rows))
             begin, rows = begin + rows, 0
         rows += group
     return spans

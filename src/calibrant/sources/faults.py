@@ -12,21 +12,8 @@ from typing import Any, Protocol
 
 from calibrant.errors import DataError
 from calibrant.sources.columns import Columns
+from calibrant.table import row_errors
 from calibrant.table.fixed_point import MOST_ROWS
-from calibrant.table.row_errors import (
-    MISSING,
-    all_of,
-    describe_bad_labels,
-    describe_bad_scores,
-    describe_bad_weight,
-    describe_missing_cluster,
-    describe_missing_label,
-    describe_no_rows,
-    describe_not_numbers,
-    describe_zero_weights,
-    remedy_for_text,
-    swapped_columns,
-)
 from calibrant.table.validation import check_weight_range
 
 
@@ -60,7 +47,7 @@ def refuse(seen: Mapping[str, Any], columns: Columns, rows: InspectedRows) -> No
     "unknown" and whether the rest is "one_class"; with weights their sum, "weight_sum", and "weight_high".
     """
     if not seen["rows"]:
-        raise describe_no_rows(rows.name)
+        raise row_errors.describe_no_rows(rows.name)
     errors = [
         *_faulty_values(("score_missing", "score_nan", "score_text", "score_bad"), seen, columns.score, rows),
         *_faulty_values(("label_missing", "label_bad"), seen, columns.label, rows),
@@ -69,10 +56,10 @@ def refuse(seen: Mapping[str, Any], columns: Columns, rows: InspectedRows) -> No
         *_faulty_values(("weight_missing", "weight_nan", "weight_text", "weight_bad"), seen, str(columns.weight), rows),
     ]
     if errors:
-        raise all_of(errors)
+        raise row_errors.all_of(errors)
     if columns.weight is not None:
         if not seen["weight_sum"] > 0:
-            raise describe_zero_weights()
+            raise row_errors.describe_zero_weights()
         check_weight_range(float(seen["weight_high"]), float(seen["weight_sum"]))
 
 
@@ -80,7 +67,7 @@ def refuse_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, r
     """Raise a `DataError` about the faults that a column has."""
     errors = list(_faulty_values(faults, seen, column, rows))
     if errors:
-        raise all_of(errors)
+        raise row_errors.all_of(errors)
 
 
 def _faulty_classes(seen: Mapping[str, Any], columns: Columns, rows: InspectedRows) -> Iterator[DataError]:
@@ -95,8 +82,8 @@ def _faulty_classes(seen: Mapping[str, Any], columns: Columns, rows: InspectedRo
     if not two_classes:
         values = rows.label_values()
         met = bool(seen.get("positives"))
-        error = describe_bad_labels(values, columns.pos_label, met=met, place=place, count=count)
-        yield swapped_columns(error) if rows.look_swapped() else error
+        error = row_errors.describe_bad_labels(values, columns.pos_label, met=met, place=place, count=count)
+        yield row_errors.swapped_columns(error) if rows.look_swapped() else error
 
 
 def _faulty_values(
@@ -110,13 +97,15 @@ def _faulty_values(
         place, value = rows.example(fault, column)
         what, kind = fault.split("_")
         if value is None or what == "label":
-            yield describe_missing(what, place, count, "an empty value" if value is None else repr(value))
+            yield row_errors.describe_missing(what, place, count, "an empty value" if value is None else repr(value))
         elif kind == "text":
-            yield describe_not_numbers(f"{what}s", repr(value), place, count, remedy_for_text(value))
+            yield row_errors.describe_not_numbers(
+                f"{what}s", repr(value), place, count, row_errors.remedy_for_text(value)
+            )
         elif what == "weight":
-            yield describe_bad_weight(value, place, count)
+            yield row_errors.describe_bad_weight(value, place, count)
         else:
-            yield describe_bad_scores(value, place, count, *rows.score_limits())
+            yield row_errors.describe_bad_scores(value, place, count, *rows.score_limits())
 
 
 def describe_no_column(name: Hashable, there: Sequence[Hashable], place: str = "") -> tuple[str, str, str]:
@@ -138,15 +127,6 @@ def _is_datum(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def describe_missing(what: str, place: str, count: int, value: str = "an empty value") -> DataError:
-    """Phrase the error for rows without a "score", "label", "cluster" or "weight"."""
-    if what == "label":
-        return describe_missing_label(value, place, count)
-    if what == "cluster":
-        return describe_missing_cluster(value, place, count)
-    return describe_not_numbers(f"{what}s", value, place, count, MISSING)
 
 
 def kind_of_weights(seen: Mapping[str, Any], columns: Columns) -> str:

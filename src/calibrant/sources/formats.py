@@ -9,24 +9,17 @@ import io
 import re
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from calibrant.errors import SourceError
+from calibrant.sources.paths import PARQUET_ENDINGS
 from calibrant.table.row_errors import describe_no_rows
 
 _HEAD = 1 << 20  # bytes looked at
-_BY_ENDING = {
-    ".csv": "CSV",
-    ".tsv": "CSV",
-    ".txt": "CSV",
-    ".parquet": "Parquet",
-    ".pq": "Parquet",
-    ".json": "JSON lines",
-    ".jsonl": "JSON lines",
-    ".ndjson": "JSON lines",
-}
+_ENDINGS = {"CSV": (".csv", ".tsv", ".txt"), "Parquet": PARQUET_ENDINGS, "JSON lines": (".json", ".jsonl", ".ndjson")}
+_BY_ENDING = {ending: name for name, endings in _ENDINGS.items() for ending in endings}
 ROW_NUMBER = "file_row_number"  # what DuckDB calls the column of these
 OBJECT = "calibrant_object"  # the column of the objects of a JSON file
 NO_OBJECT = "no object: "  # begins an error about what stands in a JSON file in place of one
@@ -72,10 +65,7 @@ def recognise(path: Path, name: str, ending: str) -> Layout:
 
 
 def _wanted_format(ending: str) -> str:
-    suffixes = [suffix.lower() for suffix in Path(ending).suffixes]
-    if suffixes and suffixes[-1] == ".gz":
-        suffixes.pop()
-    return _BY_ENDING.get(suffixes[-1], "") if suffixes else ""
+    return _BY_ENDING.get(Path(ending.lower().removesuffix(".gz")).suffix, "")
 
 
 def _head(path: Path, name: str) -> tuple[bytes, bool]:
@@ -91,9 +81,8 @@ def _head(path: Path, name: str) -> tuple[bytes, bool]:
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise describe_damaged_gzip(name) from None
     except OSError as error:
-        raise SourceError(
-            "a file that can be read", f"{error.strerror or error} for {name}", "check its permissions"
-        ) from None
+        found = f"{error.strerror or error} for {name}"
+        raise SourceError("a file that can be read", found, "check its permissions") from None
 
 
 def describe_damaged_gzip(name: str) -> SourceError:
@@ -105,9 +94,8 @@ def _refuse_binary(head: bytes, name: str, wanted: str) -> None:
     if wanted == "Parquet":
         raise SourceError("a Parquet file", f"other content in {name}", "copy it again, or give it the right ending")
     if head.startswith(b"PK\x03\x04"):
-        raise SourceError(
-            "CSV, Parquet or JSON lines", f"a spreadsheet or zip archive in {name}", "export it as CSV or unpack it"
-        )
+        found = f"a spreadsheet or zip archive in {name}"
+        raise SourceError("CSV, Parquet or JSON lines", found, "export it as CSV or unpack it")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise SourceError("text in UTF-8", f"UTF-16 in {name}", _AS_UTF8)
     if b"\0" in head:
@@ -126,9 +114,8 @@ def _csv_layout(head: bytes, name: str, gzipped: bool, prefer: str) -> Layout:
     best = max(_DELIMITERS, key=lambda d: (_agreement(records[d]), d == prefer, len(records[d][0])))
     header = records[best][0]
     if not header:
-        raise SourceError(
-            "a header line with the names of the columns", f"a broken first line in {name}", "check its quotes"
-        )
+        expected = "a header line with the names of the columns"
+        raise SourceError(expected, f"a broken first line in {name}", "check its quotes")
     if any("\udc80" <= char <= "\udcff" for column in header for char in column):
         raise SourceError("text in UTF-8", f"another encoding in the first line of {name}", _AS_UTF8)
     ends = io.IncrementalNewlineDecoder(None, translate=False)
@@ -197,14 +184,10 @@ def select_rows(
     packed = quote_text("gzip" if layout.gzipped else "uncompressed")
     if layout.format == "JSON lines":
         form = quote_text("array" if layout.array else "newline_delimited")
-        checked = (
-            f"CASE WHEN starts_with(json, '{{') THEN json ELSE error({quote_text(NO_OBJECT)} || left(json, 40)) END"
-        )
-        objects = (
-            f"SELECT {checked} AS {OBJECT} FROM read_json_objects({place}, format = {form}, compression = {packed})"
-        )
-        values = [f"{json_value(name)} AS {quote_name(column)}" for name, column in zip(header, columns, strict=True)]
-        return objects if raw else f"SELECT {', '.join(values)} FROM ({objects})"
+        other = f"error({quote_text(NO_OBJECT)} || left(json, 40))"
+        checked = f"CASE WHEN starts_with(json, '{{') THEN json ELSE {other} END AS {OBJECT}"
+        objects = f"SELECT {checked} FROM read_json_objects({place}, format = {form}, compression = {packed})"
+        return objects if raw else select_named(map(json_value, header), columns, objects)
     types = ", ".join(f"{quote_text(column)}: 'VARCHAR'" for column in columns)
     return (
         f"SELECT * FROM read_csv({place}, auto_detect = false, header = true, skip = {layout.skip}, "
@@ -233,6 +216,12 @@ def parquet_rows(path: Path, begin: int, rows: int) -> str:
 def pattern_of(path: Path) -> str:
     """Return the pattern that matches this file alone: brackets keep *, ? and [ in its name from meaning more."""
     return re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute()))
+
+
+def select_named(values: Iterable[str], names: Iterable[str], rows: str) -> str:
+    """Return a SELECT of values under some names."""
+    listed = ", ".join(f"{value} AS {quote_name(name)}" for value, name in zip(values, names, strict=True))
+    return f"SELECT {listed} FROM ({rows})"
 
 
 def quote_text(text: str) -> str:

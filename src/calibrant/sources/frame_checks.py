@@ -14,11 +14,11 @@ import numpy as np
 from calibrant.cells.frame_rows import CheckedRows, Fetch, LazyRows
 from calibrant.errors import DataError
 from calibrant.sources.columns import Columns
-from calibrant.sources.faults import describe_missing, kind_of_weights, refuse
+from calibrant.sources.faults import kind_of_weights, refuse
 from calibrant.sources.frame_gaps import column_of, count_of, is_word
 from calibrant.table.fixed_point import BITS
 from calibrant.table.missing import Intake, words_for_missing
-from calibrant.table.row_errors import OTHERS, describe_no_rows, describe_not_numbers
+from calibrant.table.row_errors import OTHERS, describe_missing, describe_no_rows, describe_not_numbers
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -21,13 +21,13 @@ from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.segments.values import describe_dates
 from calibrant.sources.array_rows import ArrayRows
 from calibrant.sources.columns import Columns
-from calibrant.sources.faults import describe_missing, describe_no_column
+from calibrant.sources.faults import describe_no_column
 from calibrant.sources.frame_checks import checked_rows, holds_numbers, need_numbers
 from calibrant.sources.frame_gaps import column_of, find_gaps
 from calibrant.sources.protocol import HeldRows, ModelRows, Rows
 from calibrant.sources.segment_scan import EngineColumn, collect_columns, segments_of_engine
 from calibrant.table.missing import Intake
-from calibrant.table.row_errors import all_of, describe_no_rows, in_column, renumbered
+from calibrant.table.row_errors import all_of, describe_missing, describe_no_rows, in_column, renumbered
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_labels, clean_scores, clean_weights
 
@@ -125,15 +125,13 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
     try:
         opened: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except TypeError:
-        raise DataError(
-            "a dataframe: pandas, Polars, PyArrow, DuckDB, PySpark or another that narwhals reads",
-            f"a {type(frame).__module__}.{type(frame).__name__}".replace("builtins.", ""),
-            "pass columns of it to ScoreTable.from_scores, or chunks to ScoreTable.from_chunks",
-        ) from None
+        expected = "a dataframe: pandas, Polars, PyArrow, DuckDB, PySpark or another that narwhals reads"
+        found = f"a {type(frame).__module__}.{type(frame).__name__}".replace("builtins.", "")
+        remedy = "pass columns of it to ScoreTable.from_scores, or chunks to ScoreTable.from_chunks"
+        raise DataError(expected, found, remedy) from None
     except DuplicateError:
-        raise DataError(
-            "different names of columns", "a name that is there twice", "give the columns different names"
-        ) from None
+        found = "a name that is there twice"
+        raise DataError("different names of columns", found, "give the columns different names") from None
     there = _names(opened)
     for what, name in (("label", columns.label), ("score", columns.score), ("weight", columns.weight)):
         if not isinstance(name, Hashable) or (name is None and what != "weight"):
@@ -143,15 +141,13 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
         asked = str(name).lower()
         alike = [other for other in there if other.lower() == asked] if opened.implementation.is_duckdb() else []
         if name in there and len(set(alike)) > 1:
-            raise DataError(
-                f"one column {name!r}", f"{' and '.join(map(repr, alike))}, which DuckDB takes for one", "rename one"
-            )
+            found = f"{' and '.join(map(repr, alike))}, which DuckDB takes for one"
+            raise DataError(f"one column {name!r}", found, "rename one")
         if there.count(name) == 1:
             continue
         if name in there:
-            raise DataError(
-                f"one column {name!r}", f"{there.count(name)} of that name", "give the columns different names"
-            )
+            found = f"{there.count(name)} of that name"
+            raise DataError(f"one column {name!r}", found, "give the columns different names")
         raise DataError(*describe_no_column(name, there))
     return opened
 
@@ -266,11 +262,9 @@ def _failing(engine: nw.Implementation) -> Iterator[None]:
         raise
     except Exception as error:
         name = str(engine.value).replace("_", " ").capitalize()
-        raise SourceError(
-            "a dataframe of which all rows can be read",
-            f"an error of {name}: {_gist(str(error)) or type(error).__name__}",
-            "run the query that makes the dataframe by itself to see all of the error",
-        ) from None
+        found = f"an error of {name}: {_gist(str(error)) or type(error).__name__}"
+        remedy = "run the query that makes the dataframe by itself to see all of the error"
+        raise SourceError("a dataframe of which all rows can be read", found, remedy) from None
 
 
 def _gist(text: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from calibrant.errors import SourceError
-from calibrant.sources.formats import Layout, quote_name, select_rows, unique_names
+from calibrant.sources.formats import Layout, select_named, select_rows, unique_names
 from calibrant.sources.source import Source, Span
 
 _INTEGER = re.compile("U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
@@ -34,34 +34,22 @@ def combine(files: Sequence[Opened], wanted: tuple[str, ...], name: str) -> Sour
     first = files[0].source
     for one in files:
         if one.source.format != first.format:
-            raise SourceError(
-                "files of one format",
-                f"{first.format} in {first.name} and {one.source.format} in {one.source.name}",
-                "write them in one format, or read each alone",
-            )
+            found = f"{first.format} in {first.name} and {one.source.format} in {one.source.name}"
+            raise SourceError("files of one format", found, "write them in one format, or read each alone")
     names = wanted or _common(files)
     columns = unique_names(names)
     mixed = {name: _mixed(files, name) for name in names}
 
     def picked(source: Source, rows: str) -> str:
-        listed = [
-            f"{mixed[name].format(source.column(name))} AS {quote_name(column)}"
-            for name, column in zip(names, columns, strict=True)
-        ]
-        return f"SELECT {', '.join(listed)} FROM ({rows})"
+        values = [mixed[name].format(source.column(name)) for name in names]
+        return select_named(values, columns, rows)
 
-    parts = tuple(
-        replace(
-            one.source,
-            sql=picked(one.source, one.source.sql),
-            original=picked(one.source, one.source.sql),
-            columns=columns,
-            header=names,
-            types=tuple(one.source.type_of(name) for name in names),
-            spans=partial(_picked_spans, one.source, picked),
-        )
-        for one in files
-    )
+    def part(source: Source) -> Source:
+        sql, types = picked(source, source.sql), tuple(map(source.type_of, names))
+        named = replace(source, sql=sql, original=sql, columns=columns, header=names, types=types)
+        return replace(named, spans=partial(_picked_spans, source, picked))
+
+    parts = tuple(part(one.source) for one in files)
     arms = []
     for (_, header, columns_there), group in groupby(files, key=lambda one: _call(one, names)):
         alike = list(group)
@@ -78,13 +66,8 @@ def _picked_spans(source: Source, picked: Callable[[Source, str], str]) -> list[
 
 def _all_spans(parts: Sequence[Source]) -> list[Span] | None:
     """Return the spans of all parts; None if one cannot be read so."""
-    listed: list[Span] = []
-    for part in parts:
-        spans = part.spans()
-        if spans is None:
-            return None
-        listed += spans
-    return listed
+    spans = [part.spans() for part in parts]
+    return None if None in spans else [span for of_part in spans for span in of_part or ()]
 
 
 def _common(files: Sequence[Opened]) -> tuple[str, ...]:
@@ -97,11 +80,9 @@ def _mixed(files: Sequence[Opened], name: str) -> str:
     kind = first.kind(name)
     for one in files:
         if one.source.kind(name) != kind:
-            raise SourceError(
-                f"one kind of values in column {name!r} of all files",
-                f"{first.type_of(name)} in {first.name} and {one.source.type_of(name)} in {one.source.name}",
-                "write them with one type",
-            )
+            expected = f"one kind of values in column {name!r} of all files"
+            found = f"{first.type_of(name)} in {first.name} and {one.source.type_of(name)} in {one.source.name}"
+            raise SourceError(expected, found, "write them with one type")
     types = {one.source.type_of(name) for one in files}
     if len(types) == 1 or (kind == "number" and all(map(_INTEGER.fullmatch, types))):
         return "{}"

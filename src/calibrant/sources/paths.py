@@ -11,7 +11,7 @@ from calibrant.errors import SourceError
 
 PathSpec = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
-_PARQUET = (".parquet", ".pq")
+PARQUET_ENDINGS = (".parquet", ".pq")
 # What lies in a folder that a table format manages: there, not every Parquet file belongs to the table of today.
 _MANAGED = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata/*.metadata.json": "Iceberg"}
 
@@ -59,9 +59,8 @@ def _matching(item: str) -> list[str]:
     if os.path.isdir(item):
         files = _parts(Path(item))
         if not files:
-            raise SourceError(
-                "a file, or a folder with Parquet files", f"none in the folder {item}", "name the files in it"
-            )
+            expected = "a file, or a folder with Parquet files"
+            raise SourceError(expected, f"none in the folder {item}", "name the files in it")
         return files
     if not glob.has_magic(item):
         return [item]
@@ -88,14 +87,12 @@ def _parts(folder: Path) -> list[str]:
     """Return the Parquet files below a folder."""
     for mark, keeper in _MANAGED.items():
         if any(folder.glob(mark)):
-            raise SourceError(
-                "a folder of Parquet files that all count",
-                f"a table of {keeper} in {folder}, in which some may be out of date",
-                "read it with its own engine and pass a dataframe",
-            )
+            found = f"a table of {keeper} in {folder}, in which some may be out of date"
+            remedy = "read it with its own engine and pass a dataframe"
+            raise SourceError("a folder of Parquet files that all count", found, remedy)
     files: list[str] = []
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        parts = (name for name in names if name.lower().endswith(_PARQUET) and not name.startswith((".", "_")))
+        parts = (name for name in names if name.lower().endswith(PARQUET_ENDINGS) and not name.startswith((".", "_")))
         files += [os.path.join(here, name) for name in parts]
     return sorted(files)

@@ -87,9 +87,8 @@ def _head(database: str) -> bytes:
     except FileNotFoundError:
         raise SourceError("an existing database", f"no file {database}", "check the path") from None
     except OSError as error:
-        raise SourceError(
-            "a database that can be read", f"{error.strerror or error} for {database}", "check the path"
-        ) from None
+        found = f"{error.strerror or error} for {database}"
+        raise SourceError("a database that can be read", found, "check the path") from None
 
 
 def _kept(found: tuple[str, ...], wanted: tuple[str, ...]) -> dict[int, str]:
@@ -112,10 +111,8 @@ def _failed(error: Exception) -> SourceError:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     place = next((line.replace("DESCRIBE ", "", 1) for line in lines[1:] if re.match(r"LINE \d+:", line)), "")
     found = lines[0] + (f" ({place})" if place and _OURS not in place else "")
-    unknown = "Table with name" in found
-    remedy = (
-        "name a table of `database`, or a file in quotes: FROM 'scores.parquet'" if unknown else "correct the query"
-    )
+    named = "name a table of `database`, or a file in quotes: FROM 'scores.parquet'"
+    remedy = named if "Table with name" in found else "correct the query"
     return SourceError("a query that can be run", found, remedy)
 
 
@@ -135,19 +132,17 @@ def _from_duckdb(
             connection.execute(f"ATTACH {quote_text(database)} AS calibrant_source (READ_ONLY)")
             connection.execute("USE calibrant_source")
         except duckdb.Error as error:
-            raise SourceError(
-                "a database of DuckDB or SQLite that can be read",
-                f"{str(error).splitlines()[0]} for {database}",
-                "check that this is the right file, and that no other program is writing to it",
-            ) from None
+            found = f"{str(error).splitlines()[0]} for {database}"
+            remedy = "check that this is the right file, and that no other program is writing to it"
+            raise SourceError("a database of DuckDB or SQLite that can be read", found, remedy) from None
     connection.execute("SET preserve_insertion_order = true")  # so that rows can be numbered in messages
     try:
-        found = tuple(row[0] for row in connection.execute(f"DESCRIBE {sql}").fetchall())
-        connection.execute(f"CREATE TABLE {COPIED} AS {_selected(sql, found, wanted)}")
+        names = tuple(row[0] for row in connection.execute(f"DESCRIBE {sql}").fetchall())
+        connection.execute(f"CREATE TABLE {COPIED} AS {_selected(sql, names, wanted)}")
     except duckdb.Error as error:
         raise _failed(error) from None
     connection.execute("SET preserve_insertion_order = false")
-    return found
+    return names
 
 
 def _from_sqlite(

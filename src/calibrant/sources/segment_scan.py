@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.cells.frame_rows import Arrays
+from calibrant.cells.frame_rows import Arrays, Fetch
 from calibrant.errors import DataError
 from calibrant.segments.columns import SegmentColumn, clean_cuts, refuse_identifier, short_cuts
 from calibrant.segments.families import Family, families_of
-from calibrant.segments.sums import BucketRows, CellTotals
+from calibrant.segments.sums import CellTotals, bucket_totals
 from calibrant.segments.totals import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.values import distinct_values
 
@@ -45,10 +45,7 @@ class EngineColumn(NamedTuple):
 
 
 def segments_of_engine(
-    frame: nw.LazyFrame[Any],
-    fetch: Callable[[nw.LazyFrame[Any]], Arrays],
-    columns: Sequence[EngineColumn],
-    request: Request,
+    frame: nw.LazyFrame[Any], fetch: Fetch, columns: Sequence[EngineColumn], request: Request
 ) -> SegmentTotals:
     """Add up rows in an engine: columns s, y, by0, by1 and so on."""
     import narwhals as nw
@@ -71,22 +68,15 @@ def collect_columns(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
         arrays: dict[str, Any] = frame.to_native().fetchnumpy()
         return {name: np.ma.getdata(column) if name in "sy" else column for name, column in arrays.items()}
     collected = frame.collect()
-    return {
-        name: collected[name].to_numpy() if name in "sy" else collected[name].to_native() for name in collected.columns
-    }
+    series = {name: collected[name] for name in collected.columns}
+    return {name: each.to_numpy() if name in "sy" else each.to_native() for name, each in series.items()}
 
 
-def _fitted(
-    frame: nw.LazyFrame[Any],
-    column: EngineColumn,
-    request: Request,
-    fetch: Callable[[nw.LazyFrame[Any]], Arrays],
-    rows: int,
-) -> SegmentColumn:
+def _fitted(frame: nw.LazyFrame[Any], column: EngineColumn, request: Request, fetch: Fetch, rows: int) -> SegmentColumn:
     """Choose the segments of a column from its different values, or where these are too many from its quantiles."""
     import narwhals as nw
 
-    name = column.name
+    name, cuts = column.name, request.cuts.get(column.name)
     value, missing = nw.col(column.key), _missing(column)
     known = frame.filter(~missing)
     counted = fetch(known.group_by(column.key).agg(n=nw.len()).head(_MOST_VALUES + 1))
@@ -94,18 +84,12 @@ def _fitted(
     if len(counted["n"]) <= _MOST_VALUES:
         distinct = distinct_values(counted[column.key], name)
         counts = np.bincount(distinct.number, counted["n"], len(distinct.levels)).astype(np.int64)
-        return SegmentColumn.of_counts(
-            name, distinct.levels, counts, n_missing, min_rows=request.min_rows, cuts=request.cuts.get(name)
-        )
+        return SegmentColumn.of_counts(name, distinct.levels, counts, n_missing, min_rows=request.min_rows, cuts=cuts)
     if not column.numeric:
-        raise DataError(
-            f"groups of rows in column {name}",
-            f"more than {_MOST_VALUES:,} different values in {rows:,} rows",
-            "name a column with a few groups",
-        )
-    cuts = request.cuts.get(name)
+        found = f"more than {_MOST_VALUES:,} different values in {rows:,} rows"
+        raise DataError(f"groups of rows in column {name}", found, "name a column with a few groups")
     if cuts is not None:
-        return SegmentColumn.of_cuts(name, clean_cuts(name, cuts), missing=bool(n_missing))
+        return SegmentColumn(name, cuts=clean_cuts(name, cuts), missing=bool(n_missing))
     finite = known.filter(value.abs() < math.inf) if column.float_ else known
     asked = {f"q{i}": value.quantile(q, "linear") for i, q in enumerate(_QUANTILES)}
     ends = {key: of[0] for key, of in fetch(finite.select(**asked, largest=value.max())).items()}
@@ -121,47 +105,30 @@ def _fitted(
     if not quantiles:
         second = fetch(finite.filter(value < largest).select(second=value.max()))["second"][0]
         quantiles = [int(second) if whole else float(second)]
-    return SegmentColumn.of_cuts(name, short_cuts(quantiles, largest), missing=bool(n_missing), from_rows=True)
+    return SegmentColumn(name, cuts=short_cuts(quantiles, largest), missing=bool(n_missing), from_rows=True)
 
 
-def _totals(
-    frame: nw.LazyFrame[Any],
-    family: Family,
-    by_name: Mapping[str, EngineColumn],
-    fetch: Callable[[nw.LazyFrame[Any]], Arrays],
-) -> CellTotals:
+def _totals(frame: nw.LazyFrame[Any], family: Family, by_name: Mapping[str, EngineColumn], fetch: Fetch) -> CellTotals:
     """Let the engine add up the cells of a family by bucket of scores."""
     import narwhals as nw
 
     bits = min(_MOST_BITS, max(_LEAST_BITS, int(math.log2(_MOST_SUMS / len(family)))))
     s, y = nw.col("s"), nw.col("y")
-    away = (y - s).abs()
     keys: dict[str, nw.Expr] = {}
     for i, column in enumerate(family.columns):
         keys |= _keys(column, by_name[column.name], f"g{i}")
-    frame = frame.select(**keys, y=y, away=away, bucket=(s * 2.0**bits).floor())
+    frame = frame.select(**keys, y=y, away=(y - s).abs(), bucket=(s * 2.0**bits).floor())
     away, squared = nw.col("away"), nw.col("away") * nw.col("away")
-    arrays = fetch(
-        frame.group_by("bucket", *keys).agg(
-            n=nw.len(),
-            k=nw.col("y").sum(),
-            rise=(nw.col("y") * away).sum(),
-            away_sum=away.sum(),
-            squares=squared.sum(),
-            fourths=(squared * squared).sum(),
-        )
-    )
+    sums = {"n": nw.len(), "k": y.sum(), "rise": (y * away).sum(), "away_sum": away.sum()}
+    sums |= {"squares": squared.sum(), "fourths": (squared * squared).sum()}
+    arrays = fetch(frame.group_by("bucket", *keys).agg(**sums))
     codes = [_codes(column, arrays, f"g{i}") for i, column in enumerate(family.columns)]
     bucket = np.minimum(arrays["bucket"].astype(np.int64), (1 << bits) - 1)  # a score of 1 joins the last
     rise = arrays["rise"].astype(np.float64)
-    sums = (
-        arrays["n"].astype(np.int64),
-        arrays["k"].astype(np.int64),
-        rise,
-        np.maximum(0.0, arrays["away_sum"] - rise),
-    )
-    rows = BucketRows(bucket, *sums, arrays["squares"], arrays["fourths"], 2.0**-bits)
-    return rows.totals(family.codes(codes), len(family))
+    n, k = (arrays[name].astype(np.int64) for name in ("n", "k"))
+    fall = np.maximum(0.0, arrays["away_sum"] - rise)
+    of_bucket = (n, k, rise, fall, arrays["squares"], arrays["fourths"])
+    return bucket_totals(family.codes(codes), len(family), bucket, of_bucket, 2.0**-bits)
 
 
 def _missing(column: EngineColumn) -> nw.Expr:

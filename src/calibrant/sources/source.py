@@ -29,6 +29,25 @@ _FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|
 
 COPY = "calibrant_copy.rows"  # of rows that cannot be read from the middle
 _AGAIN = "copy or download it again, or write it anew"
+_REWRITE = "write the file again with one program"
+_EQUAL = "a CSV file with {} values in every line"
+_QUOTE, _CLOSE = "unterminated quote", 'repair the line; inside quotes write "" for a quote'
+
+# What DuckDB says of a CSV file, whose lines end in several ways or not, and the error: expected, found and remedy.
+_COMPLAINTS: list[tuple[str, bool | None, str, str, str]] = [
+    ("Invalid unicode", None, "text in UTF-8", "another encoding in {}", "save it again in UTF-8"),
+    (_QUOTE, True, "lines that all end in the same way", "another line ending, or a stray quote, in {}", _REWRITE),
+    (_QUOTE, False, "a closing quote for every opening one", "a stray quote in {}", _CLOSE),
+    ("aximum line size", None, "lines of at most 2 MB", "a longer one in {}", "check for a quote that is not closed"),
+    ("", True, _EQUAL, "a mix of line endings in {}", _REWRITE),
+    (
+        "",
+        False,
+        "a CSV file with {} values in every line",
+        "lines of another form in {}, such as a stray quote",
+        _REWRITE,
+    ),
+]
 
 
 class Span(NamedTuple):
@@ -80,9 +99,8 @@ class Source:
         by_name = self._by_name()
         meant = by_name.get(name, [])
         if len(meant) > 1:
-            raise SourceError(
-                f"one column named {name!r}", f"{len(meant)} in {self.name}", "give the columns different names"
-            )
+            found = f"{len(meant)} in {self.name}"
+            raise SourceError(f"one column named {name!r}", found, "give the columns different names")
         if meant:
             return meant[0]
         raise SourceError(*describe_no_column(name, list(by_name), f" in {self.name}"))
@@ -159,13 +177,9 @@ class Source:
 def spans_of_table(connection: duckdb.DuckDBPyConnection, name: str) -> list[Span]:
     """Return the spans of a table of DuckDB, of which no row was ever deleted."""
     ((rows,),) = connection.execute(f"SELECT count(*) FROM {name}").fetchall()
-    return [
-        Span(
-            f"SELECT * FROM {name} WHERE rowid BETWEEN {begin} AND {begin + SPAN_ROWS - 1}",
-            min(SPAN_ROWS, rows - begin),
-        )
-        for begin in range(0, rows, SPAN_ROWS)
-    ]
+    part = f"SELECT * FROM {name} WHERE rowid BETWEEN {{}} AND {{}}"
+    begins = range(0, rows, SPAN_ROWS)
+    return [Span(part.format(begin, begin + SPAN_ROWS - 1), min(SPAN_ROWS, rows - begin)) for begin in begins]
 
 
 def describe_no_space(text: str, name: str) -> SourceError | None:
@@ -179,18 +193,13 @@ def describe_no_space(text: str, name: str) -> SourceError | None:
             for start in (".calibrant-", "calibrant-")
         )
         if draft or temporary:
-            return SourceError(
-                f"to write {draft[-1] / file.name}" if draft else f"to write temporary files in {temporary[-1]}",
-                match[2],
-                "check permissions and free space, or choose another place" + ("" if draft else " by setting TMPDIR"),
-            )
+            what = draft[-1] / file.name if draft else f"temporary files in {temporary[-1]}"
+            remedy = "check permissions and free space, or choose another place"
+            return SourceError(f"to write {what}", match[2], remedy if draft else f"{remedy} by setting TMPDIR")
     if _FULL.search(text) is None:
         return None
-    return SourceError(
-        "enough memory and space for temporary files",
-        f"too little of them for {name}",
-        "free space there, or set TMPDIR to a larger disk",
-    )
+    remedy = "free space there, or set TMPDIR to a larger disk"
+    return SourceError("enough memory and space for temporary files", f"too little of them for {name}", remedy)
 
 
 def _explain(text: str, name: str, format_: str, n_columns: int, mixed: bool) -> SourceError:
@@ -214,29 +223,9 @@ def _explain(text: str, name: str, format_: str, n_columns: int, mixed: bool) ->
     place = f"line {line[1]} of {name}" if line else name
     counts = re.search(r"Number of Columns: (\d+) Found: (\d+)", text)
     if counts:
-        return SourceError(
-            f"{counts[1]} values in every line, as in the header",
-            f"{counts[2]} in {place}",
-            "repair the line, and put quotes around values that contain the delimiter",
-        )
-    if "Invalid unicode" in text:
-        return SourceError("text in UTF-8", f"another encoding in {place}", "save it again in UTF-8")
-    if mixed and "unterminated quote" in text:
-        return SourceError(
-            "lines that all end in the same way",
-            f"another line ending, or a stray quote, in {place}",
-            "write the file again with one program",
-        )
-    if "unterminated quote" in text:
-        return SourceError(
-            "a closing quote for every opening one",
-            f"a stray quote in {place}",
-            'repair the line; inside quotes write "" for a quote',
-        )
-    if "aximum line size" in text:
-        return SourceError("lines of at most 2 MB", f"a longer one in {place}", "check for a quote that is not closed")
-    return SourceError(
-        f"a CSV file with {n_columns} values in every line",
-        f"a mix of line endings in {place}" if mixed else f"lines of another form in {place}, such as a stray quote",
-        "write the file again with one program",
+        remedy = "repair the line, and put quotes around values that contain the delimiter"
+        return SourceError(f"{counts[1]} values in every line, as in the header", f"{counts[2]} in {place}", remedy)
+    expected, found, remedy = next(
+        words for part, which, *words in _COMPLAINTS if part in text and which in (None, mixed)
     )
+    return SourceError(expected.format(n_columns), found.format(place), remedy)

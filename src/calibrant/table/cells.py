@@ -34,16 +34,10 @@ class CellSums:
     def __add__(self, other: CellSums) -> CellSums:
         """Put the cells of other rows beside these."""
         low, high, rise, fall = map(np.concatenate, zip(self.arrays, other.arrays, strict=True))
+        totals = self.squared_total + other.squared_total, self.log_loss_total + other.log_loss_total
         one, two = self.residual, other.residual
-        return CellSums(
-            low,
-            high,
-            rise,
-            fall,
-            squared_total=self.squared_total + other.squared_total,
-            log_loss_total=self.log_loss_total + other.log_loss_total,
-            residual=None if one is None or two is None else FixedPoint.joined([one, two]),
-        )
+        residual = None if one is None or two is None else FixedPoint.joined([one, two])
+        return CellSums(low, high, rise, fall, *totals, residual)
 
 
 def join_cells(
@@ -57,15 +51,10 @@ def join_cells(
     def total(values: NumberArray) -> NumberArray:
         return np.add.reduceat(values[order], starts)
 
-    joined = CellSums(
-        low=low[starts],
-        high=np.maximum.reduceat(cells.high[order], starts),
-        rise=total(cells.rise),
-        fall=total(cells.fall),
-        squared_total=cells.squared_total,
-        log_loss_total=cells.log_loss_total,
-        residual=None if cells.residual is None else cells.residual[order].add_runs(starts),
-    )
+    ends, residual = (low[starts], np.maximum.reduceat(cells.high[order], starts)), cells.residual
+    residual = None if residual is None else residual[order].add_runs(starts)
+    totals = cells.squared_total, cells.log_loss_total
+    joined = CellSums(*ends, total(cells.rise), total(cells.fall), *totals, residual)
     n, k = total(n), total(k)
     # sum s = (k - rise) + fall; the mean is kept inside the cell against rounding
     mean = np.clip(((k - joined.rise) + joined.fall) / n, joined.low, joined.high)

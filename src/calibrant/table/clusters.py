@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.arguments import as_table
+from calibrant.table.missing import is_missing
 from calibrant.table.parameters import check_count
 from calibrant.table.pooling import FloatArray, NumberArray, number_values, score_order
-from calibrant.table.row_errors import describe_missing_cluster
+from calibrant.table.row_errors import describe_missing
 from calibrant.table.sampling import Sampling
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import hash_rows, scramble
@@ -87,7 +88,7 @@ class ClusteredRows:
 
     def by_cluster(self, values: npt.NDArray[Any]) -> FloatArray:
         """Add up a value per entry within each cluster."""
-        return _sums(self.cluster, values, len(self.size))
+        return np.bincount(self.cluster, values, len(self.size)).astype(np.float64)
 
 
 def cluster_rows(
@@ -104,11 +105,8 @@ def cluster_rows(
     `DataError` rows that cannot be used or whose cluster is missing.
     """
     if isinstance(y_true, ScoreTable):
-        raise ArgumentError(
-            "labels and scores together with clusters",
-            "a ScoreTable",
-            "a table does not know which row belongs to which cluster: pass the rows",
-        )
+        remedy = "a table does not know which row belongs to which cluster: pass the rows"
+        raise ArgumentError("labels and scores together with clusters", "a ScoreTable", remedy)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "clusters are counted in rows")
     rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)  # type: ignore[arg-type]
@@ -123,7 +121,7 @@ def cluster_rows(
     n, k = np.add.reduceat(weight, starts), np.add.reduceat(weight * label, starts)
     score, code = score[starts], code[starts]
     ends = np.flatnonzero(np.append(score[1:] != score[:-1], True))
-    size = _sums(code, n, int(code.max()) + 1)
+    size = np.bincount(code, n).astype(np.float64)
     return ClusteredRows(table, score, n, k, code, ends, size, np.ones(len(size)))
 
 
@@ -145,15 +143,11 @@ def cap_clusters(rows: ClusteredRows, max_rows_per_cluster: int | None) -> Clust
     return replace(rows, table=table, n=n, k=k, size=np.minimum(rows.size, cap), weight=weight, cap=cap)
 
 
-def _sums(cluster: npt.NDArray[np.int64], values: npt.NDArray[Any], clusters: int) -> FloatArray:
-    return np.bincount(cluster, values, clusters).astype(np.float64)
-
-
 def cluster_numbers(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
     """Number the cluster of each row from 0 on; a `DataError` if one is missing or their number is not that of rows."""
     if isinstance(clusters, np.ma.MaskedArray) and np.ma.is_masked(clusters):
-        where = int(np.argmax(np.ma.getmaskarray(clusters)))
-        raise describe_missing_cluster("a masked value", f"row {where}", int(np.ma.getmaskarray(clusters).sum()))
+        masked = np.ma.getmaskarray(clusters)
+        raise describe_missing("cluster", f"row {np.argmax(masked)}", int(masked.sum()), "a masked value")
     arraylike = isinstance(clusters, Iterable) or hasattr(clusters, "__array__")
     if isinstance(clusters, (str, bytes)) or not arraylike:
         raise DataError("one cluster per row", repr(clusters), "pass a column of the same table")
@@ -174,20 +168,12 @@ def cluster_numbers(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
     except TypeError:
         wanted = "clusters that can be told apart, such as numbers or text"
         raise DataError(wanted, "values that cannot be hashed", "name the clusters") from None
-    missing = [number for value, number in numbers.items() if _is_missing(value)]
+    missing = [number for value, number in numbers.items() if is_missing(value)]
     bad = np.isin(codes, missing)
     if bad.any():
         where = int(np.argmax(bad))
-        raise describe_missing_cluster(repr(values[where]), f"row {where}", int(bad.sum()))
+        raise describe_missing("cluster", f"row {where}", int(bad.sum()), repr(values[where]))
     return codes
-
-
-def _is_missing(value: Hashable) -> bool:
-    """Whether a value says that it is not known: None, or one that is not equal to itself."""
-    try:
-        return value is None or bool(value != value)  # noqa: PLR0124
-    except TypeError:
-        return True  # pandas.NA refuses to be judged
 
 
 def _by_content(

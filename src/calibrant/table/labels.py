@@ -9,16 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table import row_errors
 from calibrant.table.missing import is_missing
-from calibrant.table.row_errors import (
-    OTHERS,
-    all_of,
-    describe_bad_labels,
-    describe_missing_label,
-    describe_nested_labels,
-    is_nested,
-    refuse_unknown,
-)
 
 _LOOK = 100_000  # rows looked at to name some of the label values in a message
 _CHUNK = 1 << 16  # rows looked at at a time for the different labels
@@ -36,7 +28,11 @@ def labels_and_others(
     if missing is None or not missing.any():
         return _classes(_from_objects(raw) if raw.dtype.kind == "O" else raw, pos_label, part=part)
     where = int(np.argmax(missing))
-    errors = [describe_missing_label(repr(raw[where : where + 1].tolist()[0]), f"row {where}", int(missing.sum()))]
+    errors = [
+        row_errors.describe_missing(
+            "label", f"row {where}", int(missing.sum()), repr(raw[where : where + 1].tolist()[0])
+        )
+    ]
     try:
         present = raw[~missing]
         if len(present):
@@ -44,7 +40,7 @@ def labels_and_others(
             _classes(present, pos_label, part=True, rows=np.flatnonzero(~missing))
     except DataError as error:
         errors.append(error)
-    raise all_of(errors)
+    raise row_errors.all_of(errors)
 
 
 def _classes(
@@ -72,7 +68,7 @@ def _bad_labels(raw: npt.NDArray[Any], rows: npt.NDArray[Any] | None) -> DataErr
     odd = ~np.isin(raw, (-1, 0, 1)) if raw.dtype.kind in "iuf" else np.ones(raw.shape, dtype=bool)
     where = int(np.argmax(odd))
     place = f"row {where if rows is None else rows[where]}" if odd.any() else ""
-    return describe_bad_labels(raw[:_LOOK].tolist(), place=place, count=int(odd.sum()))
+    return row_errors.describe_bad_labels(raw[:_LOOK].tolist(), place=place, count=int(odd.sum()))
 
 
 def _labels_by_name(
@@ -90,20 +86,20 @@ def _labels_by_name(
     for start in range(0, 1 if rest.size and (rest == rest[0]).all() else rest.size, _CHUNK):
         different.update(rest[start : start + _CHUNK].tolist())
     if len(different) > 1 and not (part or positive.any()):
-        raise describe_bad_labels(raw[:_LOOK].tolist(), pos_label)
+        raise row_errors.describe_bad_labels(raw[:_LOOK].tolist(), pos_label)
     others = tuple(map(str, sorted(different)))
-    refuse_unknown(others, pos_label)
-    return positive.view(np.int8), others[:OTHERS]
+    row_errors.refuse_unknown(others, pos_label)
+    return positive.view(np.int8), others[: row_errors.OTHERS]
 
 
 def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
     values = raw.tolist()
-    if any(map(is_nested, values)):
-        raise describe_nested_labels()
+    if any(map(row_errors.is_nested, values)):
+        raise row_errors.describe_nested_labels()
     try:
         plain = np.array([float(value) if isinstance(value, Decimal) else value for value in values])
     except ValueError:
-        raise describe_nested_labels() from None
+        raise row_errors.describe_nested_labels() from None
     if plain.dtype.kind in "biufUS" and plain.shape == raw.shape:
         return plain
     return np.array([str(v) for v in values])

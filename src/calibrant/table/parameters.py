@@ -33,8 +33,7 @@ def check_between(
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return `value` if it is one of `choices`, else raise an `ArgumentError` that lists them."""
     if not isinstance(value, str) or value not in choices:
-        listed = ", ".join(repr(c) for c in choices)
-        raise ArgumentError(f"`{name}` to be one of {listed}", repr(value), "check the spelling")
+        raise ArgumentError(f"`{name}` to be one of {', '.join(map(repr, choices))}", repr(value), "check the spelling")
     return str(value)
 
 
@@ -51,11 +50,8 @@ def check_random_state(value: Any) -> None:
     try:
         np.random.default_rng(value)
     except (TypeError, ValueError):
-        raise ArgumentError(
-            "`random_state` to be a whole number that is not negative, or a numpy.random.Generator",
-            repr(value),
-            "leave it out for the seed 0",
-        ) from None
+        expected = "`random_state` to be a whole number that is not negative, or a numpy.random.Generator"
+        raise ArgumentError(expected, repr(value), "leave it out for the seed 0") from None
 
 
 def check_rows(n: float) -> float:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
 NumberArray = npt.NDArray[Any]  # int64 where weights are whole numbers, float64 otherwise
 Pooled = tuple[FloatArray, NumberArray, NumberArray]
 

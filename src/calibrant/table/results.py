@@ -41,7 +41,7 @@ class Result:
         return html_table(type(self).__name__, self._fields().items())
 
     def _fields(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.repr}  # type: ignore[arg-type]
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
         """Return the fields as plain data: only dict, list, str, int, float, bool and None.
@@ -52,7 +52,7 @@ class Result:
         document: dict[str, Any] = {}
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
-            if not field.repr or (isinstance(value, np.ndarray) and not curves):
+            if isinstance(value, np.ndarray) and not curves:
                 continue
             whole = field.type in ("Count", "Count | None") and value is not None and float(value).is_integer()
             document[field.name] = int(value) if whole else plain(value, curves=curves)
@@ -114,11 +114,7 @@ class Tabular(Result):
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays by name, in the order of the fields."""
-        return {
-            field.name: value
-            for field in fields(self)  # type: ignore[arg-type]
-            if isinstance(value := getattr(self, field.name), np.ndarray)
-        }
+        return {name: value for name, value in self._fields().items() if isinstance(value, np.ndarray)}
 
 
 class Drawable(Tabular):
@@ -135,7 +131,7 @@ class Drawable(Tabular):
         return resolve("draw")(self, ax=ax, **keywords)
 
 
-class HtmlReport:
+class Report:
     """Base of what has a report: a page of HTML, or the same as Markdown."""
 
     _page: ClassVar[str]  # which function of `calibrant.upward` writes it
@@ -204,16 +200,12 @@ def frame_of(columns: Mapping[str, npt.NDArray[Any]], backend: str | None = None
     """Put columns of equal length into a dataframe; `backend` as in `Tabular.to_frame`."""
     import narwhals
 
-    return narwhals.from_dict(columns, backend=_installed(backend)).to_native()
-
-
-def _installed(backend: str | None) -> Any:
     backends = _BACKENDS if backend is None else (check_choice("backend", backend, _BACKENDS),)
-    for name in backends:
-        if importlib.util.find_spec(name) is not None:
-            return name
-    expected = f"{' or '.join(backends)} to be installed"
-    raise ArgumentError(expected, "none of them", "install one, or use to_dict() for plain lists")
+    installed: Any = next((name for name in backends if importlib.util.find_spec(name) is not None), None)
+    if installed is None:
+        expected = f"{' or '.join(backends)} to be installed"
+        raise ArgumentError(expected, "none of them", "install one, or use to_dict() for plain lists")
+    return narwhals.from_dict(columns, backend=installed).to_native()
 
 
 def plain(value: Any, *, curves: bool = True) -> Any:

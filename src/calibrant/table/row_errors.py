@@ -99,12 +99,7 @@ def describe_bad_scores(value: float, place: str, count: int, low: float, high: 
     found = _and_more(repr(value), place, count)
     if not math.isfinite(value):
         return DataError("finite scores", found, MISSING if math.isnan(value) else "drop or repair these rows")
-    if low < 0.0:
-        remedy = _LOGIT_REMEDY
-    elif 1.0 < high <= 100.0 and high > 2.0:
-        remedy = _PERCENT_REMEDY
-    else:
-        remedy = _RANGE_REMEDY
+    remedy = _LOGIT_REMEDY if low < 0.0 else _PERCENT_REMEDY if 2.0 < high <= 100.0 else _RANGE_REMEDY
     return DataError("scores between 0 and 1", found, remedy)
 
 
@@ -113,14 +108,11 @@ def swapped_columns(error: DataError) -> DataError:
     return error.but(remedy="the label and score columns look swapped: exchange them")
 
 
-def describe_missing_label(value: str, place: str, count: int = 1) -> DataError:
-    """Phrase the error for rows without a label; `value` says what stands in its place."""
-    return DataError("a label in every row", _and_more(value, place, count), MISSING)
-
-
-def describe_missing_cluster(value: str, place: str, count: int = 1) -> DataError:
-    """Phrase the error for rows of which the cluster is not known."""
-    return DataError("a cluster in every row", _and_more(value, place, count), MISSING)
+def describe_missing(what: str, place: str, count: int, value: str = "an empty value") -> DataError:
+    """Phrase the error for rows without a "score", "label", "cluster" or "weight"; `value` stands in its place."""
+    if what in ("label", "cluster"):
+        return DataError(f"a {what} in every row", _and_more(value, place, count), MISSING)
+    return describe_not_numbers(f"{what}s", value, place, count, MISSING)
 
 
 def describe_bad_labels(

@@ -69,19 +69,16 @@ class Sampling:
             sizes = "The statement is about all rows, for clusters of these sizes."
             fixed = f"The number of clusters, {chosen} were fixed before looking at these rows."
             return depend, sizes, FIXED_CLASSIFIER, fixed
-        return (
-            depend,
-            (
-                f"The population is one in which {weighting(self.cap)}: a row of a cluster of m rows has weight "
-                f"{'1 / m' if self.cap == 1.0 else f'min(1, {self.cap:g} / m)'}. If calibration "
-                "depends on the size of the cluster, its error differs from that of all rows."
-            ),
-            FIXED_CLASSIFIER,
-            (
-                f"The number of clusters, the maximum weight of a cluster, {chosen} were fixed before looking at these "
-                "rows. If they depend on the sizes of these clusters, upper bounds hold for clusters of these sizes."
-            ),
+        weights = (
+            f"The population is one in which {weighting(self.cap)}: a row of a cluster of m rows has weight "
+            f"{'1 / m' if self.cap == 1.0 else f'min(1, {self.cap:g} / m)'}. If calibration "
+            "depends on the size of the cluster, its error differs from that of all rows."
         )
+        fixed = (
+            f"The number of clusters, the maximum weight of a cluster, {chosen} were fixed before looking at these "
+            "rows. If they depend on the sizes of these clusters, upper bounds hold for clusters of these sizes."
+        )
+        return depend, weights, FIXED_CLASSIFIER, fixed
 
 
 INDEPENDENT = Sampling()

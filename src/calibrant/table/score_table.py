@@ -20,7 +20,7 @@ from calibrant.table.missing import Intake
 from calibrant.table.pooling import NumberArray, pool_counts, pool_rows, pool_weighted
 from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
-from calibrant.table.splitting import chances_of, split_counts
+from calibrant.table.splitting import split_counts
 from calibrant.table.table_sums import TableSums
 from calibrant.table.validation import Chunks, CleanRows, clean_counts, clean_rows
 from calibrant.upward import resolve
@@ -92,9 +92,9 @@ class ScoreTable(TableSums):
     @classmethod
     def from_clean(cls, rows: CleanRows) -> ScoreTable:
         """Pool rows that were checked."""
-        if rows.weight is None:
-            return cls(*pool_rows(rows.label, rows.score), intake=Intake(others=rows.others))
-        return cls(*pool_weighted(rows.label, rows.score, rows.weight), intake=Intake(others=rows.others))
+        label, score, weight, others = rows
+        pooled = pool_rows(label, score) if weight is None else pool_weighted(label, score, weight)
+        return cls(*pooled, intake=Intake(others=others))
 
     @classmethod
     def from_chunks(cls, chunks: Chunks, *, pos_label: Any = None) -> ScoreTable:
@@ -270,8 +270,7 @@ class ScoreTable(TableSums):
             raise DataError("weights that are whole numbers of rows", "other weights", remedy)
         if not isinstance(rng, np.random.Generator):
             raise ArgumentError("rng to be a numpy.random.Generator", repr(rng), "pass numpy.random.default_rng(0)")
-        chances = chances_of(parts)
-        return [self.with_counts(n, k) for n, k in split_counts(self.n, self.k, chances, rng)]
+        return [self.with_counts(n, k) for n, k in split_counts(self.n, self.k, parts, rng)]
 
     def with_counts(self, n: NumberArray, k: NumberArray) -> ScoreTable:
         """Return the exact table of other rows at the same scores.

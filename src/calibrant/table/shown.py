@@ -55,22 +55,18 @@ def one_line(name: str, fields: Mapping[str, Any]) -> str:
 
 def html_table(title: str, rows: Iterable[tuple[str, Any]]) -> str:
     """Return a table of two columns, names and values, as HTML."""
-    lines = "".join(
-        f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{escape(_text(name, value))}</td></tr>'
-        for name, value in rows
-    )
-    return f'<table><caption style="text-align:left;font-weight:bold">{escape(title)}</caption>{lines}</table>'
+    return html_grid(title, (), ((name, _text(name, value)) for name, value in rows))
 
 
 def html_grid(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table with heads of its columns as HTML; the first cell of each row names it."""
+    """Return a table as HTML, with heads of its columns if they have some; the first cell of each row names it."""
     head = "".join(f'<th style="{_CELL}">{escape(name)}</th>' for name in heads)
     lines = []
     for name, *cells in rows:
         further = "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in cells)
         lines.append(f'<tr><th style="{_CELL}">{escape(name)}</th>{further}</tr>')
     caption = f'<caption style="text-align:left;font-weight:bold">{escape(title)}</caption>'
-    return f"<table>{caption}<tr>{head}</tr>{''.join(lines)}</table>"
+    return f"<table>{caption}{head and f'<tr>{head}</tr>'}{''.join(lines)}</table>"
 
 
 def short_name(name: str, most: int) -> str:

@@ -12,22 +12,20 @@ from calibrant.table.parameters import is_number
 from calibrant.table.pooling import FloatArray, NumberArray
 
 
-def chances_of(parts: int | Sequence[float]) -> FloatArray:
-    """Return the chance of each part, from their number or from the chances; an `ArgumentError` for less than two."""
-    if isinstance(parts, int) and parts > 1:
-        return np.full(parts, 1.0 / parts)
-    if isinstance(parts, (list, tuple, np.ndarray)) and len(parts) > 1 and all(map(is_number, parts)):
-        return np.array(parts, dtype=np.float64)
-    raise ArgumentError("at least 2 parts", repr(parts), "ask for 2 or more, or give the chance of each")
-
-
 def split_counts(
-    n: NumberArray, k: NumberArray, chances: FloatArray, rng: np.random.Generator
+    n: NumberArray, k: NumberArray, parts: int | Sequence[float], rng: np.random.Generator
 ) -> Iterator[tuple[NumberArray, NumberArray]]:
     """Split the rows and the positives at each score at random; yield those of one part after the other.
 
-    They are integers as small as hold them. All random numbers are drawn before the first part is yielded.
+    `parts` is their number or the chance of each; an `ArgumentError` refuses less than two. What is yielded are
+    integers as small as hold them. All random numbers are drawn before the first part is yielded.
     """
+    if isinstance(parts, int) and parts > 1:
+        chances = np.full(parts, 1.0 / parts)
+    elif isinstance(parts, (list, tuple, np.ndarray)) and len(parts) > 1 and all(map(is_number, parts)):
+        chances = np.array(parts, dtype=np.float64)
+    else:
+        raise ArgumentError("at least 2 parts", repr(parts), "ask for 2 or more, or give the chance of each")
     kind = np.min_scalar_type(-int(n.max(initial=0)) - 1)
     positives, negatives = (_parts(counts, chances, rng, kind) for counts in (k, n - k))
     for hit, miss in zip(positives, negatives, strict=True):

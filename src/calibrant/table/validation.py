@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import DataError
+from calibrant.table import row_errors
 from calibrant.table.fixed_point import MOST_ROWS
 from calibrant.table.labels import labels_and_others
 from calibrant.table.missing import is_missing
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import FloatArray
-from calibrant.table.row_errors import (
-    MISSING,
-    ONE_CLASS,
-    all_of,
-    describe_bad_scores,
-    describe_bad_weight,
-    describe_no_rows,
-    describe_not_numbers,
-    describe_other_rows,
-    describe_zero_weights,
-    in_column,
-    remedy_for_text,
-    swapped_columns,
-)
 
 # Totals and shares of weights in this range stay clear of the ends of the range of floats.
 _LEAST_WEIGHT, _MOST_WEIGHT = 1e-290, 1e290
@@ -48,6 +35,14 @@ class CleanRows(NamedTuple):
     score: npt.NDArray[np.floating]
     weight: npt.NDArray[Any] | None
     others: tuple[str, ...] = ()  # labels that count as 0 beside `pos_label`; a few of many
+
+    def pick(self, which: slice | npt.NDArray[np.intp]) -> CleanRows:
+        """Return some of the rows."""
+        return CleanRows(self.label[which], self.score[which], None if self.weight is None else self.weight[which])
+
+    def pieces(self, size: int) -> Iterator[CleanRows]:
+        """Yield all rows, so many at a time, so that temporaries stay in the cache."""
+        return (self.pick(slice(start, start + size)) for start in range(0, len(self.score), size))
 
 
 class _Weighted(Protocol):
@@ -85,23 +80,18 @@ def clean_rows(
         lambda: _labels_or_swapped(raw, scores, pos_label, part=part),
         lambda: None if sample_weight is None else clean_weights(sample_weight, scores.shape[0], part=part),
     )
-    score, (label, others), weight = _all_checked(checks, names)
-    if pos_label is not None and np.shape(y_proba)[1:] == (2,):
-        _need_second_class(raw[label == 0], pos_label)
-    return CleanRows(label, score, weight, others)
-
-
-def _all_checked(checks: Sequence[Callable[[], Any]], names: Sequence[str]) -> list[Any]:
-    """Return the results of several checks, or raise one `DataError` about all that fail."""
     results, errors = [], []
     for i, check in enumerate(checks):
         try:
             results.append(check())
         except DataError as error:
-            errors.append(in_column(error, names[i]) if names else error)
+            errors.append(row_errors.in_column(error, names[i]) if names else error)
     if errors:
-        raise all_of(errors) from None
-    return results
+        raise row_errors.all_of(errors) from None
+    score, (label, others), weight = results
+    if pos_label is not None and np.shape(y_proba)[1:] == (2,):
+        _need_second_class(raw[label == 0], pos_label)
+    return CleanRows(label, score, weight, others)
 
 
 def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
@@ -116,10 +106,10 @@ def _score_column(y_proba: npt.ArrayLike) -> npt.NDArray[Any]:
         raw = _of_second_class(raw)
     remedy = "pass the probabilities of the positive class"
     if raw.ndim == 2 and raw.shape[1] > 2:
-        remedy = f"{ONE_CLASS}: for class c pass y == c and its column p[:, c]"
+        remedy = f"{row_errors.ONE_CLASS}: for class c pass y == c and its column p[:, c]"
     raw = one_column(raw, "scores in one column, or in two as predict_proba gives them", remedy)
     if raw.shape[0] == 0:
-        raise describe_no_rows()
+        raise row_errors.describe_no_rows()
     if raw.dtype.kind == "c":
         raise DataError("real numbers as scores", "complex numbers", "pass predicted probabilities")
     return raw
@@ -150,11 +140,9 @@ def _of_second_class(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
     unequal = np.abs(total - 1.0) > _ROUNDED
     if unequal.any():
         where = int(np.argmax(unequal))
-        raise DataError(
-            "two columns of probabilities that add up to 1 in every row, as predict_proba gives them",
-            f"{raw[where, 0]:g} and {raw[where, 1]:g} in row {where}",
-            "pass one column of scores: the probability of the positive class",
-        )
+        found = f"{raw[where, 0]:g} and {raw[where, 1]:g} in row {where}"
+        wanted = "two columns of probabilities that add up to 1 in every row, as predict_proba gives them"
+        raise DataError(wanted, found, "pass one column of scores: the probability of the positive class")
     return np.asarray(raw[:, 1])
 
 
@@ -184,11 +172,11 @@ def _bad_scores(raw: npt.NDArray[Any]) -> DataError:
         where, count = int(np.argmax(fault)), int(fault.sum())
         if count and fault is other:
             value = raw[where : where + 1].tolist()[0]
-            remedy = MISSING if is_missing(value) else remedy_for_text(value)
-            errors.append(describe_not_numbers("scores", repr(value), f"row {where}", count, remedy))
+            remedy = row_errors.MISSING if is_missing(value) else row_errors.remedy_for_text(value)
+            errors.append(row_errors.describe_not_numbers("scores", repr(value), f"row {where}", count, remedy))
         elif count:
-            errors.append(describe_bad_scores(float(score[where]), f"row {where}", count, low, high))
-    return all_of(errors)
+            errors.append(row_errors.describe_bad_scores(float(score[where]), f"row {where}", count, low, high))
+    return row_errors.all_of(errors)
 
 
 def _labels_or_swapped(
@@ -200,7 +188,7 @@ def _labels_or_swapped(
         looks_binary = bool(((score == 0.0) | (score == 1.0)).all())
         looks_like_scores = raw.dtype.kind == "f" and bool(((raw >= 0.0) & (raw <= 1.0)).all())
         if looks_binary and looks_like_scores:
-            raise swapped_columns(error) from None
+            raise row_errors.swapped_columns(error) from None
         raise
 
 
@@ -226,9 +214,9 @@ def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = Fal
     bad = ~(np.isfinite(weight) & (weight >= 0.0))
     if bad.any():
         where = int(np.argmax(bad))
-        raise describe_bad_weight(float(weight[where]), f"row {where}")
+        raise row_errors.describe_bad_weight(float(weight[where]), f"row {where}")
     if not part and not weight.any():
-        raise describe_zero_weights()
+        raise row_errors.describe_zero_weights()
     with np.errstate(over="ignore"):
         check_weight_range(_LEAST_WEIGHT if part else float(weight.max()), float(weight.sum()))
     # More rows than that cannot be added up exactly, so they are weights, not rows.
@@ -249,7 +237,9 @@ def check_weight_range(largest: float, total: float) -> None:
 def check_same_rows(first: tuple[int, int], then: tuple[int, int]) -> None:
     """Raise a `DataError` if rows and positives of two readings differ."""
     if first != then:
-        raise describe_other_rows(f"{first[0]} rows with {first[1]} positives at first, then {then[0]} with {then[1]}")
+        raise row_errors.describe_other_rows(
+            f"{first[0]} rows with {first[1]} positives at first, then {then[0]} with {then[1]}"
+        )
 
 
 def as_array(values: Any, what: str) -> npt.NDArray[Any]:
@@ -281,12 +271,8 @@ def _as_floats(raw: npt.NDArray[Any], what: str) -> FloatArray:
     try:
         return raw.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        where, value = _first(raw, lambda v: not is_number(v))
-        raise describe_not_numbers(what, repr(value), f"row {where}") from None
-
-
-def _first(values: npt.NDArray[Any], bad: Callable[[Any], bool]) -> tuple[int, Any]:
-    return next((i, v) for i, v in enumerate(values.ravel().tolist()) if bad(v))
+        where, value = next((i, v) for i, v in enumerate(raw.ravel().tolist()) if not is_number(v))
+        raise row_errors.describe_not_numbers(what, repr(value), f"row {where}") from None
 
 
 def clean_counts(

@@ -19,7 +19,7 @@ from sklearn.utils import estimator_checks
 from calibrant import DataError
 from calibrant.calibrators import AutoCalibrator, PlattCalibrator, SegmentCalibrator
 from calibrant.calibrators.segment.offsets import fit_offsets, shrunken, variance_between
-from calibrant.calibrators.segment.trees import Split, fit_trees, scaled, splits_of, value_of
+from calibrant.calibrators.segment.repair import Split, fit_trees, scaled, splits_of, value_of
 from calibrant.errors import ArgumentError
 
 

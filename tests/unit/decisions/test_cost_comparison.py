@@ -129,14 +129,13 @@ def test_a_ratio_of_costs_near_zero_has_no_finite_error(p, error):
 @given(ROWS, st.randoms(use_true_random=False))
 def test_changes_are_counted_row_by_row(rows, random):
     other = other_scores(rows, random)
-    changes = pair_rows(rows.y, rows.s, other, P, sample_weight=rows.w, pos_label=None).changes()
+    changes = pair_rows(rows.y, rows.s, other, P, sample_weight=rows.w, pos_label=None).changed()
     y, first, second = repeated(rows, other)
-    for label, kind in ((0, "negatives"), (1, "positives")):
+    for label in (0, 1):
         for i, p in enumerate(PARAMETERS):
             gained = ((y == label) & (first < p) & (second >= p)).sum()
             lost = ((y == label) & (first >= p) & (second < p)).sum()
-            assert getattr(changes, f"gained_{kind}")[i] == gained
-            assert getattr(changes, f"lost_{kind}")[i] == lost
+            assert changes[label, i] == gained + lost
 
 
 @given(ROWS, st.randoms(use_true_random=False))

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import calibrant as cal
-from calibrant.auditing.error_wording import error_limits
+from calibrant.auditing.wording import error_limits
 from calibrant.certificates import certify
 from calibrant.certificates.results import verdict_on
 from calibrant.table import numbers

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,15 +11,13 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant.calibrators.auto import AutoCalibrator
+from calibrant.calibrators.auto import given_or_auto
 from calibrant.calibrators.base import Calibrator, Training, fit_part
 from calibrant.calibrators.segment.gains import log_losses, mean_and_error, segment_gains
 from calibrant.calibrators.segment.given import columns_of, taken_apart
 from calibrant.calibrators.segment.offsets import IntArray, fit_offsets
-from calibrant.calibrators.segment.repair import NOTHING, SegmentRepair
-from calibrant.calibrators.segment.trees import fit_trees
-from calibrant.errors import ArgumentError
-from calibrant.fits.log_odds import probability
+from calibrant.calibrators.segment.repair import NOTHING, SegmentRepair, fit_trees
+from calibrant.fits.log_odds import LEAST, MOST, probability
 from calibrant.fits.logistic import logistic_fit
 from calibrant.printable import visible
 from calibrant.segments.columns import SegmentColumn
@@ -32,11 +30,11 @@ from calibrant.table.validation import clean_rows, clean_scores
 _MANY = 100_000  # rows above which one part is held out instead of every fold in turn
 _ENOUGH = 20_000  # rows in that part
 _BEYOND_NOISE = 1.645  # standard errors by which held-out rows must gain: a one-sided test at 5%
-_SMALLEST, _LARGEST = float(np.finfo(np.float64).tiny), 1.0 - 2.0**-53
 
 BinaryLabels = npt.NDArray[np.int8]
 
 
+@dataclass(eq=False, repr=False)
 class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Calibrator for all rows, and what segments of them need beyond it.
 
@@ -110,18 +108,11 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ('repaired', [0.1, 0.8])
     """
 
-    def __init__(
-        self,
-        calibrator: Calibrator | None = None,
-        *,
-        by: Sequence[str] | None = None,
-        n_folds: int = 5,
-        random_state: int | np.random.Generator = 0,
-    ) -> None:
-        self.calibrator = calibrator
-        self.by = by
-        self.n_folds = n_folds
-        self.random_state = random_state
+    calibrator: Calibrator | None = None
+    _: KW_ONLY
+    by: Sequence[str] | None = None
+    n_folds: int = 5
+    random_state: int | np.random.Generator = 0
 
     def fit(self, scores: Any, y: npt.ArrayLike, segments: Any = None, *, pos_label: Any = None) -> Self:
         """Fit the map for all rows and what segments need beyond it.
@@ -150,9 +141,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ArgumentError
             If a parameter is out of range.
         """
-        calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
-        if not isinstance(calibrator, Calibrator):
-            raise ArgumentError("calibrator to be one of calibrant.calibrators", repr(calibrator), "pass an instance")
+        calibrator = given_or_auto(self.calibrator)
         n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
         check_random_state(self.random_state)
         if segments is None:
@@ -167,9 +156,9 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         data = _Rows(score[order], [code[order] for code in codes], label[order], [len(c) for c in self.columns_])
         self.calibrator_ = clone(calibrator).fit(data.score, data.label)  # refuses rows of one class
         self.training_: Training = self.calibrator_.training_
-        rng = np.random.default_rng(self.random_state)
-        held_out = [_held_out(calibrator, data, part) for part in _parts(len(score), n_folds, rng)]
-        self._decide(_Held.joined(held_out))
+        parts = _parts(len(score), n_folds, np.random.default_rng(self.random_state))
+        log_odds, *added = np.concatenate([_held_out(calibrator, data, part) for part in parts], axis=1)
+        self._decide(data[np.concatenate(list(map(np.flatnonzero, parts)))], log_odds, np.stack(added))
         repair = _fitted(data, self._log_odds(data.score)) if self.decision_ == "repaired" else NOTHING
         self.repair_ = repair.scaled(self.shares_)
         return self
@@ -215,22 +204,17 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _log_odds(self, score: FloatArray) -> FloatArray:
         return _logit(self.calibrator_.predict(score))
 
-    def _decide(self, held: _Held) -> None:
+    def _decide(self, held: _Rows, log_odds: FloatArray, added: FloatArray) -> None:
         """Choose the shares on held-out rows, and whether they gain enough."""
         named = visible(", ".join(column.name for column in self.columns_))
-        shares = _shares(held)
-        before, after = (
-            log_losses(held.log_odds, held.label),
-            log_losses(held.log_odds + shares @ held.parts, held.label),
-        )
+        shares = _shares(log_odds, added, held.label)
+        before, after = log_losses(log_odds, held.label), log_losses(log_odds + shares @ added, held.label)
         self.gain_, self.standard_error_ = mean_and_error(before - after)
         repaired = self.gain_ > _BEYOND_NOISE * self.standard_error_
         self.decision_ = "repaired" if repaired else "one map"
         self.shares_ = shares if repaired else np.zeros(2)
-        found = (
-            f"on {len(held.label):,} rows not fitted to, a repair by {named} lowers the log loss of one map for all by"
-        )
-        gained = f"{number(self.gain_)} (standard error {number(self.standard_error_)})"
+        found = f"on {len(held.label):,} rows not fitted to, a repair by {named} lowers the log loss of one map for all"
+        gained = f"by {number(self.gain_)} (standard error {number(self.standard_error_)})"
         if repaired:
             self.reason_ = f"Repaired: {found} {gained}, from {number(float(before.mean()))}."
         else:
@@ -248,43 +232,25 @@ class _Rows:
     label: BinaryLabels
     sizes: list[int]  # segments of each column
 
-    def __getitem__(self, rows: npt.NDArray[np.bool_]) -> _Rows:
+    def __getitem__(self, rows: npt.NDArray[Any]) -> _Rows:
         return _Rows(self.score[rows], [code[rows] for code in self.codes], self.label[rows], self.sizes)
 
 
-@dataclass(frozen=True, eq=False)
-class _Held:
-    """Rows that were held out: log-odds of the map for all, and what both members of the repair would add."""
-
-    log_odds: FloatArray
-    parts: FloatArray
-    codes: list[IntArray]
-    label: BinaryLabels
-
-    @classmethod
-    def joined(cls, held: Sequence[_Held]) -> _Held:
-        codes = [np.concatenate(columns) for columns in zip(*(part.codes for part in held), strict=True)]
-        log_odds, label = (np.concatenate([getattr(part, name) for part in held]) for name in ("log_odds", "label"))
-        return cls(log_odds, np.concatenate([part.parts for part in held], axis=1), codes, label)
-
-
-def _parts(n: int, n_folds: int, rng: np.random.Generator) -> Iterator[npt.NDArray[np.bool_]]:
-    """Yield which rows are held out: each part in turn, or one of many rows."""
+def _parts(n: int, n_folds: int, rng: np.random.Generator) -> list[npt.NDArray[np.bool_]]:
+    """Return which rows are held out: each part in turn, or one of many rows."""
+    shuffled = rng.permutation(n)
     if n > _MANY:
-        yield rng.permutation(n) < _ENOUGH
-        return
-    fold = rng.permutation(n) % n_folds
-    for part in range(min(n, n_folds)):
-        yield fold == part
+        return [shuffled < _ENOUGH]
+    return [shuffled % n_folds == part for part in range(min(n, n_folds))]
 
 
-def _held_out(calibrator: Calibrator, data: _Rows, part: npt.NDArray[np.bool_]) -> _Held:
-    """Fit to the other rows and predict those held out."""
+def _held_out(calibrator: Calibrator, data: _Rows, part: npt.NDArray[np.bool_]) -> FloatArray:
+    """Fit to the other rows; return the log-odds of those held out, and what both members of a repair would add."""
     rest, held = data[~part], data[part]
     fitted = fit_part(clone(calibrator), ScoreTable.from_scores(rest.label, rest.score))
     repair = _fitted(rest, _logit(fitted.predict(rest.score)))
     log_odds = _logit(fitted.predict(held.score))
-    return _Held(log_odds, repair.parts(held.score, log_odds, held.codes), held.codes, held.label)
+    return np.vstack([log_odds, repair.parts(held.score, log_odds, held.codes)])
 
 
 def _fitted(data: _Rows, log_odds: FloatArray) -> SegmentRepair:
@@ -293,22 +259,22 @@ def _fitted(data: _Rows, log_odds: FloatArray) -> SegmentRepair:
 
 
 def _logit(p: FloatArray) -> FloatArray:
-    inside = np.clip(p, _SMALLEST, _LARGEST)
+    inside = np.clip(p, LEAST, MOST)
     return np.asarray(np.log(inside) - np.log1p(-inside))
 
 
-def _shares(held: _Held) -> FloatArray:
+def _shares(log_odds: FloatArray, added: FloatArray, label: BinaryLabels) -> FloatArray:
     """Return the shares of both members, none negative, under which held-out labels are most likely.
 
     The log likelihood is concave. So the best point of the quadrant is the unlimited maximum over some of the members,
     the one that is most likely among those without a negative share.
     """
-    n, best = len(held.label), np.zeros(2)
-    least = 2.0 * float(log_losses(held.log_odds, held.label).sum())
+    n, best = len(label), np.zeros(2)
+    least = 2.0 * float(log_losses(log_odds, label).sum())
     for chosen in ([0], [1], [0, 1]):
         if n <= len(chosen):
             continue
-        fit = logistic_fit(held.parts[chosen].T, np.ones(n), held.label, offset=held.log_odds)
+        fit = logistic_fit(added[chosen].T, np.ones(n), label, offset=log_odds)
         if fit.converged and (fit.coefficients > 0.0).all() and fit.deviance < least:
             least, best = fit.deviance, np.zeros(2)
             best[chosen] = fit.coefficients

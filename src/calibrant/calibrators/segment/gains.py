@@ -56,16 +56,12 @@ def segment_gains(
     named = [("all rows", "", np.ones(len(before), dtype=bool))]
     for column, code in zip(columns, codes, strict=True):
         named += [(column.name, label, code == i) for i, label in enumerate(column.labels)]
-    gains = np.array([mean_and_error(before[rows] - after[rows]) for _, _, rows in named])
-    return SegmentGains(
-        np.array([column for column, _, _ in named]),
-        np.array([segment for _, segment, _ in named]),
-        np.array([int(rows.sum()) for _, _, rows in named], dtype=np.int64),
-        np.array([mean_and_error(before[rows])[0] for _, _, rows in named]),
-        np.array([mean_and_error(after[rows])[0] for _, _, rows in named]),
-        gains[:, 0],
-        gains[:, 1],
+    names, segments, rows = zip(*named, strict=True)
+    n = np.array([int(those.sum()) for those in rows], dtype=np.int64)
+    (old, _), (new, _), (gain, error) = (
+        np.array([mean_and_error(losses[those]) for those in rows]).T for losses in (before, after, before - after)
     )
+    return SegmentGains(np.array(names), np.array(segments), n, old, new, gain, error)
 
 
 def log_losses(log_odds: FloatArray, label: npt.NDArray[np.int8]) -> FloatArray:

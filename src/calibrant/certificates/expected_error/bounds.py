@@ -45,59 +45,42 @@ def upper_bound(units: Units, delta: float, *, one_score_each: bool) -> UpperBou
     terms = Terms.of(units.total, delta)
     plan = plan_cells(units, terms, one_score_each=one_score_each)
     cells = Cells.of(units, plan.starts)
-    charges = Charges.of(cells, plan.lam, terms.kappa, square=plan.square)
-    charged = float(charges.of_labels(cells).sum()) + charges.jump + terms.log_term / plan.lam
+    charged = _charged(cells, plan.lam, terms.kappa, square=plan.square) + terms.log_term / plan.lam
     return UpperBound((charged + terms.to_population) / units.total, len(cells.n), bool(cells.loose.any()))
 
 
-@dataclass(frozen=True, eq=False)
-class Charges:
-    """What cells are charged besides their residuals; functions of the scores.
+def _charged(cells: Cells, lam: float, kappa: float, *, square: bool) -> float:
+    """What cells are charged, each as a square or directly, whichever those before it suggest; `lam` of Theorem 4.1.
 
-    `q` and `constant`, of square cells, are those of Lemma 4.3, the price of the width of the scores included, infinite
-    if none may be square. `jump` is the largest cost per unit by which the event rate rises inside a cell, whatever its
-    kind (Lemma 4.4); `lam` and `kappa` are those of Theorem 4.1.
+    What they are charged besides their residuals is a function of the scores: `constant`, of square cells, that of
+    Lemma 4.3, the price of the width of the scores included, infinite if none may be square; and `jump`, the largest
+    cost per unit by which the event rate rises inside a cell, whatever its kind (Lemma 4.4).
     """
-
-    q: FloatArray
-    constant: FloatArray
-    jump: float
-    lam: float
-    kappa: float
-
-    @classmethod
-    def of(cls, cells: Cells, lam: float, kappa: float, *, square: bool) -> Charges:
-        """Compute them for cells."""
-        q = huber_width(cells.variance, lam)
-        constant = np.full(len(q), np.inf)
-        jump = (2.0 + kappa) * float(cells.loose.max())
-        if square:
-            for start in range(0, len(q), _BLOCK):
-                part = slice(start, start + _BLOCK)
-                n, width = cells.n[part], q[part]
-                block = SquareCells(n, cells.mean[part], cells.variance[part], np.full(len(n), lam), width, kappa)
-                constant[part] = block.constant(width)
-                loose = cells.loose[part]
-                price = np.where(loose > 0.0, block.jump_price(width, constant[part], loose), 0.0)
-                jump = max(jump, float(price.max()))
-            constant += np.maximum(cells.n * cells.width - q, 0.0) / 2.0
-        return cls(q, constant, jump, lam, kappa)
-
-    def of_labels(self, cells: Cells) -> FloatArray:
-        """Charge every cell as a square or directly, whichever the cells before it suggest."""
-        n, residual, variance, width = cells.n, cells.residual, cells.variance, cells.width
-        rate = squares_rate(self.lam, self.kappa)
-        y = residual * residual - (1.0 - 2.0 * cells.mean) * residual - variance
-        square = y / (2.0 * self.q) + self.constant
-        direct = np.abs(residual) + self.kappa * residual * residual / n + rate * cells.squared + n * width / 2.0
-        size = expected_size(cells)
-        spread = variance + 0.5
-        # What either is expected to cost beyond |mu|; E|N(mu, V)| - |mu| falls about like this.
-        ratio = size / np.sqrt(spread)
-        seen = direct_noise(spread) * np.exp(-ratio * (ratio + 1.0) / 2.0) + (rate + self.kappa / n) * spread
-        is_direct = seen + n * width / 2.0 < self.constant + size * size / (2.0 * self.q) - size
-        is_direct[0] = True  # nothing is known before it
-        return np.asarray(np.where(is_direct, direct, square) + self.kappa * n * width * width / 4.0)
+    n, residual, variance, width = cells.n, cells.residual, cells.variance, cells.width
+    q = huber_width(variance, lam)
+    constant = np.full(len(q), np.inf)
+    jump = (2.0 + kappa) * float(cells.loose.max())
+    if square:
+        for start in range(0, len(q), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            block = SquareCells(n[part], cells.mean[part], variance[part], np.full(len(n[part]), lam), q[part], kappa)
+            constant[part] = block.constant(q[part])
+            loose = cells.loose[part]
+            price = np.where(loose > 0.0, block.jump_price(q[part], constant[part], loose), 0.0)
+            jump = max(jump, float(price.max()))
+        constant += np.maximum(n * width - q, 0.0) / 2.0
+    rate = squares_rate(lam, kappa)
+    y = residual * residual - (1.0 - 2.0 * cells.mean) * residual - variance
+    as_square = y / (2.0 * q) + constant
+    direct = np.abs(residual) + kappa * residual * residual / n + rate * cells.squared + n * width / 2.0
+    size = expected_size(cells)
+    spread = variance + 0.5
+    # What either is expected to cost beyond |mu|; E|N(mu, V)| - |mu| falls about like this.
+    ratio = size / np.sqrt(spread)
+    seen = direct_noise(spread) * np.exp(-ratio * (ratio + 1.0) / 2.0) + (rate + kappa / n) * spread
+    is_direct = seen + n * width / 2.0 < constant + size * size / (2.0 * q) - size
+    is_direct[0] = True  # nothing is known before it
+    return float((np.where(is_direct, direct, as_square) + kappa * n * width * width / 4.0).sum()) + jump
 
 
 def expected_size(cells: Cells) -> FloatArray:

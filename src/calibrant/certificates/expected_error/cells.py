@@ -8,16 +8,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.buckets import BUCKETS, buckets_of, run_starts
 from calibrant.distributions.empirical_bernstein import psi
 from calibrant.errors import DataError
 from calibrant.table.fixed_point import UNIT
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.score_table import ScoreTable
-
-IntArray = npt.NDArray[np.intp]
 
 # Numbers of cells tried, in units of the order that the rate of Theorem 4.1 gives; shares of the score axis in the
 # measure that they divide equally, the rest being rows; and lambda, in units of what is best for square cells alone.
@@ -120,7 +117,7 @@ class Cells:
     squared: FloatArray
 
     @classmethod
-    def of(cls, units: Units, starts: IntArray) -> Cells:
+    def of(cls, units: Units, starts: IndexArray) -> Cells:
         """Add up the units from each start to the next."""
         ends = np.append(starts[1:], len(units)) - 1
         n, score_sum, k, variance, squared = (
@@ -142,7 +139,7 @@ class Cells:
 class CellPlan:
     """First unit of each cell, lambda of Theorem 4.1, whether cells may be charged by squares; from scores alone."""
 
-    starts: IntArray
+    starts: IndexArray
     lam: float
     square: bool
 
@@ -203,7 +200,7 @@ def positions(units: Units, axis_share: float = 0.0) -> FloatArray:
     return np.asarray((1.0 - axis_share) * units.middles + axis_share * (units.low - units.low[0]) / span)
 
 
-def cut_evenly(units: Units, place: FloatArray, n_cells: int) -> IntArray:
+def cut_evenly(units: Units, place: FloatArray, n_cells: int) -> IndexArray:
     """Return the first units of about so many cells of equally wide ranges of places.
 
     A unit with half of the rows of such a cell, or more, is a cell of its own.
@@ -217,37 +214,14 @@ def cut_evenly(units: Units, place: FloatArray, n_cells: int) -> IntArray:
 
 def plan_cells(units: Units, terms: Terms, *, one_score_each: bool) -> CellPlan:
     """Choose cells and lambda, from scores alone, for the smallest bound to be expected where scores are calibrated."""
-    planner = _Planner(units, terms)
-    everyone = np.arange(len(units))
-    few = len(units) <= _MOST_SQUARE_CELLS
-    if one_score_each:
-        lam, _ = planner.best_lambda(everyone, square=few)
-        return CellPlan(everyone, lam, few)
-    # The leading terms of Theorem 4.1 are (4 L)**(1/4) sqrt(v) m**(1/4) / sqrt(n) + 1 / (2 m) for m cells.
-    usual = (2.0 * units.total / math.sqrt(max(units.variance.sum(), 1.0)) / (4.0 * terms.log_term) ** 0.25) ** 0.8
-    sizes = {min(max(2, round(usual * size)), _MOST_SQUARE_CELLS) for size in _SIZES}
-    candidates = [everyone] if few else []
-    for share in _AXIS_SHARES:
-        place = positions(units, share)
-        candidates += [cut_evenly(units, place, size) for size in sizes]
-    bounds = [planner.best_lambda(starts, square=True) for starts in candidates]
-    best = min(range(len(bounds)), key=lambda i: bounds[i][1])
-    return CellPlan(candidates[best], bounds[best][0], square=True)
+    n_up_to, variance_up_to = (np.append(0.0, np.cumsum(values)) for values in (units.n, units.variance))
+    log_term, kappa, _ = terms
 
-
-class _Planner:
-    """Bounds to be expected of cells, from sums of the units up to each."""
-
-    def __init__(self, units: Units, terms: Terms) -> None:
-        self.units, self.terms = units, terms
-        self.n, self.variance = (np.append(0.0, np.cumsum(values)) for values in (units.n, units.variance))
-
-    def best_lambda(self, starts: IntArray, *, square: bool) -> tuple[float, float]:
+    def best_lambda(starts: IndexArray, *, square: bool) -> tuple[float, float]:
         """Return the best lambda of those tried, and about the bound on n times the error."""
-        ends = np.append(starts[1:], len(self.units))
-        n, variance = self.n[ends] - self.n[starts], np.maximum(self.variance[ends] - self.variance[starts], 0.0)
-        width = self.units.high[ends - 1] - self.units.low[starts]
-        log_term, kappa, _ = self.terms
+        ends = np.append(starts[1:], len(units))
+        n, variance = n_up_to[ends] - n_up_to[starts], np.maximum(variance_up_to[ends] - variance_up_to[starts], 0.0)
+        width = units.high[ends - 1] - units.low[starts]
         jump = (0.5 + kappa / 4.0) * float((n * (ends - starts > 1)).max())
         ideal = (4.0 * log_term / ((variance + _SMALL_VARIANCE) ** (2.0 / 3.0)).sum()) ** 0.75
         lam = np.minimum(np.array(_LAMBDAS) * ideal, 0.9 / (1.0 + 2.0 * kappa))[:, None]
@@ -257,3 +231,19 @@ class _Planner:
         bound = cost.sum(axis=1) + log_term / lam[:, 0] + jump
         best = int(bound.argmin())
         return float(lam[best, 0]), float(bound[best])
+
+    everyone = np.arange(len(units))
+    few = len(units) <= _MOST_SQUARE_CELLS
+    if one_score_each:
+        lam, _ = best_lambda(everyone, square=few)
+        return CellPlan(everyone, lam, few)
+    # The leading terms of Theorem 4.1 are (4 L)**(1/4) sqrt(v) m**(1/4) / sqrt(n) + 1 / (2 m) for m cells.
+    usual = (2.0 * units.total / math.sqrt(max(units.variance.sum(), 1.0)) / (4.0 * log_term) ** 0.25) ** 0.8
+    sizes = {min(max(2, round(usual * size)), _MOST_SQUARE_CELLS) for size in _SIZES}
+    candidates = [everyone] if few else []
+    for share in _AXIS_SHARES:
+        place = positions(units, share)
+        candidates += [cut_evenly(units, place, size) for size in sizes]
+    bounds = [best_lambda(starts, square=True) for starts in candidates]
+    best = min(range(len(bounds)), key=lambda i: bounds[i][1])
+    return CellPlan(candidates[best], bounds[best][0], square=True)

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.expected_error.bounds import lower_bound, reversal_p_value, upper_bound
 from calibrant.certificates.expected_error.cells import Terms, Units, direct_cost, huber_width, square_cost
 from calibrant.certificates.results import verdict_on
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
-from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_binary, need_counts
 
@@ -76,13 +74,13 @@ class ExpectedErrorCertificate(Statement):
 
 
 def certify_ece(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
     tolerance: float | None = None,
     shape: Literal["monotone", "any"] = "monotone",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> ExpectedErrorCertificate:
     r"""Bound the expected calibration error :math:`E|P(Y = 1 | s) - s|` of a classifier fixed before these rows.

@@ -9,12 +9,11 @@ residuals inside that interval only. Derivation: docs/theory/1-upper-bound.md.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.distributions.mean_limits import bernstein_mean_width, line_above, mean_width
 from calibrant.table.cumulative_residuals import Extremes
 from calibrant.table.parameters import check_width
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray
 from calibrant.table.score_table import ScoreTable
 
 # The width is bounded from above by straight lines, from its values at so many mean squares and 0.
@@ -126,7 +125,7 @@ def _narrowed(n: float, squares: FloatArray, delta: float, estimate: float) -> F
     return mean_width(n, squares, delta, reach=reach)
 
 
-def _largest_rise(up: FloatArray, down: FloatArray, hidden: npt.NDArray[np.bool_] | None) -> tuple[float, int, int]:
+def _largest_rise(up: FloatArray, down: FloatArray, hidden: BoolArray | None) -> tuple[float, int, int]:
     """Largest sum of `up - down` over consecutive rows of the table or places inside them, and the rows it is over."""
     after = np.cumsum(up - down)
     top, start = after, np.append(0.0, after[:-1])

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_choice, check_width
+from calibrant.table.pooling import FloatArray
 
 # The printed form is proved, by way of the sharp one, where sqrt(n) times the complexity is at most this.
 PRINTED_LIMIT = 1.45
@@ -107,7 +108,7 @@ def rademacher_of_intervals(n: int) -> float:
     return exceed / n
 
 
-def _exceeds(n: int, m: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def _exceeds(n: int, m: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> FloatArray:
     """Probability that the maximum reaches each m, from the terms j of its row."""
     theta = (2 * j - 1) * (math.pi / (2 * m + 1))[:, None]
     half = 0.5 * theta

@@ -22,8 +22,9 @@ from calibrant.papers.single_index.search import (
     search_direction,
     start_direction,
 )
+from calibrant.table.arguments import Weights
 from calibrant.table.parameters import check_between, check_choice, check_count
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.row_errors import need_two_classes
 from calibrant.table.validation import clean_weights
 
@@ -131,7 +132,7 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.max_iter = max_iter
         self.tol = tol
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:  # noqa: N803
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: Weights = None) -> Self:  # noqa: N803
         """Fit direction and link.
 
         Parameters
@@ -224,7 +225,7 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         positive = self.link_.linear(index)
         return np.column_stack([1.0 - positive, positive])
 
-    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:  # noqa: N803
+    def predict(self, X: npt.ArrayLike) -> NumberArray:  # noqa: N803
         """Return the more likely label of each row, the first where both are equally likely.
 
         Parameters
@@ -262,16 +263,14 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     def _search(self, rows: IndexRows, lipschitz: float | None) -> FloatArray:
         """Return the direction, and remember how it was found."""
-        first = start_direction(rows, "hinge" if self.loss == "hinge" else self.start)
-        if self.loss == "hinge":
-            self.losses_, self.n_iter_ = np.array([first.loss]), 1
-            return first.direction
-        limits: dict[str, Any] = {"max_iter": int(self.max_iter), "tol": float(self.tol)}
-        search = search_direction(
-            rows, first.direction, loss=self.loss, lipschitz=lipschitz, update=self.update, **limits
-        )
-        self.losses_, self.n_iter_ = np.array(search.losses), search.turns
-        return search.direction
+        direction, loss = start_direction(rows, "hinge" if self.loss == "hinge" else self.start)
+        losses, self.n_iter_ = [loss], 1
+        if self.loss != "hinge":
+            how: dict[str, Any] = {"loss": self.loss, "lipschitz": lipschitz, "update": self.update}
+            limits: dict[str, Any] = {"max_iter": int(self.max_iter), "tol": float(self.tol)}
+            direction, losses, self.n_iter_ = search_direction(rows, direction, **how, **limits)
+        self.losses_ = np.array(losses)
+        return direction
 
 
 def _bounded(index: FloatArray) -> FloatArray:

@@ -45,11 +45,9 @@ def choose_method(method: str, rows: ClusteredRows, delta: float) -> str:
         return "bernstein" if enough else "asymptotic"
     need_cluster_method(method)
     if method == "bernstein" and not capped:
-        raise ArgumentError(
-            "`max_rows_per_cluster` with method 'bernstein' and clusters",
-            "no limit to what a cluster counts",
-            "set it, for instance to 1 for clusters that count the same, or leave out `method`",
-        )
+        wanted = "`max_rows_per_cluster` with method 'bernstein' and clusters"
+        remedy = "set it, for instance to 1 for clusters that count the same, or leave out `method`"
+        raise ArgumentError(wanted, "no limit to what a cluster counts", remedy)
     return method
 
 

@@ -79,11 +79,8 @@ class Clustered:
         """
         rank = math.ceil((1.0 - delta) * (n_simulations + 1) - 1e-9)
         if rank > n_simulations:
-            raise ArgumentError(
-                f"at least {math.ceil(1.0 / delta - 1e-9) - 1} simulations for this delta",
-                f"{n_simulations}",
-                "raise n_simulations, or choose a larger delta",
-            )
+            wanted = f"at least {math.ceil(1.0 / delta - 1e-9) - 1} simulations for this delta"
+            raise ArgumentError(wanted, f"{n_simulations}", "raise n_simulations, or choose a larger delta")
         simulated = self.simulated_errors(n_simulations, generator_for(self.rows, random_state), centred=True)
         quantile = float(np.partition(simulated, rank - 1, axis=1)[:, rank - 1].max())
         return math.hypot(round_up(quantile), self.hidden(delta))

@@ -228,11 +228,9 @@ def local_curve(
     confidence_level = check_between("confidence_level", confidence_level, 0.0, 1.0)
     averages = degree == 0 and kernel_name == "rectangular"
     if interval is not None and not averages:
-        raise ArgumentError(
-            "no interval to be chosen, or degree=0 with kernel='rectangular'",
-            f"interval={interval!r} with degree={degree}, kernel={kernel_name!r}",
-            "leave interval out: other fits than plain averages have the normal interval",
-        )
+        wanted = "no interval to be chosen, or degree=0 with kernel='rectangular'"
+        remedy = "leave interval out: other fits than plain averages have the normal interval"
+        raise ArgumentError(wanted, f"interval={interval!r} with degree={degree}, kernel={kernel_name!r}", remedy)
     points = evenly_spaced(table, n_points) if at is None else _points(at)
     inside = (points >= table.low[0]) & (points <= table.high[-1])
     fit = local_fit(

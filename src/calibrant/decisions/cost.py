@@ -33,11 +33,8 @@ def cost_pair(costs: Mapping[str, float] | Sequence[float] | NumberArray) -> tup
             return check_costs(costs["false_positive"], costs["false_negative"])
     elif (isinstance(costs, Sequence) and len(costs) == 2) or (isinstance(costs, np.ndarray) and costs.shape == (2,)):
         return check_costs(costs[0], costs[1])
-    raise ArgumentError(
-        "`costs` as a pair (false positive, false negative)",
-        repr(costs),
-        "pass (a, b) or {'false_positive': a, 'false_negative': b}",
-    )
+    remedy = "pass (a, b) or {'false_positive': a, 'false_negative': b}"
+    raise ArgumentError("`costs` as a pair (false positive, false negative)", repr(costs), remedy)
 
 
 def optimal_threshold(false_positive_cost: float, false_negative_cost: float) -> float:

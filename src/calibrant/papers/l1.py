@@ -279,11 +279,8 @@ def l1_from_repeats(
     positive = np.bincount(code[rows.label == 1], minlength=len(k))
     repeated = k >= 2
     if not repeated.any():
-        raise DataError(
-            "some item with at least two rows",
-            f"{len(k)} items with one row each",
-            "measure some items again: distinct items cannot bound the l1 error (see l1_cannot_be_certified)",
-        )
+        remedy = "measure some items again: distinct items cannot bound the l1 error (see l1_cannot_be_certified)"
+        raise DataError("some item with at least two rows", f"{len(k)} items with one row each", remedy)
     s, k, positive = score[repeated], k[repeated], positive[repeated]
     n_items = len(s)
     # U_i of the Notes, with its sums written out: `positive` residuals are 1 - s, the others -s.
@@ -349,9 +346,7 @@ def _score_of_items(code: npt.NDArray[np.int64], score: FloatArray) -> FloatArra
     other = score != of_item[code]
     if other.any():
         row = int(np.argmax(other))
-        raise DataError(
-            "one score per item",
-            f"{float(score[row])!r} and {float(of_item[code[row]])!r} for the item of row {row}",
-            "pass the scores of one classifier; it gives an item the same score each time",
-        )
+        found = f"{float(score[row])!r} and {float(of_item[code[row]])!r} for the item of row {row}"
+        remedy = "pass the scores of one classifier; it gives an item the same score each time"
+        raise DataError("one score per item", found, remedy)
     return of_item

@@ -162,11 +162,8 @@ def certify_ece(
     need_counts(table, "finite-sample bounds need rows")
     need_binary(table, "the positives at a score are bounded as binomial counts")
     if shape == "any" and not table.exact:
-        raise ArgumentError(
-            "shape 'monotone' for a table that does not keep single scores",
-            "shape 'any'",
-            "round the scores so that fewer are distinct, or assume that the event rate never falls with the score",
-        )
+        remedy = "round the scores so that fewer are distinct, or assume that the event rate never falls with the score"
+        raise ArgumentError("shape 'monotone' for a table that does not keep single scores", "shape 'any'", remedy)
     units = Units.of(table)
     upper, lower = upper_bound(units, delta, one_score_each=shape == "any"), lower_bound(units, delta)
     p_value = reversal_p_value(units) if upper.assumes_monotone else None

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions.comparison import compare, mistakes, ratio, with_limits
+from calibrant.decisions.comparison import Pairs, compare, mistakes, pair_rows, ratio, with_limits
 from calibrant.decisions.cost import largest_cell
-from calibrant.decisions.paired import Pairs, pair_rows
 from calibrant.errors import ArgumentError
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.arguments import Labels, Scores, Weights, as_table

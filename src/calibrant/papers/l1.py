@@ -289,11 +289,9 @@ def l1_from_repeats(
     lengths = math.fsum(np.maximum(s, 1.0 - s) ** 2) if about == "items" else 1.25**2 * n_items
     width = math.sqrt(0.5 * math.log(1.0 / delta) * lengths) / n_items
     bound = math.sqrt(min(1.0, max(0.0, squared + width)))
-    whose, chance = (
-        ("in the population of the repeated items", "items and labels")
-        if about == "population"
-        else (f"over these {n_items} repeated items", "labels")
-    )
+    whose, chance = f"over these {n_items} repeated items", "labels"
+    if about == "population":
+        whose, chance = "in the population of the repeated items", "items and labels"
     return L1Bound(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of {chance}, the mean "
         f"distance between the score and the true probability of the item is at most {claim_upper(bound)} "

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.certificates.buckets import BUCKETS, buckets_of, run_starts
+from calibrant.certificates.split import BUCKETS, buckets_of, run_starts
 from calibrant.distributions.empirical_bernstein import psi
 from calibrant.errors import DataError
 from calibrant.table.fixed_point import UNIT

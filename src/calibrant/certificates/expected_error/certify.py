@@ -206,11 +206,9 @@ def _claim(
         )
     if bound >= 1.0:
         return "There are too few rows for an upper bound below 1 on the expected calibration error."
-    condition = (
-        "if its event rate is nondecreasing in the score"
-        if monotone
-        else "for any event rate, as every distinct score was assessed separately"
-    )
+    condition = "if its event rate is nondecreasing in the score"
+    if not monotone:
+        condition = "for any event rate, as every distinct score was assessed separately"
     return f"W{sure} at most {claim_upper(bound, tolerance)}, {condition}."
 
 

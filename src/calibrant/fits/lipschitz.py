@@ -135,9 +135,8 @@ def _zeros(mean: Floats, weight: Floats, step: Floats, top: float, span: float) 
         offset += d
         if offset > span:
             # Bends above the top are never reached. Without them no bend is moved twice, and offsets stay accurate.
-            reachable = [(place + offset, bend) for place, bend in zip(right, right_bend, strict=True)]
-            reachable = [(place, bend) for place, bend in reachable if place <= top]
-            right, right_bend = [place for place, _ in reachable], [bend for _, bend in reachable]
+            right_bend = [bend for place, bend in zip(right, right_bend, strict=True) if place + offset <= top]
+            right = [place + offset for place in right if place + offset <= top]
             offset = 0.0
         if y < low:
             right += (high - offset, low - offset)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import DataError
-from calibrant.fits.interpolation import interpolate
+from calibrant.fits.isotonic import interpolate
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.typed_json import Probabilities, Scores, Size

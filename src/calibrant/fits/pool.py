@@ -113,9 +113,11 @@ class _Plain:
 def fit_default_pool(table: ScoreTable) -> Pool[_Plain]:
     """Return the map of `AutoCalibrator` with its default parameters."""
     rising = PLATT._replace(fit=partial(fit_platt, increasing=True))
-    fits = [partial(_fit_log_odds, family) for family in (TEMPERATURE, rising, BETA)]
-    names = ["temperature", "platt", "beta", "isotonic"]
-    return fit_pool(table, names, [*fits, _fit_isotonic], n_folds=5, random_state=0)
+    fits: list[Callable[[ScoreTable], _Plain]] = [
+        *(partial(_fit_log_odds, family) for family in (TEMPERATURE, rising, BETA)),
+        lambda part: _Plain(isotonic_fit(part, log_safe=True).linear),
+    ]
+    return fit_pool(table, ["temperature", "platt", "beta", "isotonic"], fits, n_folds=5, random_state=0)
 
 
 def _fit_log_odds(family: LogOddsFamily, table: ScoreTable) -> _Plain:
@@ -123,10 +125,6 @@ def _fit_log_odds(family: LogOddsFamily, table: ScoreTable) -> _Plain:
     clip = find_clip(table, "auto")
     theta = family.fit(table, family.columns(table.score, clip), target_positives(table, smooth=True))
     return _Plain(lambda scores: combine(theta, family.columns(scores, clip)))
-
-
-def _fit_isotonic(table: ScoreTable) -> _Plain:
-    return _Plain(isotonic_fit(table, log_safe=True).linear)
 
 
 def _loss(value: float) -> str:

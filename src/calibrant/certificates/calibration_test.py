@@ -159,18 +159,12 @@ def calibration_test(
 def _result(
     table: ScoreTable, statistic: float, p_value: float, how: str, method: str, n_simulations: int | None = None
 ) -> CalibrationTest:
-    n = int(table.total)
-    return CalibrationTest(
-        claim=f"If every score were the true probability at that score, {n} rows with these scores would show a "
-        f"cutoff calibration error of {statistic:.4g} or more with p = {p_value:.4g} ({how}).",
-        p_value=p_value,
-        statistic=statistic,
-        n=n,
-        method=method,
-        n_simulations=n_simulations,
-        assumptions=_ASSUMPTIONS,
-        references=("gao2017", "feller1951") if method == "asymptotic" else ("gao2017",),
+    n, references = int(table.total), ("gao2017", "feller1951") if method == "asymptotic" else ("gao2017",)
+    claim = (
+        f"If every score were the true probability at that score, {n} rows with these scores would show a "
+        f"cutoff calibration error of {statistic:.4g} or more with p = {p_value:.4g} ({how})."
     )
+    return CalibrationTest(claim, p_value, statistic, n, method, n_simulations, _ASSUMPTIONS, references)
 
 
 def _by_limit(table: ScoreTable, statistic: float) -> float:

@@ -131,20 +131,16 @@ def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
     found = clustered(rows, unseen=question.unseen)
     statistic, n = extremes(cumulative_residuals(rows.table)).value, int(rows.n_rows)
     p_value = found.p_value(statistic, question.n_simulations, question.random_state)
-    return CalibrationTest(
-        claim=f"If every score were the true probability at that score, {n} rows with these scores in "
+    claim = (
+        f"If every score were the true probability at that score, {n} rows with these scores in "
         f"{len(rows.size)} clusters would show a cutoff calibration error of {statistic:.4g} or more, where "
         f"{weighting(rows.cap)}, with p = {p_value:.4g} (cluster bootstrap with {question.n_simulations} "
-        "simulations, asymptotic in the number of clusters).",
-        p_value=p_value,
-        statistic=statistic,
-        n=n,
-        method="asymptotic",
-        n_simulations=question.n_simulations,
-        assumptions=rows.sampling.assumptions("the method", asymptotic=True, unseen=question.unseen),
-        references=("gao2017",),
-        n_clusters=len(rows.size),
-        max_rows_per_cluster=rows.sampling.max_rows_per_cluster,
+        "simulations, asymptotic in the number of clusters)."
+    )
+    assumptions = rows.sampling.assumptions("the method", asymptotic=True, unseen=question.unseen)
+    how = "asymptotic", question.n_simulations, assumptions, ("gao2017",)
+    return CalibrationTest(
+        claim, p_value, statistic, n, *how, rows.sampling.n_units, rows.sampling.max_rows_per_cluster
     )
 
 

@@ -23,6 +23,7 @@ _PLANNED_METHODS = (
     *(f"uniform_convergence-{form}" for form in ("sharp", "printed", "proof")),
 )
 
+_Width = Callable[[int], float]  # of a bound, by the number of rows
 _LARGEST_BRIER = 0.25  # of calibrated scores
 # No table of scores is longer than this; a plan that asks for more is out of reach.
 _MOST_ROWS = 10**15
@@ -218,11 +219,7 @@ def _expected_brier(brier: float | None, prevalence: float | None) -> float:
 
 
 def rows_to_decide(
-    estimate: float,
-    tolerance: float,
-    mean_variance: float,
-    upper_width: Callable[[int], float],
-    lower_width: Callable[[int], float],
+    estimate: float, tolerance: float, mean_variance: float, upper_width: _Width, lower_width: _Width
 ) -> int | None:
     """Rows after which a verdict on the tolerance can be expected, if the true error equals the estimate.
 
@@ -266,7 +263,7 @@ def width_of(
     return uniform_convergence_width(n, delta, complexity, form=form)  # type: ignore[arg-type]
 
 
-def _smallest(width: Callable[[int], float], target: float, *, close: float = 0.0) -> int:
+def _smallest(width: _Width, target: float, *, close: float = 0.0) -> int:
     """Smallest n, or up to a share `close` more, with ``width(n) <= target`` for a width that shrinks like 1 / sqrt(n).
 
     The bracket is guessed from that rate, since some widths are costly to evaluate.

@@ -250,17 +250,10 @@ def local_curve(
         whole[inside] = values
         return whole
 
-    return Curve(
-        score=points,
-        rate=over_all_points(fit.rate, np.nan),
-        lower=over_all_points(lower, np.nan),
-        upper=over_all_points(upper, np.nan),
-        n=over_all_points(fit.windows.n, 0),
-        confidence_level=confidence_level,
-        kind="local",
-        interval=method if table.independent else None,
-        degree=over_all_points(fit.degree, 0),
-    )
+    rate, lower, upper = (over_all_points(values, np.nan) for values in (fit.rate, lower, upper))
+    n, fitted = over_all_points(fit.windows.n, 0), over_all_points(fit.degree, 0)
+    shown = method if table.independent else None
+    return Curve(points, rate, lower, upper, n, confidence_level, "local", shown, fitted)
 
 
 def _points(at: npt.ArrayLike) -> FloatArray:

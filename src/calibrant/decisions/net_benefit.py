@@ -271,15 +271,6 @@ def net_benefit_difference(
     difference = one.net_benefit - two.net_benefit
     variance = np.maximum(0.0, (positives + odds**2 * negatives) / one.n - difference**2)
     half = normal_half_width(variance, 2.0 * np.maximum(1.0, odds), pairs.n, confidence_level)
-    return NetBenefitDifference(
-        threshold=tau,
-        net_benefit=one.net_benefit,
-        other_net_benefit=two.net_benefit,
-        difference=difference,
-        standard_error=np.sqrt(variance / pairs.n),
-        lower=difference - half,
-        upper=difference + half,
-        confidence_level=confidence_level,
-        n=one.n,
-        references=("vickers2006",),
-    )
+    error, lower, upper = np.sqrt(variance / pairs.n), difference - half, difference + half
+    curves = tau, one.net_benefit, two.net_benefit, difference, error, lower, upper
+    return NetBenefitDifference(*curves, confidence_level, one.n, one.references)

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.cells.bounds import can_hold_extreme, rounding_slack
 from calibrant.table.fixed_point import BITS, UNIT, FixedPoint, IntArray, score_units
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray, LabelArray, ScoreArray
 
 _CHUNK = 1 << 16  # rows at a time, so that temporaries stay in the cache
 _SAMPLE = 1 << 14  # rows looked at to choose the buckets
@@ -64,7 +63,7 @@ class _EqualMass:
         return index
 
 
-def pruned_range(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> float | None:
+def pruned_range(label: LabelArray, score: ScoreArray) -> float | None:
     """Return the range of the cumulative residuals of unweighted rows, or None if too many rows would need sorting.
 
     It is the same number, to the last bit, as ``extremes(cumulative_residuals(table)).value``.
@@ -75,13 +74,12 @@ def pruned_range(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -
     uncertain = can_hold_extreme(rise, fall, slack=rounding_slack(rise, fall))
     if atoms is not None:
         uncertain &= ((sums.upper != 0) | (sums.lower != 0))[:, 2:].any(axis=1)  # rows at another score than the atom
-    edges = _net(sums).cumsum()
-    points = [edges.to_float()]
+    points = [_net(sums).cumsum().to_float()]
     if uncertain.any():
         rows = _fetch(label, score, buckets, uncertain, atoms, most=len(score) // 4)
         if rows is None:
             return None
-        points.append(_inside(*rows, edges, sums, buckets, atoms, uncertain))
+        points.append(_inside(*rows, sums, buckets, atoms, uncertain))
     value = np.concatenate([[0.0], *points])
     spread = (float(value.max()) / len(score)) - (float(value.min()) / len(score))
     return spread if spread > UNIT else 0.0
@@ -96,7 +94,7 @@ def _net(sums: FixedPoint) -> FixedPoint:
 _BucketMap = _EqualWidth | _EqualMass  # from scores, in units, to bucket numbers that never decrease
 
 
-def _choose_buckets(score: npt.NDArray[np.floating]) -> tuple[_BucketMap, FloatArray | None]:
+def _choose_buckets(score: ScoreArray) -> tuple[_BucketMap, FloatArray | None]:
     """Look at a sample: equal widths if it is spread out and untied, equal masses with atoms apart if not."""
     n = len(score)
     sample = np.sort(score[:: max(1, n // _SAMPLE)].astype(np.float64)) + 0.0
@@ -123,13 +121,13 @@ def _choose_buckets(score: npt.NDArray[np.floating]) -> tuple[_BucketMap, FloatA
 class _Chunks:
     """Rows a chunk at a time, as scores in units and labels in 64 bits, in buffers that are used again."""
 
-    def __init__(self, label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> None:
+    def __init__(self, label: LabelArray, score: ScoreArray) -> None:
         self._label, self._score = label, score
         size = min(_CHUNK, len(score))
         self._scaled = np.empty(size)
         self._units, self._place, self._wide = np.empty((3, size), dtype=np.int64)
 
-    def __iter__(self) -> Iterator[tuple[npt.NDArray[np.floating], IntArray, IntArray, IntArray]]:
+    def __iter__(self) -> Iterator[tuple[ScoreArray, IntArray, IntArray, IntArray]]:
         """Yield scores, their units, an array for bucket numbers, and labels."""
         for start in range(0, len(self._score), _CHUNK):
             s = self._score[start : start + _CHUNK]
@@ -142,9 +140,7 @@ class _Chunks:
             yield s, units, index, wide
 
 
-def _bucket_sums(
-    label: npt.NDArray[np.int8], score: npt.NDArray[np.floating], buckets: _BucketMap, atoms: FloatArray | None
-) -> FixedPoint:
+def _bucket_sums(label: LabelArray, score: ScoreArray, buckets: _BucketMap, atoms: FloatArray | None) -> FixedPoint:
     """Add up the residuals of each bucket: of negatives and positives, then the same of rows apart from the atoms."""
     columns = 2 if atoms is None else 4
     upper, lower = np.zeros((2, columns * buckets.n_buckets), dtype=np.int64)
@@ -170,12 +166,7 @@ def _bucket_sums(
 
 
 def _fetch(
-    label: npt.NDArray[np.int8],
-    score: npt.NDArray[np.floating],
-    buckets: _BucketMap,
-    uncertain: npt.NDArray[np.bool_],
-    atoms: FloatArray | None,
-    most: int,
+    label: LabelArray, score: ScoreArray, buckets: _BucketMap, uncertain: BoolArray, atoms: FloatArray | None, most: int
 ) -> tuple[FloatArray, FixedPoint] | None:
     """Copy out the rows of the wanted buckets, atoms left out; sorted scores and residuals, or None if too many."""
     ranges = _score_ranges(buckets, uncertain)
@@ -204,7 +195,7 @@ def _fetch(
     return s[order], FixedPoint.of_units(residual)
 
 
-def _score_ranges(buckets: _BucketMap, uncertain: npt.NDArray[np.bool_]) -> list[tuple[float, float]]:
+def _score_ranges(buckets: _BucketMap, uncertain: BoolArray) -> list[tuple[float, float]]:
     """Return a few score ranges that cover the wanted buckets: to compare scores is cheaper than to map them."""
     numbers = np.flatnonzero(uncertain)
     gaps = np.diff(numbers)
@@ -231,11 +222,10 @@ def _first_unit(buckets: _BucketMap, numbers: IntArray) -> IntArray:
 def _inside(
     s: FloatArray,
     step: FixedPoint,
-    edges: FixedPoint,
     sums: FixedPoint,
     buckets: _BucketMap,
     atoms: FloatArray | None,
-    uncertain: npt.NDArray[np.bool_],
+    uncertain: BoolArray,
 ) -> FloatArray:
     """Walk at the end of every score inside the wanted buckets."""
     if atoms is not None:
@@ -248,7 +238,7 @@ def _inside(
     index = buckets(score_units(s))
     first = np.flatnonzero(np.append(True, index[1:] != index[:-1]))
     sizes = np.diff(np.append(first, len(s)))
-    before = (edges - _net(sums))[index[first]]
+    before = (_net(sums).cumsum() - _net(sums))[index[first]]
     run = step.cumsum()
     walk = run + (before - (run[first] - step[first]))[np.repeat(np.arange(len(first)), sizes)]
     return walk[np.append(s[1:] != s[:-1], True)].to_float()

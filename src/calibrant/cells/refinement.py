@@ -14,13 +14,12 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.cells import bounds
 from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.grid import BucketSet, Grid
 from calibrant.table.fixed_point import IntArray, score_units
-from calibrant.table.pooling import FloatArray, Pooled, score_order
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, Pooled, score_order
 from calibrant.table.validation import check_same_rows
 
 LATER_BITS = 17  # into about how many all buckets of one later scan are divided together
@@ -101,8 +100,8 @@ def refine(
 
 
 def _choose(
-    sums: BucketSums, uncertain: npt.NDArray[np.bool_], spread: FloatArray, most: float, open_rows: float, *, last: bool
-) -> npt.NDArray[np.bool_]:
+    sums: BucketSums, uncertain: BoolArray, spread: FloatArray, most: float, open_rows: float, *, last: bool
+) -> BoolArray:
     """Choose the buckets of a level that are looked into now; none if no scan is left that could hold one."""
     if open_rows <= most:
         return uncertain
@@ -143,7 +142,7 @@ def split_pending(first: BucketSums, grid: Grid, widest: Grid, *, corners: bool 
     return Pending(cells.pick(uncertain[begins]), cells.pick(~uncertain[begins]), grid)
 
 
-def _may_hold_part(sums: BucketSums, single: npt.NDArray[np.bool_], corners: bool) -> npt.NDArray[np.bool_]:
+def _may_hold_part(sums: BucketSums, single: BoolArray, corners: bool) -> BoolArray:
     """Tell which buckets, in increasing order, hold several scores and perhaps an extreme or a block boundary."""
     rise, fall = sums.sums()
     turns = _can_turn(rise, fall, single, float(sums.n.sum()))
@@ -154,7 +153,7 @@ def _may_hold_part(sums: BucketSums, single: npt.NDArray[np.bool_], corners: boo
     return np.asarray((turns | bounds.can_hold_corner(sums.n, sums.k) | bounds.beside_corner(sums.n, sums.k)) & ~single)
 
 
-def _can_turn(rise: FloatArray, fall: FloatArray, single: npt.NDArray[np.bool_], rows: float) -> npt.NDArray[np.bool_]:
+def _can_turn(rise: FloatArray, fall: FloatArray, single: BoolArray, rows: float) -> BoolArray:
     slack = bounds.rounding_slack(rise, fall)
     spare = rows * _NEGLIGIBLE if rows > _MANY else 0.0
     return np.asarray(
@@ -163,8 +162,8 @@ def _can_turn(rise: FloatArray, fall: FloatArray, single: npt.NDArray[np.bool_],
 
 
 def _put_together(
-    sums: BucketSums, starts: npt.NDArray[np.intp], turning: npt.NDArray[np.bool_], apart: npt.NDArray[np.bool_]
-) -> tuple[BucketSums, npt.NDArray[np.intp]]:
+    sums: BucketSums, starts: IndexArray, turning: BoolArray, apart: BoolArray
+) -> tuple[BucketSums, IndexArray]:
     """Make one cell of neighbours in each of the runs that begin at `starts`, and tell where the cells begin.
 
     Buckets in `turning` runs stay as they are, those `apart` too, and those beside ends of the largest climb or drop of
@@ -179,7 +178,7 @@ def _put_together(
     return sums.in_runs(which), which
 
 
-def _uncertain(levels: list[BucketSums], resolved: BucketSums, corners: bool) -> list[npt.NDArray[np.bool_]]:
+def _uncertain(levels: list[BucketSums], resolved: BucketSums, corners: bool) -> list[BoolArray]:
     """Tell which buckets of each level are still to be looked into; none of those `resolved` is."""
     everything = BucketSums.joined([*levels, resolved])
     order = score_order(everything.low)
@@ -206,5 +205,5 @@ def coarsen(sums: BucketSums, widest: Grid) -> BucketSums:
     return _put_together(sums, starts, turning, np.zeros(len(sums), dtype=np.bool_))[0]
 
 
-def _run_starts(cell: IntArray) -> npt.NDArray[np.intp]:
+def _run_starts(cell: IntArray) -> IndexArray:
     return np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))

@@ -143,11 +143,8 @@ def calibration_test(
     if method == "asymptotic":
         return _result(table, statistic, _by_limit(table, statistic), "asymptotic test", method)
     if not table.exact:
-        raise DataError(
-            "a table of single scores",
-            "cells that hold many",
-            "exact simulation needs the single scores: pass the rows, or use method='asymptotic'",
-        )
+        remedy = "exact simulation needs the single scores: pass the rows, or use method='asymptotic'"
+        raise DataError("a table of single scores", "cells that hold many", remedy)
     outcomes = likely_outcomes(table)
     if outcomes is not None:
         p_value = outcomes.chance_of(_observed_range(table))
@@ -170,11 +167,8 @@ def _result(
 def _by_limit(table: ScoreTable, statistic: float) -> float:
     expected = table.total * table.mean_variance
     if expected < LEAST_EVENTS:
-        raise ArgumentError(
-            f"n times the mean of s (1 - s) to be at least {LEAST_EVENTS:g} for method 'asymptotic'",
-            f"{expected:.4g}",
-            "use method='exact', which is valid for any number of rows",
-        )
+        wanted = f"n times the mean of s (1 - s) to be at least {LEAST_EVENTS:g} for method 'asymptotic'"
+        raise ArgumentError(wanted, f"{expected:.4g}", "use method='exact', which is valid for any number of rows")
     return calibrated_p_value(statistic * table.total, expected)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.rows import READ
-from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS
+from calibrant.certificates.clusters import LEAST_GROUPS
 from calibrant.comparing.units import Units
 from calibrant.distributions.cluster_jackknife import LEAST_CLUSTERS, LEAST_EFFECTIVE, Guarantee, allows_unseen
 from calibrant.errors import ArgumentError, DataError

@@ -62,6 +62,6 @@ def segments_of_arrays(
     in_order = SortedRows(score[order], label[order].astype(bool))
     codes = {name: code[order] for name, code in codes.items()}
     families = families_of(columns, request.depth)
-    cells = [family.codes([codes[column.name] for column in family.columns]) for family in families]
+    cells = (family.codes([codes[column.name] for column in family.columns]) for family in families)
     totals = tuple(in_order.totals(code, len(family)) for code, family in zip(cells, families, strict=True))
     return SegmentTotals(n, int(label.sum()), families, totals, exact=True)

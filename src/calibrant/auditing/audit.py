@@ -19,8 +19,7 @@ from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import arguments_of, complete, provenance_of
 from calibrant.auditing.recalibration import cross_fitted
 from calibrant.auditing.rows import READ, AuditedRows, audited_rows, given_rows
-from calibrant.auditing.segment_audit import segment_audit
-from calibrant.auditing.segment_repair import segments_differ
+from calibrant.auditing.segment_audit import segment_audit, segments_differ
 from calibrant.auditing.segment_rows import check_segments, names_of, segment_request
 from calibrant.auditing.summary import details, summary, summary_facts
 from calibrant.auditing.warnings import data_warnings

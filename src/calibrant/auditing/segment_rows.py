@@ -46,34 +46,28 @@ def names_of(by: Any) -> list[str]:
 
 def columns_of(by: Any) -> dict[str, Any] | list[str]:
     """Return `by` as columns by name, or as a list of names."""
-    wanted, remedy = "`by` as names of columns, or a mapping of names to columns", "pass for example ['sex', 'branch']"
     if isinstance(by, str):
         return [by]
-    if isinstance(by, Mapping):
-        return {_name(name, wanted, remedy): values for name, values in by.items()}
-    if hasattr(by, "columns") and not isinstance(by, np.ndarray):
+    remedy = "pass for example ['sex', 'branch']"
+    if hasattr(by, "columns") and not isinstance(by, np.ndarray | Mapping):
         import narwhals as nw
 
-        frame = nw.from_native(by, eager_only=True)
-        remedy = "give its columns names that are text"
-        return {_name(name, wanted, remedy): frame[name].to_native() for name in frame.columns}
+        frame, remedy = nw.from_native(by, eager_only=True), "give its columns names that are text"
+        by = {name: frame[name].to_native() for name in frame.columns}
+    accepted = "`by` as names of columns, or a mapping of names to columns"
     if by is None or isinstance(by, bytes) or not isinstance(by, Iterable):
-        raise ArgumentError(wanted, repr(by), remedy)
-    names = [_name(name, wanted, remedy) for name in by]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ArgumentError(
-            "different columns in `by`",
-            f"{twice!r} more than once",
-            "name each once; to pass values, write by={'sex': sex}",
-        )
-    return names
-
-
-def _name(name: Any, wanted: str, remedy: str) -> str:
-    if not isinstance(name, str):
-        raise ArgumentError(wanted, f"{name!r} among them", remedy)
-    return str(name)
+        raise ArgumentError(accepted, repr(by), remedy)
+    names = list(by)
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentError(accepted, f"{name!r} among them", remedy)
+        if names.count(name) > 1:
+            raise ArgumentError(
+                "different columns in `by`",
+                f"{name!r} more than once",
+                "name each once; to pass values, write by={'sex': sex}",
+            )
+    return {str(name): by[name] for name in names} if isinstance(by, Mapping) else [str(name) for name in names]
 
 
 def check_names(names: Sequence[str], label: str, score: str) -> None:

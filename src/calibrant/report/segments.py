@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from calibrant.auditing.segment_audit import SegmentAudit
-from calibrant.auditing.segment_wording import audit_rows, lower_sentence, unlisted_sentence, verdict_counts
+from calibrant.auditing.segment_audit import SegmentAudit, audit_rows, sentences
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay, pairs_of
 from calibrant.report.pictures import Picture, drawn
 from calibrant.table.numbers import confidence, rows, write_upper
@@ -29,7 +28,6 @@ class SegmentSection(NamedTuple):
 
 def segments(audit: SegmentAudit, name: str, anchor: str) -> SegmentSection:
     """Return the section about segments of what is named so; the anchor, unique on the page, starts its ids."""
-    sentences = (verdict_counts(audit), lower_sentence(audit), unlisted_sentence(audit))
     picture = partial(drawn, of_what=name, anchor=anchor)
     forest = SegmentDisplay(audit, name=name)
     described = (
@@ -46,7 +44,7 @@ def segments(audit: SegmentAudit, name: str, anchor: str) -> SegmentSection:
     sure = confidence(audit.confidence_level)
     return SegmentSection(
         claim=audit.claim,
-        sentences=" ".join(filter(None, sentences)),
+        sentences=" ".join(sentences(audit)),
         caption=f"calibration errors with bounds that hold together, with {sure} confidence",
         forest=picture("Segments", forest, described),
         map=chart,

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.advice import NO_ADVICE, advise
-from calibrant.auditing.curves import decision_curve, loess
-from calibrant.auditing.evidence import bounds_of_expected_error, drawable_band, statements_about
+from calibrant.auditing.evidence import bounds_of_expected_error, statements_about
 from calibrant.auditing.findings import Findings, Sample
-from calibrant.auditing.measures import measure
+from calibrant.auditing.measures import decision_curve, drawable_band, loess, measure
 from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import arguments_of, complete, provenance_of
 from calibrant.auditing.recalibration import cross_fitted

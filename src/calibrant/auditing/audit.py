@@ -17,9 +17,8 @@ from calibrant.auditing.measures import decision_curve, drawable_band, loess, me
 from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import arguments_of, complete, provenance_of
 from calibrant.auditing.recalibration import cross_fitted
-from calibrant.auditing.rows import READ, AuditedRows, audited_rows, given_rows
+from calibrant.auditing.rows import READ, AuditedRows, audited_rows, given_rows, names_of, segment_request
 from calibrant.auditing.segment_audit import segment_audit, segments_differ
-from calibrant.auditing.segment_rows import check_segments, names_of, segment_request
 from calibrant.auditing.summary import details, summary, summary_facts
 from calibrant.auditing.warnings import data_warnings
 from calibrant.auditing.wording import assumptions, limitations
@@ -210,8 +209,6 @@ def audit(
     question = Question(**arguments_of(Question, arguments))
     if clusters is not None:
         question.need_cluster_method()
-    if by is not None:
-        check_segments(weighted=weight is not None or sample_weight is not None, clustered=clusters is not None)
     segments, differ = None, None
     with subtask(READ), given_rows(**arguments_of(given_rows, arguments)) as source:
         rows = audited_rows(source, y_true, grouped=clusters is not None)

@@ -8,13 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.auditing.rows import AuditedRows
-from calibrant.certificates import (
-    CalibrationTest,
-    Certificate,
-    ExpectedErrorCertificate,
-    calibration_test,
-    certify_ece,
-)
+from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate, calibration_test, certify_ece
 from calibrant.certificates.certify import certify_table
 from calibrant.certificates.clusters import certify_clusters, cluster_test
 from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS, need_clusters

@@ -110,7 +110,7 @@ def _print_left_out(intake: "Intake") -> None:
 
 def _fit_by_segment(calibrator: "Calibrator", source: Any, model: Path, by: list[str], columns: dict[str, Any]) -> None:
     """Fit one map and what segments need beyond it, and say what that gains."""
-    from calibrant.auditing.segment_rows import check_names
+    from calibrant.auditing.rows import check_names
     from calibrant.calibrators import SegmentCalibrator
     from calibrant.export import save_model
     from calibrant.sources.columns import Columns

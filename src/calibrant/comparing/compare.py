@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -17,54 +16,35 @@ from calibrant.certificates.question import Question
 from calibrant.comparing.calibration import calibration_limits, least_probability
 from calibrant.comparing.joint import Limits, critical_value, left_out_limits, paired_limits
 from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, measures_of, possible_changes, terms_of
-from calibrant.comparing.results import ComparedModel, ComparisonFindings, MeasureDifference
+from calibrant.comparing.results import ComparedModel, Comparison, MeasureDifference
 from calibrant.comparing.rows import ComparedRows, compared_rows
 from calibrant.comparing.units import Units
-from calibrant.comparing.wording import (
-    FIXED_MODELS,
-    INDEPENDENT_CLUSTERS,
-    LIKE_SCORES,
-    LIMITATIONS,
-    claim_of,
-    comparison_facts,
-    summary,
-)
 from calibrant.curves import binned_curve, cumulative_residuals
 from calibrant.distributions.cluster_jackknife import Guarantee, Jackknife, Parts
 from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
 from calibrant.metrics.without_clusters import areas_without
 from calibrant.table.clusters import Clusters
+from calibrant.table.numbers import at_least
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.progress import report_progress, subtask
-from calibrant.table.results import Drawable, Report
 from calibrant.table.seeding import generator_for
-from calibrant.table.shown import html_table
 from calibrant.table.statements import INDEPENDENT_ROWS
-from calibrant.upward import resolve
 
 _CURVE_POINTS = 900  # as many as an audit keeps of the cumulative residuals
 _CALIBRATION = 0.3  # share of a comparison that is the calibration errors
-_WIDTH = 80  # columns of a printed comparison
 _MOST_ROWS = 1e9  # more could not be collected
-
-
-@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Comparison(ComparisonFindings, Drawable, Report):
-    """Result of `calibrant.compare`: its numbers are those of `ComparisonFindings`; print it, or show it otherwise."""
-
-    _display, _page = "DifferenceDisplay", "render_comparison"
-
-    def __str__(self) -> str:
-        return summary(self, _WIDTH)
-
-    def __repr__(self) -> str:
-        return f"<Comparison {self.name!r}: n={self.n}, models={', '.join(self.models)}>"
-
-    def _repr_html_(self) -> str:
-        picture = resolve("picture_html")(self, "Differences with their intervals")
-        facts = [(fact.label, fact.with_limits()) for fact in comparison_facts(self)]
-        return f"{html_table(self.name, facts)}{picture}"
+_INDEPENDENT_CLUSTERS = (
+    "The clusters are independent draws from the population the statements are about; rows of one cluster may depend "
+    "on each other."
+)
+_FIXED_MODELS = "All models were fixed before these rows were seen: none was trained, tuned or selected on them."
+_LIKE_SCORES = "For the log loss: no score is closer to 0 or to 1 than those of the same model in these rows."
+_LIMITATIONS = (
+    "The intervals are asymptotic: they hold for many rows, and with clusters for many clusters.",
+    "It is about the population that these rows were drawn from, not about another place or a later time.",
+    "It is about all of these rows together: within a part of them, another model may be the better one.",
+)
 
 
 def compare(
@@ -172,10 +152,12 @@ def compare(
     critical, others = _means(rows, prices, half, rng)
     differences = tuple(one for key in MEASURES for one in (*calibration, *others) if one.measure == key)
     n_clusters = None if rows.units.cluster is None else len(rows.units.size)
+    drawn = "rows" if n_clusters is None else "clusters"
     result = Comparison(
-        claim=claim_of(confidence_level, n_clusters),
+        claim=f"With probability at least {at_least(confidence_level)} (asymptotic) over the draw of the {drawn}, all "
+        "differences between these models in the population lie in their intervals.",
         confidence_level=confidence_level,
-        assumptions=(INDEPENDENT_ROWS if n_clusters is None else INDEPENDENT_CLUSTERS, FIXED_MODELS, LIKE_SCORES),
+        assumptions=(INDEPENDENT_ROWS if n_clusters is None else _INDEPENDENT_CLUSTERS, _FIXED_MODELS, _LIKE_SCORES),
         references=("gao2017", "delong1988", "gaffke2005", "hothorn2008") + (("vickers2006",) if prices else ()),
         name=name,
         n=rows.units.n,
@@ -190,7 +172,7 @@ def compare(
         provenance=provenance_of(compare, arguments, rows=float(rows.units.n), digest=rows.digest),
     )
     report_progress("Done", 1.0)
-    return complete(result, result.assumptions, LIMITATIONS)
+    return complete(result, result.assumptions, _LIMITATIONS)
 
 
 def _need_few_pairs(models: int, delta: float, confidence_level: float) -> None:

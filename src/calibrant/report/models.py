@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from calibrant.comparing import ComparisonFindings
 from calibrant.comparing.losses import MEASURES
-from calibrant.comparing.wording import comparison_facts, verdict_sentences
+from calibrant.comparing.results import Comparison, comparison_facts, verdict_sentences
 from calibrant.plots import ComparisonDisplay, DifferenceDisplay, Model
 from calibrant.references import cite
 from calibrant.report import view
@@ -17,12 +16,12 @@ from calibrant.table.facts import of_section
 from calibrant.table.numbers import confidence, number, signed
 
 
-def render_comparison(comparison: ComparisonFindings, form: Form = "html") -> str:
+def render_comparison(comparison: Comparison, form: Form = "html") -> str:
     """Write a comparison of models as one self-contained page, the same for the same comparison every time.
 
     Parameters
     ----------
-    comparison : ComparisonFindings
+    comparison : Comparison
         What `calibrant.compare` returned.
     form : {"html", "markdown"}
         As HTML, or as Markdown, in which pictures are told in words.
@@ -57,7 +56,7 @@ def render_comparison(comparison: ComparisonFindings, form: Form = "html") -> st
     )
 
 
-def _measures(comparison: ComparisonFindings) -> list[Row]:
+def _measures(comparison: Comparison) -> list[Row]:
     """Return the measures of every model, with its rank where there are more than two."""
     found: list[Row] = []
     for name, model in comparison.models.items():
@@ -69,7 +68,7 @@ def _measures(comparison: ComparisonFindings) -> list[Row]:
     return found
 
 
-def _pictures(comparison: ComparisonFindings) -> dict[str, Picture]:
+def _pictures(comparison: Comparison) -> dict[str, Picture]:
     models = {
         name: Model(model.reliability, model.cutoff, model.cumulative_residuals)
         for name, model in comparison.models.items()

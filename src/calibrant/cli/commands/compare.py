@@ -53,7 +53,7 @@ def compare(
     All intervals hold together with the confidence.
     """
     from calibrant.comparing.compare import compare as run_compare
-    from calibrant.comparing.wording import summary
+    from calibrant.comparing.results import summary
 
     source = source_of(files, query, database)
     compute = partial(

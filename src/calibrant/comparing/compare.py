@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, product, repeat
 from typing import Any
 
 import numpy as np
@@ -146,10 +146,25 @@ def compare(
     rows = compared_rows(**arguments_of(compared_rows, arguments))
     _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
-    models = {one: _model(rows, one, prices) for one in rows.scores}
+    measures = measures_of(prices)
+    terms = np.array(
+        [[terms_of(measure, rows.label, score, prices) for score in rows.scores.values()] for measure in measures]
+    )
+    models = {}
+    for i, (one, table) in enumerate(rows.tables.items()):
+        cutoff = cutoff_calibration(table)
+        means = {measure.key: float(terms[j, i].mean()) for j, measure in enumerate(measures)}
+        models[one] = ComparedModel(
+            name=one,
+            measures={CALIBRATION.key: cutoff.value} | means,
+            mean_score=table.mean_score,
+            cutoff=cutoff,
+            reliability=binned_curve(table),
+            cumulative_residuals=cumulative_residuals(table, n_points=_CURVE_POINTS),
+        )
     with subtask(_CALIBRATION):
         calibration = list(_calibration(rows, models, half, rng))
-    critical, others = _means(rows, prices, half, rng)
+    critical, others = _means(rows, measures, terms, prices, half, rng)
     differences = tuple(one for key in MEASURES for one in (*calibration, *others) if one.measure == key)
     n_clusters = None if rows.units.cluster is None else len(rows.units.size)
     drawn = "rows" if n_clusters is None else "clusters"
@@ -187,22 +202,6 @@ def _need_few_pairs(models: int, delta: float, confidence_level: float) -> None:
         )
 
 
-def _model(rows: ComparedRows, name: str, costs: tuple[float, float] | None) -> ComparedModel:
-    table, score = rows.tables[name], rows.scores[name]
-    cutoff = cutoff_calibration(table)
-    measures = {CALIBRATION.key: cutoff.value}
-    for measure in measures_of(costs):
-        measures[measure.key] = float(terms_of(measure, rows.label, score, costs).mean())
-    return ComparedModel(
-        name=name,
-        measures=measures,
-        mean_score=table.mean_score,
-        cutoff=cutoff,
-        reliability=binned_curve(table),
-        cumulative_residuals=cumulative_residuals(table, n_points=_CURVE_POINTS),
-    )
-
-
 def _calibration(
     rows: ComparedRows, models: Mapping[str, ComparedModel], delta: float, rng: np.random.Generator
 ) -> Iterator[MeasureDifference]:
@@ -220,91 +219,86 @@ def _calibration(
 
 
 def _means(
-    rows: ComparedRows, costs: tuple[float, float] | None, delta: float, rng: np.random.Generator
+    rows: ComparedRows,
+    measures: Sequence[Measure],
+    terms: FloatArray,
+    costs: tuple[float, float] | None,
+    delta: float,
+    rng: np.random.Generator,
 ) -> tuple[float, list[MeasureDifference]]:
     """Compare what is a mean over rows, for every pair, all with probability ``1 - delta``."""
     report_progress("Other measures")
-    names, measures = list(rows.scores), measures_of(costs)
+    names = list(rows.scores)
     pairs = list(combinations(range(len(names)), 2))
-    terms = np.array(
-        [[terms_of(measure, rows.label, rows.scores[one], costs) for one in names] for measure in measures]
-    )
     # An infinite log loss has no standard error; it counts as one more measure that is independent of the others.
-    finite = np.isfinite(terms).all(axis=(1, 2), keepdims=True)
-    known = np.where(finite, terms, 0.0)
-    together: dict[tuple[str, int, int], Limits] = {}
+    known = np.where(np.isfinite(terms).all(axis=(1, 2), keepdims=True), terms, 0.0)
+    together: Iterable[Limits | None] = repeat(None)
     if rows.units.jackknife is None:
         critical = critical_value(known, pairs, rows.units, delta, rng)
     else:
-        places = [(measure.key, i, j) for measure in measures for i, j in pairs]
-        critical, limits_of_all = _left_out(rows, measures, known, pairs, rows.units.jackknife, delta, rng)
-        together = dict(zip(places, limits_of_all, strict=True))
+        critical, together = _left_out(rows, measures.index(AUC), known, pairs, rows.units.jackknife, delta, rng)
     found = []
-    for measure, of_models in zip(measures, terms, strict=True):
-        for i, j in pairs:
-            both = rows.scores[names[i]], rows.scores[names[j]]
-            limits = _infinite(of_models[i], of_models[j], both) or together.get((measure.key, i, j))
-            if limits is None or limits.standard_error == 0.0:  # what no row shows, some rows may still do
-                possible = possible_changes(measure, rows.label, both, costs)
-                units = rows.units if limits is None else Units(rows.units.n)
-                limits = paired_limits(of_models[j] - of_models[i], possible, critical, units)
-            if measure == AUC:  # a difference of areas has limits that its terms do not know
-                limits = limits._replace(lower=max(-1.0, limits.lower), upper=min(1.0, limits.upper))
-            found.append(_difference(measure, names[i], names[j], limits, rows.units))
+    places = product(zip(measures, terms, strict=True), pairs)
+    for ((measure, of_models), (i, j)), left_out in zip(places, together, strict=False):
+        both = rows.scores[names[i]], rows.scores[names[j]]
+        limits = _infinite(of_models[i], of_models[j], both) or left_out
+        if limits is None or limits.standard_error == 0.0:  # what no row shows, some rows may still do
+            possible = possible_changes(measure, rows.label, both, costs)
+            units = rows.units if limits is None else Units(rows.units.n)
+            limits = paired_limits(of_models[j] - of_models[i], possible, critical, units)
+        if measure == AUC:  # a difference of areas has limits that its terms do not know
+            limits = limits._replace(lower=max(-1.0, limits.lower), upper=min(1.0, limits.upper))
+        found.append(_difference(measure, names[i], names[j], limits, rows.units))
     return critical, found
 
 
 def _left_out(
     rows: ComparedRows,
-    measures: Sequence[Measure],
+    area: int,
     terms: FloatArray,
     pairs: Sequence[tuple[int, int]],
     jackknife: Jackknife,
     delta: float,
     rng: np.random.Generator,
 ) -> tuple[float, list[Limits]]:
-    """Limits of all pairs by leaving out one cluster at a time, measure by measure; and their critical value."""
+    """Limits of all pairs by leaving out one cluster at a time, measure by measure; and their critical value.
+
+    `area` says which of the measures is the area under the ROC curve, which is no mean of its terms.
+    """
     values, without = terms.mean(axis=2), jackknife.means_without(rows.units.sums(terms))
-    without[measures.index(AUC)] = [_areas_without(rows, score) for score in rows.scores.values()]
+    assert rows.units.cluster is not None
+    for i, score in enumerate(rows.scores.values()):
+        order = score_order(score)
+        ones, cluster = np.ones(len(order)), rows.units.cluster[order]
+        without[area, i] = areas_without(score[order], ones, rows.label[order], cluster, len(rows.units.size))
     one, two = np.transpose(pairs)
     unit = np.nanmax(np.abs(without), axis=(1, 2))
     unit = np.repeat(np.where(unit > 0.0, unit, 1.0), len(pairs))  # so that no unit of costs shows
     differences = (values[:, two] - values[:, one]).ravel() / unit
     dropped = (without[:, two] - without[:, one]).reshape(len(unit), -1) / unit[:, None]
-    parts = [_parts(rows, terms[:, j] - terms[:, i], jackknife) for i, j in pairs]
-    added, taken, products = (np.stack(column, axis=-1) for column in zip(*parts, strict=True))
-    products[:, measures.index(AUC)] = np.nan  # no mean of these terms
+    # What rows add to differences of means, and what they take off.
+    changes = (terms[:, j] - terms[:, i] for i, j in pairs)
+    sums = (np.array([rows.units.sums(np.maximum(0.0, sign * change)) for sign in (1.0, -1.0)]) for change in changes)
+    parts = zip(*map(jackknife.parts, sums), strict=True)
+    added, taken, products = (np.stack(column, axis=-1) for column in parts)
+    products[:, area] = np.nan
     signed = Parts(added.ravel() / unit, taken.ravel() / unit, products.reshape(3, -1))
     critical, found = left_out_limits(differences, dropped, signed, jackknife, delta, rng)
-    return critical, [
-        Limits(*(number * size for number in one)) for one, size in zip(found, unit.tolist(), strict=True)
-    ]
-
-
-def _parts(rows: ComparedRows, changes: FloatArray, jackknife: Jackknife) -> Parts:
-    """What rows add to differences of means, and what they take off."""
-    return jackknife.parts(np.array([rows.units.sums(np.maximum(0.0, sign * changes)) for sign in (1.0, -1.0)]))
-
-
-def _areas_without(rows: ComparedRows, score: FloatArray) -> FloatArray:
-    order, cluster = score_order(score), rows.units.cluster
-    assert cluster is not None
-    ones = np.ones(len(order))
-    return areas_without(score[order], ones, rows.label[order], cluster[order], len(rows.units.size))
+    in_units = (np.multiply(limits, size).tolist() for limits, size in zip(found, unit, strict=True))
+    return critical, [Limits(*limits) for limits in in_units]
 
 
 def _infinite(first: FloatArray, second: FloatArray, scores: tuple[FloatArray, FloatArray]) -> Limits | None:
     """Limits where a measure of either model is infinite; None if neither is."""
     infinite = [not np.isfinite(values).all() for values in (first, second)]
-    if any(infinite):
-        # A positive had score 0, or a negative score 1: the log loss is infinite in the population too; and that of the
-        # other model may be, if it gives any row a score of 0 or 1.
-        sure = [score.min() == 0.0 or score.max() == 1.0 for score in scores]
-        if all(sure):
-            return Limits(math.nan, math.nan, -math.inf, math.inf)
-        value = -math.inf if infinite[0] else math.inf
-        return Limits(value, math.nan, value, value)
-    return None
+    if not any(infinite):
+        return None
+    # A positive had score 0, or a negative score 1: the log loss is infinite in the population too; and that of the
+    # other model may be, if it gives any row a score of 0 or 1.
+    if all(score.min() == 0.0 or score.max() == 1.0 for score in scores):
+        return Limits(math.nan, math.nan, -math.inf, math.inf)
+    value = -math.inf if infinite[0] else math.inf
+    return Limits(value, math.nan, value, value)
 
 
 def _difference(measure: Measure, first: str, second: str, found: Limits, units: Units) -> MeasureDifference:

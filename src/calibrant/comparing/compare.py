@@ -15,7 +15,7 @@ from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS
 from calibrant.certificates.question import Question
 from calibrant.comparing.calibration import calibration_limits, least_probability
 from calibrant.comparing.joint import Limits, critical_value, left_out_limits, paired_limits
-from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, measures_of, possible_changes, terms_of
+from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, possible_changes
 from calibrant.comparing.results import ComparedModel, Comparison, MeasureDifference
 from calibrant.comparing.rows import ComparedRows, compared_rows
 from calibrant.comparing.units import Units
@@ -142,18 +142,14 @@ def compare(
     """
     arguments = dict(locals())  # by name, of which functions take those that they know
     question = Question(**arguments_of(Question, arguments))
-    half, prices = 0.5 * question.delta, question.prices
+    half = 0.5 * question.delta
     rows = compared_rows(**arguments_of(compared_rows, arguments))
     _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
-    measures = measures_of(prices)
-    terms = np.array(
-        [[terms_of(measure, rows.label, score, prices) for score in rows.scores.values()] for measure in measures]
-    )
     models = {}
     for i, (one, table) in enumerate(rows.tables.items()):
         cutoff = cutoff_calibration(table)
-        means = {measure.key: float(terms[j, i].mean()) for j, measure in enumerate(measures)}
+        means = {measure.key: float(rows.terms[j, i].mean()) for j, measure in enumerate(rows.measures)}
         models[one] = ComparedModel(
             name=one,
             measures={CALIBRATION.key: cutoff.value} | means,
@@ -164,7 +160,7 @@ def compare(
         )
     with subtask(_CALIBRATION):
         calibration = list(_calibration(rows, models, half, rng))
-    critical, others = _means(rows, measures, terms, prices, half, rng)
+    critical, others = _means(rows, half, rng)
     differences = tuple(one for key in MEASURES for one in (*calibration, *others) if one.measure == key)
     n_clusters = None if rows.units.cluster is None else len(rows.units.size)
     drawn = "rows" if n_clusters is None else "clusters"
@@ -173,13 +169,13 @@ def compare(
         "differences between these models in the population lie in their intervals.",
         confidence_level=confidence_level,
         assumptions=(INDEPENDENT_ROWS if n_clusters is None else _INDEPENDENT_CLUSTERS, _FIXED_MODELS, _LIKE_SCORES),
-        references=("gao2017", "delong1988", "gaffke2005", "hothorn2008") + (("vickers2006",) if prices else ()),
+        references=("gao2017", "delong1988", "gaffke2005", "hothorn2008") + (("vickers2006",) if rows.costs else ()),
         name=name,
         n=rows.units.n,
         positives=int(rows.label.sum()),
         n_clusters=n_clusters,
         effective_clusters=None if n_clusters is None else rows.units.effective,
-        costs=prices,
+        costs=rows.costs,
         models=models,
         differences=differences,
         ranks=_ranks(differences, models),
@@ -218,17 +214,10 @@ def _calibration(
         yield _difference(CALIBRATION, one, two, limits, rows.units)
 
 
-def _means(
-    rows: ComparedRows,
-    measures: Sequence[Measure],
-    terms: FloatArray,
-    costs: tuple[float, float] | None,
-    delta: float,
-    rng: np.random.Generator,
-) -> tuple[float, list[MeasureDifference]]:
+def _means(rows: ComparedRows, delta: float, rng: np.random.Generator) -> tuple[float, list[MeasureDifference]]:
     """Compare what is a mean over rows, for every pair, all with probability ``1 - delta``."""
     report_progress("Other measures")
-    names = list(rows.scores)
+    names, terms = list(rows.scores), rows.terms
     pairs = list(combinations(range(len(names)), 2))
     # An infinite log loss has no standard error; it counts as one more measure that is independent of the others.
     known = np.where(np.isfinite(terms).all(axis=(1, 2), keepdims=True), terms, 0.0)
@@ -236,14 +225,14 @@ def _means(
     if rows.units.jackknife is None:
         critical = critical_value(known, pairs, rows.units, delta, rng)
     else:
-        critical, together = _left_out(rows, measures.index(AUC), known, pairs, rows.units.jackknife, delta, rng)
+        critical, together = _left_out(rows, known, pairs, rows.units.jackknife, delta, rng)
     found = []
-    places = product(zip(measures, terms, strict=True), pairs)
+    places = product(zip(rows.measures, terms, strict=True), pairs)
     for ((measure, of_models), (i, j)), left_out in zip(places, together, strict=False):
         both = rows.scores[names[i]], rows.scores[names[j]]
         limits = _infinite(of_models[i], of_models[j], both) or left_out
         if limits is None or limits.standard_error == 0.0:  # what no row shows, some rows may still do
-            possible = possible_changes(measure, rows.label, both, costs)
+            possible = possible_changes(measure, rows.label, both, rows.costs)
             units = rows.units if limits is None else Units(rows.units.n)
             limits = paired_limits(of_models[j] - of_models[i], possible, critical, units)
         if measure == AUC:  # a difference of areas has limits that its terms do not know
@@ -254,17 +243,14 @@ def _means(
 
 def _left_out(
     rows: ComparedRows,
-    area: int,
     terms: FloatArray,
     pairs: Sequence[tuple[int, int]],
     jackknife: Jackknife,
     delta: float,
     rng: np.random.Generator,
 ) -> tuple[float, list[Limits]]:
-    """Limits of all pairs by leaving out one cluster at a time, measure by measure; and their critical value.
-
-    `area` says which of the measures is the area under the ROC curve, which is no mean of its terms.
-    """
+    """Limits of all pairs by leaving out one cluster at a time, measure by measure; and their critical value."""
+    area = rows.measures.index(AUC)  # which is no mean of its terms
     values, without = terms.mean(axis=2), jackknife.means_without(rows.units.sums(terms))
     assert rows.units.cluster is not None
     for i, score in enumerate(rows.scores.values()):

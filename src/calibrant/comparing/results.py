@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from calibrant.curves import CumulativeResiduals, Curve
 from calibrant.metrics import CutoffCalibration
 from calibrant.printable import visible
 from calibrant.table.facts import Fact, joined
-from calibrant.table.numbers import WrittenInterval, confidence, number, rows, share, signed, write_interval
+from calibrant.table.numbers import confidence, number, rows, share, signed, write_interval
 from calibrant.table.results import Drawable, Report, Result
 from calibrant.table.shown import html_table, short_name
 from calibrant.table.statements import Statement
@@ -186,31 +186,21 @@ class Comparison(Statement, Drawable, Report):
         return {"calibrant": self.provenance.version, "kind": "comparison"} | found
 
 
-def measure_name(key: str, *, start: bool = True) -> str:
-    """Name a measure, at the start of a line or inside a sentence."""
-    name = MEASURES[key].name
-    return name if start or key in ("brier_score", "roc_auc") else name[0].lower() + name[1:]
-
-
 def interval(found: MeasureDifference) -> str:
     """Write the interval of a difference."""
     if math.isinf(found.value):
         return "infinite for one"
     if math.isinf(found.lower) and math.isinf(found.upper):
         return "no limits"
-    return _written(found).ends
+    return write_interval(found.value, found.lower, found.upper, write=signed).ends
 
 
 def difference(found: MeasureDifference) -> str:
     """Write a difference, with its sign."""
     if math.isnan(found.value):
         return "unknown"
-    written = _written(found).value
+    written = write_interval(found.value, found.lower, found.upper, write=signed).value
     return f"+{written}" if found.value > 0.0 else written
-
-
-def _written(found: MeasureDifference) -> WrittenInterval:
-    return write_interval(found.value, found.lower, found.upper, write=signed)
 
 
 def verdict(found: MeasureDifference) -> str:
@@ -218,17 +208,9 @@ def verdict(found: MeasureDifference) -> str:
     return "undecided" if found.better is None else f"{found.better} better"
 
 
-def rows_sentence(found: MeasureDifference) -> str:
-    """Say how many rows, or clusters, would decide; empty if that is not known or not needed."""
-    if found.rows_needed is None:
-        return ""
-    return f"about {_needed(found)} would decide, were the difference what it seems"
-
-
 def _needed(found: MeasureDifference) -> str:
-    if found.clusters_needed is not None:
-        return f"{rows(_rounded(found.clusters_needed))} clusters like these"
-    return f"{rows(_rounded(found.rows_needed or 0))} rows"
+    """Write how many rows or clusters would decide, with two digits: no more is known of such a number."""
+    return rows(float(f"{found.clusters_needed or found.rows_needed:.2g}"))
 
 
 def verdict_sentences(found: Comparison) -> Iterator[str]:
@@ -236,114 +218,81 @@ def verdict_sentences(found: Comparison) -> Iterator[str]:
     pairs = dict.fromkeys((one.first, one.second) for one in found.differences)
     for first, second in pairs:
         of_pair = [one for one in found.differences if (one.first, one.second) == (first, second)]
-        parts = []
+        parts, at = [], {}
+        for name in (first, second, None):
+            measures = [MEASURES[one.measure].inside for one in of_pair if one.better == name]
+            at[name] = " and ".join(filter(None, [", ".join(measures[:-1]), *measures[-1:]]))
         for name, other in ((second, first), (first, second)):
-            at = [measure_name(one.measure, start=False) for one in of_pair if one.better == name]
-            if at:
-                parts.append(f"{visible(name)} is better than {visible(other)} at {_listed(at)}")
-        open_ = [measure_name(one.measure, start=False) for one in of_pair if one.better is None]
+            if at[name]:
+                parts.append(f"{visible(name)} is better than {visible(other)} at {at[name]}")
         if all(one.value == 0.0 for one in of_pair):
             yield f"{visible(first)} and {visible(second)} agree on every measure."
         elif not parts:
             yield f"These rows do not show whether {visible(first)} or {visible(second)} is better, at any measure."
         else:
-            yield "; ".join([*parts, *([f"undecided: {_listed(open_)}"] if open_ else [])]) + "."
+            yield joined(*parts, f"undecided: {at[None]}" if at[None] else "") + "."
 
 
 def summary(found: Comparison, width: int | None = None) -> str:
     """Write who is better at what, then every measure with its differences, then the rows."""
     lines = [wrapped(sentence, width) for sentence in verdict_sentences(found)]
     lines += _table_of_two(found) if len(found.models) == 2 else _table_of_many(found)
-    needed = [
-        f"{measure_name(one.measure, start=False)} {rows(_rounded(one.clusters_needed or one.rows_needed))}"
-        for one in found.differences
-        if one.rows_needed is not None
-    ]
-    if needed and len(found.models) == 2:
+    labelled = {"Data": _rows_text(found)}
+    undecided = [one for one in found.differences if one.rows_needed is not None]
+    if undecided and len(found.models) == 2:
         what = "rows" if found.n_clusters is None else "clusters like these"
-        text = f"about so many {what}, were the differences what they seem: {', '.join(needed)}"
-        lines.append(_labelled("To decide", text, width))
-    lines.append(_labelled("Data", data_text(found), width))
-    sure = confidence(found.confidence_level)
-    lines.append(_labelled("Intervals", f"all hold together with {sure} confidence (asymptotic){_few(found)}", width))
+        listed = ", ".join(f"{MEASURES[one.measure].inside} {_needed(one)}" for one in undecided)
+        labelled = {"To decide": f"about so many {what}, were the differences what they seem: {listed}"} | labelled
+    labelled["Intervals"] = f"all hold together with {confidence(found.confidence_level)} confidence (asymptotic)"
+    if found.effective_clusters is not None and found.effective_clusters < ENOUGH_CLUSTERS:
+        labelled["Intervals"] += f"; only {found.effective_clusters:.3g} effective clusters"
+    lines += [wrapped(f"{label:<11}{text}", width, indent=11) for label, text in labelled.items()]
     return "\n".join(lines)
 
 
-def _few(found: Comparison) -> str:
-    """Say that clusters are few; empty if they are not."""
-    effective = found.effective_clusters
-    return "" if effective is None or effective >= ENOUGH_CLUSTERS else f"; only {effective:.3g} effective clusters"
-
-
-def data_text(found: Comparison) -> str:
-    """Describe the rows."""
+def _rows_text(found: Comparison) -> str:
     clusters = "" if found.n_clusters is None else f" in {rows(found.n_clusters)} clusters"
-    costs = (
-        "" if found.costs is None else "; costs {:g} (false positive) and {:g} (false negative)".format(*found.costs)
-    )
-    return (
-        f"{rows(found.n)} rows{clusters}, {rows(found.positives)} positive: {share(found.positives / found.n)}{costs}"
-    )
+    text = f"{rows(found.n)} rows{clusters}, {rows(found.positives)} positive: {share(found.positives / found.n)}"
+    if found.costs is None:
+        return text
+    return text + "; costs {:g} (false positive) and {:g} (false negative)".format(*found.costs)
 
 
-def comparison_facts(found: Comparison) -> list[Fact]:
-    """Write who is better at what, every difference with its limits, and the rows, as notebook and page show them."""
-    sentences = [Fact("verdict", "Verdict", sentence, section="headline") for sentence in verdict_sentences(found)]
-    differences = [_difference_fact(one) for one in found.differences]
-    return [*sentences, *differences, Fact("data", "Data", data_text(found), section="headline")]
-
-
-def _difference_fact(found: MeasureDifference) -> Fact:
-    label = f"{measure_name(found.measure)}: {found.second} \N{MINUS SIGN} {found.first}"
-    note = joined(verdict(found), rows_sentence(found))
-    return Fact(found.measure, label, difference(found), interval(found), note=note, section="differences")
+def comparison_facts(found: Comparison) -> Iterator[Fact]:
+    """Yield who is better at what, every difference with its limits, and the rows, as notebook and page show them."""
+    for sentence in verdict_sentences(found):
+        yield Fact("verdict", "Verdict", sentence, section="headline")
+    for one in found.differences:
+        label = f"{MEASURES[one.measure].name}: {one.second} \N{MINUS SIGN} {one.first}"
+        needed = ""
+        if one.rows_needed is not None:
+            what = "rows" if one.clusters_needed is None else "clusters like these"
+            needed = f"about {_needed(one)} {what} would decide, were the difference what it seems"
+        note = joined(verdict(one), needed)
+        yield Fact(one.measure, label, difference(one), interval(one), note=note, section="differences")
+    yield Fact("data", "Data", _rows_text(found), section="headline")
 
 
 def _table_of_two(found: Comparison) -> Iterator[str]:
     (one, first), (two, second) = found.models.items()
-    heads = (
-        short_name(one, _VALUE - 1),
-        short_name(two, _VALUE - 1),
-        "difference",
-        f"{confidence(found.confidence_level)} interval",
-    )
-    yield _line("", *heads, "better")
+    names = short_name(one, _VALUE - 1), short_name(two, _VALUE - 1)
+    lines = [("", *names, "difference", f"{confidence(found.confidence_level)} interval", "better")]
     for part in found.differences:
         values = number(first.measures[part.measure]), number(second.measures[part.measure])
         better = "undecided" if part.better is None else part.better
-        yield _line(measure_name(part.measure), *values, difference(part), interval(part), better)
-
-
-def _line(measure: str, first: str, second: str, change: str, limits: str, better: str) -> str:
-    text = f"{measure:<{_MEASURE}}{first:>{_VALUE - 1}}{second:>{_VALUE}}{change:>{_VALUE + 1}}  {limits:<{_INTERVAL}} "
-    return (text + short_name(better, 80 - len(text))).rstrip()
+        lines.append((MEASURES[part.measure].name, *values, difference(part), interval(part), better))
+    for measure, before, after, change, limits, better in lines:
+        text = f"{measure:<{_MEASURE}}{before:>{_VALUE - 1}}{after:>{_VALUE}}{change:>{_VALUE + 1}}  "
+        text += f"{limits:<{_INTERVAL}} "
+        yield (text + short_name(better, _WIDTH - len(text))).rstrip()
 
 
 def _table_of_many(found: Comparison) -> Iterator[str]:
     """Value and rank of every model."""
     longest = max(len(short_name(name, 16)) for name in found.models)
     keys = list(found.ranks)
-    short = {
-        "calibration_error": "Calibration",
-        "expected_cost": "Cost",
-        "brier_score": "Brier",
-        "net_benefit": "Benefit",
-    }
-    yield f"{'':<{longest}}" + "".join(f"{short.get(key, MEASURES[key].name):>12}" for key in keys)
+    yield f"{'':<{longest}}" + "".join(f"{MEASURES[key].short:>12}" for key in keys)
     for name, model in found.models.items():
         cells = (f"{number(model.measures[key])} ({found.ranks[key][name]})" for key in keys)
         yield f"{short_name(name, 16):<{longest}}" + "".join(f"{cell:>12}" for cell in cells)
     yield "(rank): one more than the number of models that are better beyond chance"
-
-
-def _labelled(label: str, text: str, width: int | None) -> str:
-    return wrapped(f"{label:<11}{text}", width, indent=11)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _rounded(value: int) -> float:
-    """Two significant digits: no more is known of a number of rows that would decide."""
-    return float(f"{value:.2g}")

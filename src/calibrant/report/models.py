@@ -32,7 +32,7 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
         The page.
     """
     found = comparison.provenance
-    facts = comparison_facts(comparison)
+    facts = list(comparison_facts(comparison))
     decided = [one.better is not None for one in comparison.differences]
     return fill_page(
         "models.j2",

@@ -13,7 +13,7 @@ from calibrant.plots import MonitorDisplay
 from calibrant.plots.monitor import moments
 from calibrant.references import cite
 from calibrant.report.page import Form, fill_page
-from calibrant.report.pictures import drawn
+from calibrant.report.pictures import Picture
 from calibrant.report.view import Row
 from calibrant.table.numbers import confidence, rows
 from calibrant.version import __version__
@@ -68,7 +68,7 @@ def render_monitor(
     (heading, verdict), *further = lines.items()
     if len(history.row):
         said = ". ".join(lines[label] for label in ("Evidence", "Bias") if label in lines)
-        picture = drawn("Evidence and bias", MonitorDisplay(history), f"{said}.", of_what=title, anchor="monitor")
+        picture = Picture("Evidence and bias", MonitorDisplay(history), f"{said}.", title, "monitor")
     parameters = {name: value for name, value in settings.to_dict().items() if value is not None}
     provenance = {
         "Date": now,

@@ -13,14 +13,13 @@ from calibrant.auditing import wording
 from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.segment_audit import SegmentAudit, audit_rows, sentences
-from calibrant.auditing.wording import error_limits, error_range, plain_sentence
 from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay, pairs_of
 from calibrant.plots.style import DARK, LIGHT
 from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.guidance import GUIDES, guidance
-from calibrant.report.pictures import drawn, pictures
+from calibrant.report.pictures import Picture, pictures
 from calibrant.table.facts import of_section
 from calibrant.table.numbers import confidence, number, rows, write_upper
 from calibrant.version import __version__
@@ -28,7 +27,6 @@ from calibrant.version import __version__
 # How a page is written.
 Form: TypeAlias = Literal["html", "markdown"]
 
-_COMPARED = ("Name", "Verdict", "Error", "Null mean", "Upper bound", "AUC", "Brier score", "Log loss", "Advice")
 _SHOWN = 20  # segments that are not folded
 # What the first screen says in other places.
 _ELSEWHERE = ("verdict", "where", "warning", "advice", "command", "python")
@@ -67,9 +65,7 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "", form: Form
         title=title,
         note=note,
         byline=audits[0].provenance if len(audits) == 1 else None,
-        decision_heads=view.DECISION_HEADS,
         references=cite([*keys, *GUIDES]),
-        comparison_heads=_COMPARED,
         comparison=[_compared(audit, f"audit-{place}") for place, audit in enumerate(audits, start=1)],
         sections=[_section(audit, place) for place, audit in enumerate(audits, start=1)],
     )
@@ -104,9 +100,9 @@ def _compared(audit: Findings, anchor: str) -> list[str | view.Cell]:
     return [
         view.Cell(audit.name, href=f"#{anchor}"),
         view.Cell(verdict, kind=verdict.replace(" ", "-"), verdict=verdict),
-        error_range(audit),
+        wording.error_range(audit),
         number(audit.cutoff.null_mean),
-        error_limits(audit.certificate).upper if audit.certificate else "none",
+        wording.error_limits(audit.certificate).upper if audit.certificate else "none",
         *(number(estimate.value) for estimate in (found.roc_auc, found.brier, found.log_loss)),
         view.Cell(audit.advice.action),
     ]
@@ -115,7 +111,7 @@ def _compared(audit: Findings, anchor: str) -> list[str | view.Cell]:
 def _section(audit: Findings, place: int) -> dict[str, Any]:
     """Everything the template says about one audit."""
     anchor, facts = f"audit-{place}", audit_facts(audit)
-    decision, meaning, plain = audit.decision, wording.verdict_meaning(audit), plain_sentence(audit)
+    decision, meaning, plain = audit.decision, wording.verdict_meaning(audit), wording.plain_sentence(audit)
     sure = confidence(audit.performance.roc_auc.confidence_level)
     costs = "at any costs of a false positive and a false negative"
     if decision is not None:
@@ -154,16 +150,14 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "residuals": view.residual_points(audit.cumulative_residuals),
         "guidance": [item.cells(anchor) for item in guidance(audit)],
         "assumptions": view.assumptions(audit),
-        "provenance": view.provenance(
-            audit.name, audit.provenance, unit="Rows" if audit.sample.weights == "rows" else "Total weight"
-        ),
+        "provenance": view.provenance(audit.name, audit.provenance, weighted=audit.sample.weights != "rows"),
         "cells": wording.cells_sentence(audit),
     }
 
 
 def _segments(audit: SegmentAudit, name: str, anchor: str) -> dict[str, Any]:
     """Return what a page says of segments of what is named so; the anchor, unique on the page, starts its ids."""
-    picture = partial(drawn, of_what=name, anchor=anchor)
+    picture = partial(Picture, of_what=name, anchor=anchor)
     forest = SegmentDisplay(audit, name=name)
     described = (
         f"{rows(len(forest.places))} of {rows(audit.n_segments)} segments with their errors and bounds, the "

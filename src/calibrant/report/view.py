@@ -16,10 +16,6 @@ from calibrant.table.numbers import Writer, number, rows, score_fixed, score_tex
 # Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
 _RESIDUAL_ROWS = 36
 _DECISION_ROWS = 7  # thresholds in the table that stands in for the slider
-DECISION_HEADS = (
-    *("Threshold", "Cost ratio", "Mean cost", "Net benefit", "Treat all"),
-    *("True positives", "False positives", "False negatives", "True negatives"),
-)
 
 
 class Cell(NamedTuple):
@@ -125,7 +121,7 @@ def decisions(audit: Findings) -> dict[str, Any]:
     return {"rows": cells, "start": start, "some": [cells[i] for i in sorted({*spread, start})]}
 
 
-def provenance(name: str, found: Provenance, *, what: str = "Audited", unit: str = "Rows") -> list[tuple[str, str]]:
+def provenance(name: str, found: Provenance, *, what: str = "Audited", weighted: bool = False) -> list[tuple[str, str]]:
     """Return where a result comes from: names and values, those that are not known left out."""
     settings = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items() if value is not None)
     facts = {
@@ -136,7 +132,7 @@ def provenance(name: str, found: Provenance, *, what: str = "Audited", unit: str
         "Source": found.source,
         "Size": None if found.size is None else f"{found.size:,} bytes",
         "SHA-256": found.sha256,
-        unit: rows(found.rows),
+        "Total weight" if weighted else "Rows": rows(found.rows),
         "Digest of the rows": found.digest,
         "Parameters": settings,
         "Seed": None if found.seed is None else str(found.seed),

@@ -66,6 +66,15 @@ def test_links_lead_somewhere():
     assert not broken, "\n".join(broken)
 
 
+def test_files_of_the_layout_are_there():
+    """Those that docs/explanation/design.md names; NAME stands for a new one."""
+    text = (ROOT / "docs" / "explanation" / "design.md").read_text(encoding="utf-8")
+    places = [name for name in re.findall(r"`([\w./]+/[\w./]*)`", text) if "NAME" not in name]
+    assert len(places) > 40
+    missing = [name for name in places if not any((root / name).exists() for root in (ROOT, ROOT / "src/calibrant"))]
+    assert not missing
+
+
 def test_pages_are_short():
     """What is looked up may be long: the reference and the reproductions."""
     words = {

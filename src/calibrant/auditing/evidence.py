@@ -10,8 +10,7 @@ import numpy as np
 from calibrant.auditing.rows import AuditedRows
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate, calibration_test, certify_ece
 from calibrant.certificates.certify import certify_table
-from calibrant.certificates.clusters import certify_clusters, cluster_test
-from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS, need_clusters
+from calibrant.certificates.clusters import LEAST_GROUPS, certify_clusters, cluster_test, need_clusters
 from calibrant.certificates.question import Question
 from calibrant.decisions import Decision, saving_bound
 from calibrant.decisions.clusters import cluster_saving

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from calibrant.certificates.widths import monotone_width
 from calibrant.decisions import CostCurve
 from calibrant.decisions.clusters import cluster_cost_curve
+from calibrant.decisions.comparison import MappedPart, pair_mapped
 from calibrant.decisions.cost_curve import curve_of
-from calibrant.decisions.paired import MappedPart, pair_mapped
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.fits.pool import Pool, PooledMap, fit_default_pool

@@ -98,7 +98,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     ensemble: bool = False
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None, **params: Any) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None, **params: Any) -> Self:
         """Fit the estimator and the calibrators.
 
         Parameters
@@ -125,7 +125,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             If the calibrator is none, or the estimator has no scores.
         """
         calibrator = given_or_auto(self.calibrator)
-        X, y, sample_weight = indexable(X, y, sample_weight)  # noqa: N806
+        X, y, sample_weight = indexable(X, y, sample_weight)
         labels = column_or_1d(y, warn=True)
         if not len(labels):
             raise DataError("rows to fit", "0 sample(s)", "check how the data were selected")
@@ -145,7 +145,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                 setattr(self, name, getattr(self.pairs_[0].estimator, name))
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
+    def predict_proba(self, X: Any) -> FloatArray:
         """Return calibrated probabilities.
 
         Parameters
@@ -162,7 +162,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         positive = np.mean([pair.predict(X, self.classes_) for pair in self.pairs_], axis=0)
         return np.column_stack([1.0 - positive, positive])
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+    def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row, the first of them where several are.
 
         Parameters
@@ -230,7 +230,7 @@ class CalibratedPair:
     calibrator: Calibrator
     margin_scale: float | None  # what margins are divided by to become scores; None if there are probabilities
 
-    def predict(self, X: Any, classes: npt.NDArray[Any]) -> FloatArray:  # noqa: N803
+    def predict(self, X: Any, classes: npt.NDArray[Any]) -> FloatArray:
         """Return calibrated probabilities of the second class."""
         return self.calibrator.predict(_scores(_response(self.estimator, X, classes), self.margin_scale))
 
@@ -252,7 +252,7 @@ def _calibrated(
     return CalibratedPair(estimator, fit_part(clone(calibrator), table), scale)
 
 
-def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: Parameters, rows: Rows | None) -> Any:  # noqa: N803
+def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: Parameters, rows: Rows | None) -> Any:
     """Return the estimator fitted to some rows, or to all."""
     if rows is None:
         return clone(estimator).fit(X, labels, **params)
@@ -264,7 +264,7 @@ def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: Parameters
     return clone(estimator).fit(_safe_indexing(X, rows), labels[rows], **chosen)
 
 
-def _response(estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:  # noqa: N803
+def _response(estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:
     """Return probabilities or margins of the second class, shape (n,)."""
     method = getattr(estimator, "predict_proba", None) or getattr(estimator, "decision_function", None)
     if method is None:

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
+from calibrant.fits.isotonic import IsotonicFit, VennAbersFit, isotonic_fit, venn_abers_fit
 from calibrant.fits.lipschitz import LipschitzFit, lipschitz_fit
-from calibrant.fits.venn_abers import VennAbersFit, venn_abers_fit
 from calibrant.table.numbers import short
 from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.pooling import FloatArray

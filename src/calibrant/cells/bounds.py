@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.fits.isotonic import block_starts
-from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.pooling import BoolArray, FloatArray, NumberArray
 
 
 def rounding_slack(rise: FloatArray, fall: FloatArray) -> float:
@@ -14,7 +13,7 @@ def rounding_slack(rise: FloatArray, fall: FloatArray) -> float:
     return 1e-9 * max(1.0, float(rise.sum()), float(fall.sum()))
 
 
-def can_hold_extreme(rise: FloatArray, fall: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
+def can_hold_extreme(rise: FloatArray, fall: FloatArray, slack: float) -> BoolArray:
     """Tell which buckets can hold the highest or lowest point of the walk strictly inside them.
 
     `rise` and `fall` are sums of `1 - s` over the positives and of `s` over the negatives of each bucket, in the order
@@ -28,9 +27,7 @@ def can_hold_extreme(rise: FloatArray, fall: FloatArray, slack: float) -> npt.ND
     return np.asarray((above | below) & (rise + fall > 0.0))
 
 
-def can_hold_turn(
-    rise: FloatArray, fall: FloatArray, single: npt.NDArray[np.bool_], slack: float
-) -> npt.NDArray[np.bool_]:
+def can_hold_turn(rise: FloatArray, fall: FloatArray, single: BoolArray, slack: float) -> BoolArray:
     """Tell which buckets can hold an end of the largest climb or drop of the walk strictly inside them.
 
     A bucket with a `single` score has no place inside. The rest is as for `can_hold_extreme`: False only where a climb
@@ -49,7 +46,7 @@ def can_hold_turn(
     return np.asarray(possible & ~single & (rise + fall > 0.0))
 
 
-def _can_end(edges: FloatArray, top: FloatArray, bottom: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
+def _can_end(edges: FloatArray, top: FloatArray, bottom: FloatArray, slack: float) -> BoolArray:
     """Tell where the largest climb can begin or end, from the walk at the edges and its limits inside buckets.
 
     A climb inside one bucket is at most its rise, which is how far its top is above the edge before it.
@@ -60,7 +57,7 @@ def _can_end(edges: FloatArray, top: FloatArray, bottom: FloatArray, slack: floa
     return np.asarray((top - lowest_before > enough) | (highest_after - bottom > enough))
 
 
-def can_hold_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
+def can_hold_corner(n: NumberArray, k: NumberArray) -> BoolArray:
     """Tell which buckets can hold an end of a block of the isotonic fit strictly inside them; all `n` are positive.
 
     False only where neither the plain fit nor the log-safe one can have such an end. Blocks end at corners of the
@@ -81,7 +78,7 @@ def can_hold_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
     return np.asarray(sags & (positives > 0.0) & (positives < rows))
 
 
-def beside_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
+def beside_corner(n: NumberArray, k: NumberArray) -> BoolArray:
     """Tell which buckets begin or end a block of the isotonic fit of the buckets.
 
     Half rows before the first score and after the last, as in the log-safe fit, add no other: the corners of a minorant
@@ -94,7 +91,7 @@ def beside_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
     return beside
 
 
-def beside_turn(rise: FloatArray, fall: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
+def beside_turn(rise: FloatArray, fall: FloatArray, slack: float) -> BoolArray:
     """Tell which buckets lie on either side of an end of the largest climb or drop of the walk, unless that is 0."""
     edges = np.append(0.0, np.cumsum(rise - fall))
     end = np.zeros(len(edges), dtype=np.bool_)
@@ -105,7 +102,7 @@ def beside_turn(rise: FloatArray, fall: FloatArray, slack: float) -> npt.NDArray
     return np.asarray(end[1:] | end[:-1])
 
 
-def _ends_climb(edges: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
+def _ends_climb(edges: FloatArray, slack: float) -> BoolArray:
     """Tell at which edges the largest climb of a walk begins or ends."""
     up_to = edges - np.minimum.accumulate(edges)
     from_here = np.maximum.accumulate(edges[::-1])[::-1] - edges

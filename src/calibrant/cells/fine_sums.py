@@ -41,12 +41,8 @@ class FineSums:
 
     def add(self, rows: CleanRows) -> None:
         """Add those rows that lie in the set."""
-        size = max(1, min(BLOCK, self._most // 2))
-        for start in range(0, len(rows.score), size):
-            part = slice(start, start + size)
-            self._add(
-                rows.label[part], score_units(rows.score[part]), None if rows.weight is None else rows.weight[part]
-            )
+        for part in rows.pieces(max(1, min(BLOCK, self._most // 2))):
+            self._add(part.label, score_units(part.score), part.weight)
 
     def _add(self, label: npt.NDArray[np.int8], units: IntArray, weight: NumberArray | None) -> None:
         index = self._inside.index(units)

@@ -74,51 +74,56 @@ class LazyRows:
         import narwhals as nw
 
         s, y = nw.col("s"), nw.col("y")
-        frame = _with_bucket(self.frame, grid).with_columns(
-            away=y - s, chance=(1 - y - s).abs()
-        )  # exact for either label
+        # Exact for either label.
+        frame = _with_bucket(self.frame, grid).with_columns(away=y - s, chance=(1 - y - s).abs())
         chance, away = nw.col("chance"), nw.col("away")
         logged = nw.max_horizontal(chance, nw.lit(_LEAST)).log()  # engines disagree about the logarithm of 0
         frame = frame.with_columns(squared=_units(away * away), log_loss=(logged * -(2.0**LOG_LOSS_BITS) + 0.5).floor())
         spread = s * (2.0**BITS / _SIFT)
-        alone = spread - spread.floor() < 1.0 / _SIFT
-        frame = frame.with_columns(key=nw.when(alone).then(0.0 - s).otherwise(nw.col("bucket") + 1.0))
+        sifted = spread - spread.floor() < 1.0 / _SIFT
+        frame = frame.with_columns(key=nw.when(sifted).then(0.0 - s).otherwise(nw.col("bucket") + 1.0))
         lost = {"least": chance.min(), **self._sum("squared"), **self._sum("log_loss")}
         sums = self.fetch(frame.group_by("key").agg(**self._bucket(), **lost))
         impossible = bool(sums["least"].min() == 0.0)
         losses = LossTotals(_whole(sums, "squared"), _whole(sums, "log_loss"), impossible=impossible)
         key = sums["key"]
         single = key <= 0.0
-        sums["bucket"] = np.where(
-            single, grid.bucket_of(score_units(np.where(single, 0.0 - key, 0.0))), (key - 1.0).astype(np.int64)
-        )
+        alone = grid.bucket_of(score_units(np.where(single, 0.0 - key, 0.0)))
+        sums["bucket"] = np.where(single, alone, (key - 1.0).astype(np.int64))
         return _sums(sums, grid).pooled(), losses, int(single.sum()) * _SIFT
 
     def _bucket(self) -> dict[str, nw.Expr]:
         """Return what is added up in a bucket, see `_sums`."""
         import narwhals as nw
 
-        weight, y, above = self._weight(), nw.col("y"), nw.col("above")
+        y, above = nw.col("y"), nw.col("above")
         sums = {"k": y, "above": above, "above_positive": above * y}
-        return {"n": self._count()} | {name: _total(value, weight, self.weights) for name, value in sums.items()}
+        return {"n": self._count()} | {name: self._total(value) for name, value in sums.items()}
 
     def _count(self) -> nw.Expr:
         import narwhals as nw
 
-        weight = self._weight()
-        return nw.len().cast(nw.Int64) if weight is None else _total(weight, None, self.weights)
+        if self.weights == "none":
+            return nw.len().cast(nw.Int64)
+        return nw.col("w").sum().cast(nw.Float64 if self.weights == "other" else nw.Int64)
+
+    def _total(self, value: nw.Expr) -> nw.Expr:
+        """Return the sum of values times weights, in 64 bits whatever the engine widens sums to."""
+        import narwhals as nw
+
+        product = value if self.weights == "none" else value * nw.col("w")
+        return product.sum().cast(nw.Float64 if self.weights == "other" else nw.Int64)
 
     def _sum(self, name: str) -> dict[str, nw.Expr]:
-        """Return the sums of both words of a column of whole numbers."""
+        """Return the sums of both halves of a column of whole numbers, in 64 bits; with broken weights floats do."""
         import narwhals as nw
 
-        words = _words(nw.col(name), self.weights)
-        return {f"{name}_{word}": _total(value, self._weight(), self.weights) for word, value in words.items()}
-
-    def _weight(self) -> nw.Expr | None:
-        import narwhals as nw
-
-        return None if self.weights == "none" else nw.col("w")
+        value = nw.col(name)
+        if self.weights == "other":
+            return {f"{name}_upper": self._total(value)}
+        upper = (value * 2.0**-HALF).floor()
+        lower = (value - upper * 2.0**HALF).cast(nw.Int64)
+        return {f"{name}_upper": self._total(upper.cast(nw.Int64)), f"{name}_lower": self._total(lower)}
 
     def pool_scores(self, buckets: BucketSet | None) -> Pooled:
         """Return distinct scores in some buckets, or all, with rows and positives at each."""
@@ -132,8 +137,7 @@ class LazyRows:
             order = score_order(score, sums["y"], sums["w"])
             total = (sums["w"] * sums["rows"])[order]
             return pool_counts(score[order], total, total * sums["y"][order])
-        positives = _total(nw.col("y"), self._weight(), self.weights)
-        sums = self.fetch(frame.group_by("s").agg(n=self._count(), k=positives))
+        sums = self.fetch(frame.group_by("s").agg(n=self._count(), k=self._total(nw.col("y"))))
         return pool_counts(sums["s"] + 0.0, sums["n"], sums["k"])
 
     def keep(self, buckets: BucketSet) -> LazyRows:
@@ -185,24 +189,22 @@ def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] |
     if like.implementation.is_polars():
         import polars as pl
 
-        return nw.from_native(pl.LazyFrame({"bucket": numbers}))
-    if like.implementation.is_duckdb():
+        native: Any = pl.LazyFrame({"bucket": numbers})
+    elif like.implementation.is_duckdb():
         # A relation does not give away its connection, but what is derived from it stays there.
         listed = ",".join(map(str, numbers.tolist()))
         one_row = like.to_native().limit(0).aggregate("count(*) AS none")
         native = one_row.project(f"unnest(CAST(string_split('{listed}', ',') AS BIGINT[])) AS bucket")
-        in_duckdb: nw.LazyFrame[Any] = nw.from_native(native)
-        return in_duckdb
-    if like.implementation.is_pyspark() or like.implementation.is_pyspark_connect():
+    elif like.implementation.is_pyspark() or like.implementation.is_pyspark_connect():
         need_package("pyarrow", "calibrant[spark]")
         import pyarrow as pa
         from pyspark.sql.functions import broadcast
 
-        session = like.to_native().sparkSession
-        made = session.createDataFrame(pa.table({"bucket": numbers}))
-        in_spark: nw.LazyFrame[Any] = nw.from_native(broadcast(made))
-        return in_spark
-    return None
+        native = broadcast(like.to_native().sparkSession.createDataFrame(pa.table({"bucket": numbers})))
+    else:
+        return None
+    frame: nw.LazyFrame[Any] = nw.from_native(native)
+    return frame
 
 
 def _units(score: nw.Expr) -> nw.Expr:
@@ -215,24 +217,6 @@ def _bucket_of(score: nw.Expr, grid: Grid) -> nw.Expr:
     import narwhals as nw
 
     return ((score * 2.0**BITS + 0.5) * 2.0**-grid.shift).floor().cast(nw.Int64)
-
-
-def _words(value: nw.Expr, weights: str) -> dict[str, nw.Expr]:
-    """Split a whole number into halves that can be added up in 64 bits; with broken weights floats do."""
-    import narwhals as nw
-
-    if weights == "other":
-        return {"upper": value}
-    upper = (value * 2.0**-HALF).floor()
-    return {"upper": upper.cast(nw.Int64), "lower": (value - upper * 2.0**HALF).cast(nw.Int64)}
-
-
-def _total(value: nw.Expr, weight: nw.Expr | None, weights: str) -> nw.Expr:
-    """Sum of values times weights, in 64 bits whatever the engine widens sums to."""
-    import narwhals as nw
-
-    product = value if weight is None else value * weight
-    return product.sum().cast(nw.Float64 if weights == "other" else nw.Int64)
 
 
 def _with_bucket(frame: nw.LazyFrame[Any], grid: Grid) -> nw.LazyFrame[Any]:

@@ -35,11 +35,9 @@ class LossTotals:
 
     def add_rows(self, rows: CleanRows) -> None:
         """Add rows."""
-        for start in range(0, len(rows.score), _MOST_AT_ONCE):
-            part = slice(start, start + _MOST_AT_ONCE)
-            label, score = (column[part].astype(np.float64) for column in (rows.label, rows.score))
-            weight = None if rows.weight is None else rows.weight[part]
-            self._add(np.abs(label - score), np.abs((1.0 - label) - score), weight)
+        for part in rows.pieces(_MOST_AT_ONCE):
+            label, score = part.label.astype(np.float64), part.score.astype(np.float64)
+            self._add(np.abs(label - score), np.abs((1.0 - label) - score), part.weight)
 
     def _add(self, away: FloatArray, chance: FloatArray, weight: NumberArray | None) -> None:
         """Add rows by how far the score is from the label, and the probability given to the label."""

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.cells.bounds import can_hold_extreme, rounding_slack
 from calibrant.table.fixed_point import BITS, UNIT, FixedPoint, IntArray, score_units
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray, LabelArray, ScoreArray
 
 _CHUNK = 1 << 16  # rows at a time, so that temporaries stay in the cache
 _SAMPLE = 1 << 14  # rows looked at to choose the buckets
@@ -55,11 +54,6 @@ class _EqualMass:
     def n_buckets(self) -> int:
         return int(self.base[-1] + self.width[-1])
 
-    @classmethod
-    def from_shares(cls, share: FloatArray, n_buckets: int) -> _EqualMass:
-        width = np.maximum(1, (share * n_buckets).astype(np.int64))
-        return cls(np.cumsum(width) - width, width)
-
     def __call__(self, units: IntArray, out: IntArray | None = None) -> IntArray:
         index = np.bitwise_and(units, (1 << (BITS - _COARSE_BITS)) - 1, out=out)
         cell = units >> (BITS - _COARSE_BITS)
@@ -69,68 +63,38 @@ class _EqualMass:
         return index
 
 
-def pruned_range(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> float | None:
+def pruned_range(label: LabelArray, score: ScoreArray) -> float | None:
     """Return the range of the cumulative residuals of unweighted rows, or None if too many rows would need sorting.
 
     It is the same number, to the last bit, as ``extremes(cumulative_residuals(table)).value``.
     """
     buckets, atoms = _choose_buckets(score)
     sums = _bucket_sums(label, score, buckets, atoms)
-    rise, fall = sums.totals()
+    fall, rise = (sums[:, first::2].to_float().sum(axis=1) for first in (0, 1))  # how far the walk drops and climbs
     uncertain = can_hold_extreme(rise, fall, slack=rounding_slack(rise, fall))
     if atoms is not None:
-        uncertain &= sums.has_others()
-    edges = sums.net().cumsum()
-    points = [edges.to_float()]
+        uncertain &= ((sums.upper != 0) | (sums.lower != 0))[:, 2:].any(axis=1)  # rows at another score than the atom
+    points = [_net(sums).cumsum().to_float()]
     if uncertain.any():
         rows = _fetch(label, score, buckets, uncertain, atoms, most=len(score) // 4)
         if rows is None:
             return None
-        points.append(_inside(*rows, edges, sums, buckets, atoms, uncertain))
+        points.append(_inside(*rows, sums, buckets, atoms, uncertain))
     value = np.concatenate([[0.0], *points])
     spread = (float(value.max()) / len(score)) - (float(value.min()) / len(score))
     return spread if spread > UNIT else 0.0
 
 
-@dataclass
-class _Sums:
-    """Residual sums as words of `FixedPoint`: column 2 * b + y, then the same for rows apart from the atoms."""
-
-    upper: IntArray
-    lower: IntArray
-    n_columns: int
-
-    def carry(self) -> None:
-        self.upper += self.lower >> _WORD
-        self.lower &= (1 << _WORD) - 1
-
-    def column(self, which: int) -> FixedPoint:
-        return FixedPoint(self.upper[which :: self.n_columns], self.lower[which :: self.n_columns])
-
-    def totals(self) -> tuple[FloatArray, FloatArray]:
-        """Return how far the walk climbs and drops in each bucket."""
-        fall = sum(self.column(c).to_float() for c in range(0, self.n_columns, 2))
-        rise = sum(self.column(c).to_float() for c in range(1, self.n_columns, 2))
-        return np.asarray(rise), np.asarray(fall)
-
-    def has_others(self) -> npt.NDArray[np.bool_]:
-        """Whether a bucket has rows at another score than its atom."""
-        return np.asarray(sum((c.upper != 0) | (c.lower != 0) for c in (self.column(2), self.column(3))) > 0)
-
-    def net_of_atoms(self) -> FixedPoint:
-        """Net residual of each atom; without atoms, of each bucket."""
-        return self.column(1) - self.column(0)
-
-    def net(self) -> FixedPoint:
-        """Net residual of each bucket."""
-        first = self.net_of_atoms()
-        return first if self.n_columns == 2 else first + (self.column(3) - self.column(2))
+def _net(sums: FixedPoint) -> FixedPoint:
+    """Net residual of each bucket."""
+    net = sums[:, 1] - sums[:, 0]
+    return net if sums.upper.shape[1] == 2 else net + (sums[:, 3] - sums[:, 2])
 
 
 _BucketMap = _EqualWidth | _EqualMass  # from scores, in units, to bucket numbers that never decrease
 
 
-def _choose_buckets(score: npt.NDArray[np.floating]) -> tuple[_BucketMap, FloatArray | None]:
+def _choose_buckets(score: ScoreArray) -> tuple[_BucketMap, FloatArray | None]:
     """Look at a sample: equal widths if it is spread out and untied, equal masses with atoms apart if not."""
     n = len(score)
     sample = np.sort(score[:: max(1, n // _SAMPLE)].astype(np.float64)) + 0.0
@@ -143,7 +107,8 @@ def _choose_buckets(score: npt.NDArray[np.floating]) -> tuple[_BucketMap, FloatA
     crowded = float(share[share > 8.0 / _COARSE].sum())
     if not often.any() and crowded < 0.25:
         return _EqualWidth(bits), None
-    buckets = _EqualMass.from_shares(share, 1 << bits)
+    width = np.maximum(1, (share * (1 << bits)).astype(np.int64))
+    buckets = _EqualMass(np.cumsum(width) - width, width)
     if not often.any():
         return buckets, None
     # One atom per bucket; where two share a bucket the later one is kept apart and the other stays a plain score.
@@ -156,13 +121,13 @@ def _choose_buckets(score: npt.NDArray[np.floating]) -> tuple[_BucketMap, FloatA
 class _Chunks:
     """Rows a chunk at a time, as scores in units and labels in 64 bits, in buffers that are used again."""
 
-    def __init__(self, label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> None:
+    def __init__(self, label: LabelArray, score: ScoreArray) -> None:
         self._label, self._score = label, score
         size = min(_CHUNK, len(score))
         self._scaled = np.empty(size)
         self._units, self._place, self._wide = np.empty((3, size), dtype=np.int64)
 
-    def __iter__(self) -> Iterator[tuple[npt.NDArray[np.floating], IntArray, IntArray, IntArray]]:
+    def __iter__(self) -> Iterator[tuple[ScoreArray, IntArray, IntArray, IntArray]]:
         """Yield scores, their units, an array for bucket numbers, and labels."""
         for start in range(0, len(self._score), _CHUNK):
             s = self._score[start : start + _CHUNK]
@@ -175,12 +140,10 @@ class _Chunks:
             yield s, units, index, wide
 
 
-def _bucket_sums(
-    label: npt.NDArray[np.int8], score: npt.NDArray[np.floating], buckets: _BucketMap, atoms: FloatArray | None
-) -> _Sums:
+def _bucket_sums(label: LabelArray, score: ScoreArray, buckets: _BucketMap, atoms: FloatArray | None) -> FixedPoint:
+    """Add up the residuals of each bucket: of negatives and positives, then the same of rows apart from the atoms."""
     columns = 2 if atoms is None else 4
-    size = columns * buckets.n_buckets
-    sums = _Sums(np.zeros(size, np.int64), np.zeros(size, np.int64), columns)
+    upper, lower = np.zeros((2, columns * buckets.n_buckets), dtype=np.int64)
     for i, chunk in enumerate(_Chunks(label, score), start=1):
         s, units, index, y = chunk
         buckets(units, out=index)
@@ -195,20 +158,15 @@ def _bucket_sums(
         y <<= BITS
         units -= y
         np.abs(units, out=units)
-        np.add.at(sums.lower, index, units)
+        np.add.at(lower, index, units)
         if i * _CHUNK % _FLUSH == 0:
-            sums.carry()
-    sums.carry()
-    return sums
+            upper += lower >> _WORD
+            lower &= (1 << _WORD) - 1
+    return FixedPoint.of(upper.reshape(-1, columns), lower.reshape(-1, columns))
 
 
 def _fetch(
-    label: npt.NDArray[np.int8],
-    score: npt.NDArray[np.floating],
-    buckets: _BucketMap,
-    uncertain: npt.NDArray[np.bool_],
-    atoms: FloatArray | None,
-    most: int,
+    label: LabelArray, score: ScoreArray, buckets: _BucketMap, uncertain: BoolArray, atoms: FloatArray | None, most: int
 ) -> tuple[FloatArray, FixedPoint] | None:
     """Copy out the rows of the wanted buckets, atoms left out; sorted scores and residuals, or None if too many."""
     ranges = _score_ranges(buckets, uncertain)
@@ -234,10 +192,10 @@ def _fetch(
     y = np.concatenate(labels)
     order = np.argsort(s, kind="stable")
     residual = (y[order].astype(np.int64) << BITS) - score_units(s[order])
-    return s[order], FixedPoint.of(np.zeros_like(residual), residual)
+    return s[order], FixedPoint.of_units(residual)
 
 
-def _score_ranges(buckets: _BucketMap, uncertain: npt.NDArray[np.bool_]) -> list[tuple[float, float]]:
+def _score_ranges(buckets: _BucketMap, uncertain: BoolArray) -> list[tuple[float, float]]:
     """Return a few score ranges that cover the wanted buckets: to compare scores is cheaper than to map them."""
     numbers = np.flatnonzero(uncertain)
     gaps = np.diff(numbers)
@@ -264,24 +222,23 @@ def _first_unit(buckets: _BucketMap, numbers: IntArray) -> IntArray:
 def _inside(
     s: FloatArray,
     step: FixedPoint,
-    edges: FixedPoint,
-    sums: _Sums,
+    sums: FixedPoint,
     buckets: _BucketMap,
     atoms: FloatArray | None,
-    uncertain: npt.NDArray[np.bool_],
+    uncertain: BoolArray,
 ) -> FloatArray:
     """Walk at the end of every score inside the wanted buckets."""
     if atoms is not None:
         # An atom enters as a single step with its whole residual.
         at = np.flatnonzero(uncertain & ~np.isnan(atoms))
         s = np.concatenate([s, atoms[at]])
-        step = FixedPoint.joined([step, sums.net_of_atoms()[at]])
+        step = FixedPoint.joined([step, (sums[:, 1] - sums[:, 0])[at]])
         order = np.argsort(s, kind="stable")
         s, step = s[order], step[order]
     index = buckets(score_units(s))
     first = np.flatnonzero(np.append(True, index[1:] != index[:-1]))
     sizes = np.diff(np.append(first, len(s)))
-    before = (edges - sums.net())[index[first]]
+    before = (_net(sums).cumsum() - _net(sums))[index[first]]
     run = step.cumsum()
     walk = run + (before - (run[first] - step[first]))[np.repeat(np.arange(len(first)), sizes)]
     return walk[np.append(s[1:] != s[:-1], True)].to_float()

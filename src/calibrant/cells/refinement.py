@@ -14,20 +14,12 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.cells.bounds import (
-    beside_corner,
-    beside_turn,
-    can_hold_corner,
-    can_hold_extreme,
-    can_hold_turn,
-    rounding_slack,
-)
+from calibrant.cells import bounds
 from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.grid import BucketSet, Grid
 from calibrant.table.fixed_point import IntArray, score_units
-from calibrant.table.pooling import FloatArray, Pooled, score_order
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, Pooled, score_order
 from calibrant.table.validation import check_same_rows
 
 LATER_BITS = 17  # into about how many all buckets of one later scan are divided together
@@ -108,14 +100,8 @@ def refine(
 
 
 def _choose(
-    sums: BucketSums,
-    uncertain: npt.NDArray[np.bool_],
-    spread: FloatArray,
-    most: float,
-    open_rows: float,
-    *,
-    last: bool,
-) -> npt.NDArray[np.bool_]:
+    sums: BucketSums, uncertain: BoolArray, spread: FloatArray, most: float, open_rows: float, *, last: bool
+) -> BoolArray:
     """Choose the buckets of a level that are looked into now; none if no scan is left that could hold one."""
     if open_rows <= most:
         return uncertain
@@ -156,7 +142,7 @@ def split_pending(first: BucketSums, grid: Grid, widest: Grid, *, corners: bool 
     return Pending(cells.pick(uncertain[begins]), cells.pick(~uncertain[begins]), grid)
 
 
-def _may_hold_part(sums: BucketSums, single: npt.NDArray[np.bool_], corners: bool) -> npt.NDArray[np.bool_]:
+def _may_hold_part(sums: BucketSums, single: BoolArray, corners: bool) -> BoolArray:
     """Tell which buckets, in increasing order, hold several scores and perhaps an extreme or a block boundary."""
     rise, fall = sums.sums()
     turns = _can_turn(rise, fall, single, float(sums.n.sum()))
@@ -164,18 +150,20 @@ def _may_hold_part(sums: BucketSums, single: npt.NDArray[np.bool_], corners: boo
     if not corners:
         return np.asarray(turns & ~single)
     # Blocks of the fit are told by their first and last score, so these have to be looked at too.
-    return np.asarray((turns | can_hold_corner(sums.n, sums.k) | beside_corner(sums.n, sums.k)) & ~single)
+    return np.asarray((turns | bounds.can_hold_corner(sums.n, sums.k) | bounds.beside_corner(sums.n, sums.k)) & ~single)
 
 
-def _can_turn(rise: FloatArray, fall: FloatArray, single: npt.NDArray[np.bool_], rows: float) -> npt.NDArray[np.bool_]:
-    slack = rounding_slack(rise, fall)
+def _can_turn(rise: FloatArray, fall: FloatArray, single: BoolArray, rows: float) -> BoolArray:
+    slack = bounds.rounding_slack(rise, fall)
     spare = rows * _NEGLIGIBLE if rows > _MANY else 0.0
-    return np.asarray(can_hold_extreme(rise, fall, slack) | can_hold_turn(rise, fall, single, slack - spare))
+    return np.asarray(
+        bounds.can_hold_extreme(rise, fall, slack) | bounds.can_hold_turn(rise, fall, single, slack - spare)
+    )
 
 
 def _put_together(
-    sums: BucketSums, starts: npt.NDArray[np.intp], turning: npt.NDArray[np.bool_], apart: npt.NDArray[np.bool_]
-) -> tuple[BucketSums, npt.NDArray[np.intp]]:
+    sums: BucketSums, starts: IndexArray, turning: BoolArray, apart: BoolArray
+) -> tuple[BucketSums, IndexArray]:
     """Make one cell of neighbours in each of the runs that begin at `starts`, and tell where the cells begin.
 
     Buckets in `turning` runs stay as they are, those `apart` too, and those beside ends of the largest climb or drop of
@@ -183,14 +171,14 @@ def _put_together(
     """
     rise, fall = sums.sums()
     apart = apart | np.repeat(turning, np.diff(starts, append=len(sums)))
-    apart |= beside_turn(rise, fall, rounding_slack(rise, fall)) | beside_corner(sums.n, sums.k)
+    apart |= bounds.beside_turn(rise, fall, bounds.rounding_slack(rise, fall)) | bounds.beside_corner(sums.n, sums.k)
     begins = np.append(True, apart[1:] | apart[:-1])
     begins[starts] = True
     which = np.flatnonzero(begins)
     return sums.in_runs(which), which
 
 
-def _uncertain(levels: list[BucketSums], resolved: BucketSums, corners: bool) -> list[npt.NDArray[np.bool_]]:
+def _uncertain(levels: list[BucketSums], resolved: BucketSums, corners: bool) -> list[BoolArray]:
     """Tell which buckets of each level are still to be looked into; none of those `resolved` is."""
     everything = BucketSums.joined([*levels, resolved])
     order = score_order(everything.low)
@@ -212,10 +200,10 @@ def coarsen(sums: BucketSums, widest: Grid) -> BucketSums:
     sums = sums.pick(score_order(sums.low))
     starts = _run_starts(widest.bucket_of(score_units(sums.low)))
     rise, fall = sums.sums()
-    slack = rounding_slack(rise, fall)
-    turning = can_hold_extreme(np.add.reduceat(rise, starts), np.add.reduceat(fall, starts), slack)
+    slack = bounds.rounding_slack(rise, fall)
+    turning = bounds.can_hold_extreme(np.add.reduceat(rise, starts), np.add.reduceat(fall, starts), slack)
     return _put_together(sums, starts, turning, np.zeros(len(sums), dtype=np.bool_))[0]
 
 
-def _run_starts(cell: IntArray) -> npt.NDArray[np.intp]:
+def _run_starts(cell: IntArray) -> IndexArray:
     return np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))

@@ -95,7 +95,7 @@ class SliceRows:
 
     def _inside(self, buckets: BucketSet) -> Iterator[CleanRows]:
         """Yield rows in arrays of their own: whoever makes the slices may fill the same arrays again."""
-        for label, score, weight, _ in self._slices():
-            inside = np.flatnonzero(buckets.index(score_units(score)) >= 0)
+        for rows in self._slices():
+            inside = np.flatnonzero(buckets.index(score_units(rows.score)) >= 0)
             if len(inside):
-                yield CleanRows(label[inside], score[inside], None if weight is None else weight[inside])
+                yield rows.pick(inside)

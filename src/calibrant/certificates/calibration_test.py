@@ -143,11 +143,8 @@ def calibration_test(
     if method == "asymptotic":
         return _result(table, statistic, _by_limit(table, statistic), "asymptotic test", method)
     if not table.exact:
-        raise DataError(
-            "a table of single scores",
-            "cells that hold many",
-            "exact simulation needs the single scores: pass the rows, or use method='asymptotic'",
-        )
+        remedy = "exact simulation needs the single scores: pass the rows, or use method='asymptotic'"
+        raise DataError("a table of single scores", "cells that hold many", remedy)
     outcomes = likely_outcomes(table)
     if outcomes is not None:
         p_value = outcomes.chance_of(_observed_range(table))
@@ -159,28 +156,19 @@ def calibration_test(
 def _result(
     table: ScoreTable, statistic: float, p_value: float, how: str, method: str, n_simulations: int | None = None
 ) -> CalibrationTest:
-    n = int(table.total)
-    return CalibrationTest(
-        claim=f"If every score were the true probability at that score, {n} rows with these scores would show a "
-        f"cutoff calibration error of {statistic:.4g} or more with p = {p_value:.4g} ({how}).",
-        p_value=p_value,
-        statistic=statistic,
-        n=n,
-        method=method,
-        n_simulations=n_simulations,
-        assumptions=_ASSUMPTIONS,
-        references=("gao2017", "feller1951") if method == "asymptotic" else ("gao2017",),
+    n, references = int(table.total), ("gao2017", "feller1951") if method == "asymptotic" else ("gao2017",)
+    claim = (
+        f"If every score were the true probability at that score, {n} rows with these scores would show a "
+        f"cutoff calibration error of {statistic:.4g} or more with p = {p_value:.4g} ({how})."
     )
+    return CalibrationTest(claim, p_value, statistic, n, method, n_simulations, _ASSUMPTIONS, references)
 
 
 def _by_limit(table: ScoreTable, statistic: float) -> float:
     expected = table.total * table.mean_variance
     if expected < LEAST_EVENTS:
-        raise ArgumentError(
-            f"n times the mean of s (1 - s) to be at least {LEAST_EVENTS:g} for method 'asymptotic'",
-            f"{expected:.4g}",
-            "use method='exact', which is valid for any number of rows",
-        )
+        wanted = f"n times the mean of s (1 - s) to be at least {LEAST_EVENTS:g} for method 'asymptotic'"
+        raise ArgumentError(wanted, f"{expected:.4g}", "use method='exact', which is valid for any number of rows")
     return calibrated_p_value(statistic * table.total, expected)
 
 

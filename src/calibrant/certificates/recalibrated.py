@@ -207,22 +207,17 @@ def _asymptotic_width(table: ScoreTable, delta: float) -> float:
 
 def _check_monotone(before: FloatArray, after: FloatArray) -> None:
     """Refuse a map that is no function of the score, or neither nondecreasing nor nonincreasing."""
+    remedy = "certify on rows that the recalibration has not seen, with certify"
     order = score_order(before, after)
     before, after = before[order], after[order]
     tied = before[1:] == before[:-1]
     steps = np.diff(after)
     if (steps[tied] != 0.0).any():
         where = int(np.flatnonzero(tied & (steps != 0.0))[0])
-        raise DataError(
-            "recalibrated scores that are a function of the score",
-            f"score {before[where]:.6g} mapped to {after[where]:.6g} and to {after[where + 1]:.6g}",
-            "certify on rows that the recalibration has not seen, with certify",
-        )
+        found = f"score {before[where]:.6g} mapped to {after[where]:.6g} and to {after[where + 1]:.6g}"
+        raise DataError("recalibrated scores that are a function of the score", found, remedy)
     falls, rises = steps < -_ROUNDING, steps > _ROUNDING
     if falls.any() and rises.any():
         falling, rising = int(np.argmax(falls)), int(np.argmax(rises))
-        raise DataError(
-            "a monotone recalibration",
-            f"one that rises after score {before[rising]:.6g} and falls after score {before[falling]:.6g}",
-            "certify on rows that the recalibration has not seen, with certify",
-        )
+        found = f"one that rises after score {before[rising]:.6g} and falls after score {before[falling]:.6g}"
+        raise DataError("a monotone recalibration", found, remedy)

@@ -23,6 +23,7 @@ _PLANNED_METHODS = (
     *(f"uniform_convergence-{form}" for form in ("sharp", "printed", "proof")),
 )
 
+_Width = Callable[[int], float]  # of a bound, by the number of rows
 _LARGEST_BRIER = 0.25  # of calibrated scores
 # No table of scores is longer than this; a plan that asks for more is out of reach.
 _MOST_ROWS = 10**15
@@ -146,11 +147,9 @@ class Plan(Result):
     rows: dict[str, int]
 
     def __str__(self) -> str:
-        asked = (
-            "a bound of that width above the empirical error"
-            if self.power is None
-            else f"power {self.power:g} if the scores are calibrated"
-        )
+        asked = "a bound of that width above the empirical error"
+        if self.power is not None:
+            asked = f"power {self.power:g} if the scores are calibrated"
         guess = f"a Brier score of {self.brier:g}"
         if self.brier == _LARGEST_BRIER:
             guess += ", the largest of calibrated scores: name the prevalence, or the Brier score, that you expect"
@@ -218,11 +217,7 @@ def _expected_brier(brier: float | None, prevalence: float | None) -> float:
 
 
 def rows_to_decide(
-    estimate: float,
-    tolerance: float,
-    mean_variance: float,
-    upper_width: Callable[[int], float],
-    lower_width: Callable[[int], float],
+    estimate: float, tolerance: float, mean_variance: float, upper_width: _Width, lower_width: _Width
 ) -> int | None:
     """Rows after which a verdict on the tolerance can be expected, if the true error equals the estimate.
 
@@ -266,7 +261,7 @@ def width_of(
     return uniform_convergence_width(n, delta, complexity, form=form)  # type: ignore[arg-type]
 
 
-def _smallest(width: Callable[[int], float], target: float, *, close: float = 0.0) -> int:
+def _smallest(width: _Width, target: float, *, close: float = 0.0) -> int:
     """Smallest n, or up to a share `close` more, with ``width(n) <= target`` for a width that shrinks like 1 / sqrt(n).
 
     The bracket is guessed from that rate, since some widths are costly to evaluate.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,14 +28,6 @@ NOTE = (
 )
 
 
-class _Task(NamedTuple):
-    """A data set with a question about it."""
-
-    name: str
-    features: npt.NDArray[np.float64]
-    label: npt.NDArray[np.int64]
-
-
 class _MinMaxMargin(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Scores in [0, 1] from a margin, stretched between its extremes on the training data (Gao et al. 2017, 5.2)."""
 
@@ -56,40 +49,25 @@ class _MinMaxMargin(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack([1.0 - score, score])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803 - scikit-learn's name
-        """Return the label that the underlying classifier predicts."""
+        """Return the label that the underlying classifier predicts: scikit-learn asks every classifier for it."""
         return np.asarray(self.estimator_.predict(X))
 
 
-def _demo_models() -> dict[str, Any]:
-    """Return the classifiers of the demo by name."""
-    return {
+def demo_audits() -> Iterator[Audit]:
+    """Train every classifier on every task and audit its cross-validated scores, one after the other."""
+    digits, cancer = load_digits(), load_breast_cancer()  # both shipped with scikit-learn
+    tasks = [
+        ("digits (five or more?)", digits.data, (digits.target >= 5).astype(np.int64)),
+        ("breast cancer (malignant?)", cancer.data, (cancer.target == 0).astype(np.int64)),
+    ]
+    models = {
         "naive Bayes": GaussianNB(),
         "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
         "random forest": RandomForestClassifier(n_estimators=100, random_state=0),
         "boosted trees": HistGradientBoostingClassifier(random_state=0, early_stopping=False),
         "support vector machine": _MinMaxMargin(make_pipeline(StandardScaler(), SVC())),
     }
-
-
-def _demo_tasks() -> list[_Task]:
-    """Return the data sets of the demo, both shipped with scikit-learn."""
-    digits, cancer = load_digits(), load_breast_cancer()
-    return [
-        _Task("digits (five or more?)", digits.data, (digits.target >= 5).astype(np.int64)),
-        _Task("breast cancer (malignant?)", cancer.data, (cancer.target == 0).astype(np.int64)),
-    ]
-
-
-def demo_audits() -> Iterator[Audit]:
-    """Train every classifier on every task and audit its cross-validated scores, one after the other."""
     folds = StratifiedKFold(n_splits=5, shuffle=True, random_state=0)
-    for task in _demo_tasks():
-        for name, model in _demo_models().items():
-            score = cross_val_predict(model, task.features, task.label, cv=folds, method="predict_proba")[:, 1]
-            yield audit(
-                task.label,
-                score,
-                tolerance=TOLERANCE,
-                costs=(1.0, 1.0),
-                name=f"{task.name}, {name}",
-            )
+    for (task, features, label), (name, model) in itertools.product(tasks, models.items()):
+        score = cross_val_predict(model, features, label, cv=folds, method="predict_proba")[:, 1]
+        yield audit(label, score, tolerance=TOLERANCE, costs=(1.0, 1.0), name=f"{task}, {name}")

@@ -24,6 +24,12 @@ _OPTIONS = {
     "scores": "score",
 }
 
+
+def option(text: str, *names: str, metavar: str | None = None) -> Any:
+    """Return an option with a text for its help; it has the name of its parameter, unless it has others."""
+    return typer.Option(*names, help=text, metavar=metavar)
+
+
 Files = Annotated[
     list[str] | None,
     typer.Argument(
@@ -32,83 +38,65 @@ Files = Annotated[
         metavar="FILE...",
     ),
 ]
-Sql = Annotated[
-    str | None,
-    typer.Option("--query", help="One SELECT instead of a file; see --database.", metavar="SQL"),
-]
+Sql = Annotated[str | None, option("One SELECT instead of a file; see --database.", "--query", metavar="SQL")]
 Database = Annotated[
     str | None,
-    typer.Option(
-        "--database",
-        help="Where the query runs: a DuckDB or SQLite file, or postgresql://... (needs calibrant[postgresql]). "
+    option(
+        "Where the query runs: a DuckDB or SQLite file, or postgresql://... (needs calibrant[postgresql]). "
         "Without it the query names files itself, in the SQL of DuckDB.",
         metavar="DB",
     ),
 ]
-Label = Annotated[str, typer.Option("--label", help="Column of outcomes.", metavar="COL")]
-Score = Annotated[str, typer.Option("--score", help="Column of predicted probabilities.", metavar="COL")]
-Scores = Annotated[
-    list[str],
-    typer.Option(
-        "--score",
-        help="Column of predicted probabilities of a model, given once for each, the old one first.",
-        metavar="COL",
-    ),
-]
+Label = Annotated[str, option("Column of outcomes.", metavar="COL")]
+Score = Annotated[str, option("Column of predicted probabilities.", metavar="COL")]
 Cluster = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "Column that identifies the cluster of a row, such as the patient; rows of one cluster may depend on each "
+        "other. Given repeatedly, each combination of values is a cluster, independent of all others.",
         "--cluster",
-        help="Column that identifies the cluster of a row, such as the patient; rows of one cluster may depend on "
-        "each other. Given repeatedly, each combination of values is a cluster, independent of all others.",
         metavar="COL",
     ),
 ]
 ClusterGuarantee = Annotated[
     str,
-    typer.Option(
-        "--guarantee",
-        help="With --cluster: ordinary, or 'unseen clusters' for intervals that also allow for clusters of a kind that "
+    option(
+        "With --cluster: ordinary, or 'unseen clusters' for intervals that also allow for clusters of a kind that "
         "none of these shows.",
         metavar="KIND",
     ),
 ]
-CostFp = Annotated[float | None, typer.Option("--cost-fp", help="Cost of a false positive.")]
-CostFn = Annotated[float | None, typer.Option("--cost-fn", help="Cost of a false negative.")]
+CostFp = Annotated[float | None, option("Cost of a false positive.")]
+CostFn = Annotated[float | None, option("Cost of a false negative.")]
 Weight = Annotated[
     str | None,
-    typer.Option(
-        "--weight",
-        help="Column of weights; whole numbers count repeated independent rows, with others there is no certificate.",
+    option(
+        "Column of weights; whole numbers count repeated independent rows, with others there is no certificate.",
         metavar="COL",
     ),
 ]
-PosLabel = Annotated[
-    str | None, typer.Option("--pos-label", help="Outcome that counts as 1, against all others.", metavar="VALUE")
-]
+PosLabel = Annotated[str | None, option("Outcome that counts as 1, against all others.", metavar="VALUE")]
 Missing = Annotated[
     str,
-    typer.Option(
-        "--missing",
-        help="Rows that lack an outcome, a score or another value that is read: raise refuses them, drop leaves them "
-        "out and says how many for which cause.",
+    option(
+        "Rows that lack an outcome, a score or another value that is read: raise refuses them, drop leaves them out "
+        "and says how many for which cause.",
         metavar="raise|drop",
     ),
 ]
-Confidence = Annotated[float, typer.Option("--confidence", help="Probability with which each statement holds.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of text.")]
+Confidence = Annotated[float, option("Probability with which each statement holds.", "--confidence")]
+AsJson = Annotated[bool, option("Print the results as JSON instead of text.", "--json")]
 Report = Annotated[
     Path | None,
-    typer.Option(
-        "--report",
-        help="Write a report: OUT.html is self-contained, OUT.md is Markdown, OUT.pdf is printed by an installed "
-        "Chromium or Chrome (the environment variable CHROME names another place).",
+    option(
+        "Write a report: OUT.html is self-contained, OUT.md is Markdown, OUT.pdf is printed by an installed Chromium "
+        "or Chrome (the environment variable CHROME names another place).",
         metavar="OUT",
     ),
 ]
-Title = Annotated[str | None, typer.Option("--title", help="Heading of the report.", metavar="TEXT")]
-Note = Annotated[str | None, typer.Option("--note", help="Remark in the report.", metavar="TEXT")]
-Author = Annotated[str | None, typer.Option("--author", help="Who answers for the report.", metavar="TEXT")]
+Title = Annotated[str | None, option("Heading of the report.", metavar="TEXT")]
+Note = Annotated[str | None, option("Remark in the report.", metavar="TEXT")]
+Author = Annotated[str | None, option("Who answers for the report.", metavar="TEXT")]
 
 
 def as_option(name: str, value: str | None) -> str:

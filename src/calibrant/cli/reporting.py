@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from calibrant.cli import terminal
-from calibrant.cli.sources import paths_of
+from calibrant.cli.options import costs_of, given_to
+from calibrant.cli.sources import name_of, paths_of, source_of
 
 if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit
@@ -21,18 +22,24 @@ _COMPUTED = 0.9  # share of the job until a result is there that a report shows
 _Result = TypeVar("_Result", "Audit", "Comparison")
 
 
-def with_report(compute: Callable[[], _Result], source: object, report: Path | None, context: typer.Context) -> _Result:
-    """Compute a result, under a bar, and write its report if one is wanted; a wrong path is found before."""
+def with_report(function: Callable[..., _Result], columns: str, report: Path | None, context: typer.Context) -> _Result:
+    """Compute a result of what a command reads, under a bar, with the options of the command that the function takes.
+
+    Its report is written, if one is asked for; a wrong path is found before.
+    """
     from calibrant.auditing.provenance import of_command
     from calibrant.table.progress import report_progress, subtask
 
+    source = source_of(context)
+    costs = costs_of(context.params["cost_fp"], context.params["cost_fn"])
+    name = f"{columns} of {name_of(source)}"
     if report is not None:
         from calibrant.report.files import check_report, form_of
 
         check_report(report, *paths_of(source))
     with terminal.progress():
         with subtask(1.0 if report is None else _COMPUTED):
-            result = compute()
+            result = function(source, **given_to(function, context), costs=costs, name=name)
         result = replace(result, provenance=of_command(result.provenance, context.obj))
         if report is not None:
             report_progress("Report")

@@ -5,18 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from calibrant.errors import ArgumentError
 
 
-def source_of(files: list[str] | None, query: str | None, database: str | None) -> Any:
-    """Return what to read: paths or a `Query`."""
+def source_of(context: typer.Context) -> Any:
+    """Return what a command is to read: paths or a `Query`."""
     from calibrant.sources.query import Query
 
+    files, query, database = (context.params[name] for name in ("files", "query", "database"))
     if bool(files) == (query is not None):
         raise ArgumentError("a file or --query", "both" if files else "neither", "name one of them")
     if query is None and database is not None:
         raise ArgumentError("--database together with --query", "no query", "add --query 'SELECT ...'")
-    return files if query is None else Query(query, database)
+    return list(files) if query is None else Query(query, database)
 
 
 def paths_of(source: Any) -> tuple[str, ...]:

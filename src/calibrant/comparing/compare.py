@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.provenance import arguments_of, complete, provenance_of
-from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS
+from calibrant.certificates.clusters import LEAST_GROUPS
 from calibrant.certificates.question import Question
 from calibrant.comparing.calibration import calibration_limits, least_probability
 from calibrant.comparing.joint import Limits, critical_value, left_out_limits, paired_limits

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.auditing.rows import READ
-from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS
+from calibrant.certificates.clusters import LEAST_GROUPS
 from calibrant.comparing.losses import Measure, measures_of, terms_of
 from calibrant.comparing.units import Units
 from calibrant.decisions.cost import cost_pair

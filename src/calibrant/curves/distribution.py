@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between, check_count
-from calibrant.table.pooling import FloatArray, IndexArray, NumberArray
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Drawable
 from calibrant.table.visible_scores import View, score_view
 
@@ -98,13 +98,8 @@ def score_histogram(
     # The last bin has its upper end too. What lies outside goes to a first and a last place that are not returned.
     bins = np.searchsorted(edges, table.score, side="right")
     bins[table.score == edges[-1]] = n_bins
-    return Histogram(
-        edges=edges,
-        positives=_totals(bins, table.k, n_bins),
-        negatives=_totals(bins, table.negatives, n_bins),
-        square_root=view.square_root,
+    positives, negatives = (
+        np.bincount(bins, weights=rows, minlength=n_bins + 2)[1:-1].astype(np.float64)
+        for rows in (table.k, table.negatives)
     )
-
-
-def _totals(bins: IndexArray, weight: NumberArray, n_bins: int) -> FloatArray:
-    return np.bincount(bins, weights=weight, minlength=n_bins + 2)[1:-1].astype(np.float64)
+    return Histogram(edges, positives, negatives, view.square_root)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.decisions.comparison import MappedPart
 from calibrant.decisions.cost import check_costs, costs_by_cut
 from calibrant.decisions.cost_curve import CostCurve
 from calibrant.decisions.net_benefit import NetBenefit
-from calibrant.decisions.paired import MappedPart
-from calibrant.decisions.saving import Decision
+from calibrant.decisions.saving import Decision, decision_at
 from calibrant.distributions.cluster_bound import Sums, largest_ratio
 from calibrant.distributions.cluster_jackknife import (
     LOG,
@@ -53,7 +53,7 @@ def cluster_saving(
     table, tau, half = rows.table, a / (a + b), 0.5 * failure_probability(confidence_level)
     costs = costs_by_cut(table, a, b)
     cut = int(np.searchsorted(table.score, tau, side="left"))
-    cost, best = float(costs[cut]), float(costs.min())
+
     positive = rows.score >= tau
     negatives = rows.negatives
     paid = rows.by_cluster(np.where(positive, a * negatives, b * rows.k))
@@ -61,29 +61,20 @@ def cluster_saving(
     # Moving the cut down by some rows gains b for a positive and costs a for a negative, moving it up the reverse.
     steps = np.where(positive, -1.0, 1.0) * (b * rows.k - a * negatives)
     unseen = allows_unseen(guarantee)
-    limits = (_proved if unseen else _left_out)(
-        rows, paid, paid - rows.by_cluster(mean_predicted), _Cut(steps, cut), half, max(a, b)
-    )
+    excess = paid - rows.by_cluster(mean_predicted)
+    limits = _proved if unseen else _left_out
+    cost_limits, error_limits, saving = limits(rows, paid, excess, steps, cut, half, max(a, b))
     # What is saved is part of what is paid; both statements together fail with probability delta.
-    bound = float(np.fmin(limits.saving, limits.cost[1]))
+    bound = float(np.fmin(saving, cost_limits[1]))
     limit = f" ({'' if unseen else 'asymptotic in the number of clusters; '}for clusters of these sizes)"
-    return Decision(
+    return decision_at(
+        cut,
+        costs,
+        (a, b),
+        (*cost_limits, float(mean_predicted.sum()) / table.total, *error_limits),
+        bound,
         claim=f"{rows.sampling.sure(confidence_level, limit)}, no order-preserving recalibration saves more than "
         f"{claim_upper(bound)} per case, at costs {a:g} (false positive) and {b:g} (false negative).",
-        false_positive_cost=a,
-        false_negative_cost=b,
-        threshold=tau,
-        cost=cost,
-        cost_lower=limits.cost[0],
-        cost_upper=limits.cost[1],
-        cost_forecast=float(mean_predicted.sum()) / table.total,
-        forecast_error_lower=limits.error[0],
-        forecast_error_upper=limits.error[1],
-        cost_treat_all=float(costs[0]),
-        cost_treat_none=float(costs[-1]),
-        best_cost=best,
-        saving=cost - best,
-        saving_bound=bound,
         confidence_level=confidence_level,
         method="bernstein" if unseen else "cluster jackknife",
         assumptions=(
@@ -96,52 +87,42 @@ def cluster_saving(
     )
 
 
-class _Cut(NamedTuple):
-    """What each entry adds to the saving of a cut on its other side, and the cut from which it is moved."""
-
-    steps: FloatArray
-    at: int
-
-
-class _Limits(NamedTuple):
-    """For the cost and for what it is above its forecast; and the most that can be saved."""
-
-    cost: tuple[float, float]
-    error: tuple[float, float]
-    saving: float
+_Ends = tuple[float, float]
 
 
 def _left_out(
-    rows: ClusteredRows, paid: FloatArray, excess: FloatArray, cut: _Cut, half: float, dearest: float
-) -> _Limits:
-    """Limits from leaving out one cluster at a time, each failing with probability `half`.
+    rows: ClusteredRows, paid: FloatArray, excess: FloatArray, steps: FloatArray, cut: int, half: float, dearest: float
+) -> tuple[_Ends, _Ends, float]:
+    """Limits from leaving out one cluster at a time: of the cost, of what it is above its forecast, of the saving.
+
+    Each fails with probability `half`. `steps` is what each entry adds to the saving of a cut on its other side.
 
     The best cut of the population is one fixed cut: what it saves is below its own upper limit, and so below the
     largest of all.
     """
     jackknife, total = Jackknife(rows.size), rows.table.total
 
-    def limits(sums: FloatArray, scale: Scale) -> tuple[float, float]:
+    def limits(sums: FloatArray, scale: Scale) -> _Ends:
         without = jackknife.means_without(sums)
         lower, upper, _ = jackknife.limits(float(sums.sum()) / total, without, 1.0 - 2.0 * half, scale)
         return lower, upper
 
     if jackknife.refusal:
-        return _Limits((math.nan, math.nan), (math.nan, math.nan), math.nan)
+        return (math.nan, math.nan), (math.nan, math.nan), math.nan
     share = 1.0 / (total - rows.size)  # a change is (W - mean m) / (total - m)
-    _, square, with_size, _ = squares_from(rows, cut.steps * share[rows.cluster], cut.at, rows.size * share)
-    saved = squares_from(rows, cut.steps, cut.at)[0] / total
+    _, square, with_size, _ = squares_from(rows, steps * share[rows.cluster], cut, rows.size * share)
+    saved = squares_from(rows, steps, cut)[0] / total
     changes = square - 2.0 * saved * with_size + saved**2 * float(np.dot(rows.size * share, rows.size * share))
     upper = saved + jackknife.quantile(half) * jackknife.deviation(changes)
     hidden = -dearest * math.expm1(math.log(half) / total)  # what rows that none has shown may save
     saving = min(dearest, max(hidden, float(upper.max())))
     error = limits(excess / dearest, PLAIN)
-    return _Limits(limits(paid, LOG), (error[0] * dearest, error[1] * dearest), saving)
+    return limits(paid, LOG), (error[0] * dearest, error[1] * dearest), saving
 
 
 def _proved(
-    rows: ClusteredRows, paid: FloatArray, excess: FloatArray, cut: _Cut, half: float, dearest: float
-) -> _Limits:
+    rows: ClusteredRows, paid: FloatArray, excess: FloatArray, steps: FloatArray, cut: int, half: float, dearest: float
+) -> tuple[_Ends, _Ends, float]:
     """Limits of Corollary 3.6 for cost and error of the forecast, and of Corollary 3.7 for the saving, at `half`."""
 
     def largest(sums: Sums, least: float, most: float) -> float:
@@ -149,12 +130,12 @@ def _proved(
         sizes = {"rows": float(rows.size.sum()), "squared_sizes": squared, "clusters": len(rows.size)}
         return largest_ratio(sums, **sizes, cap=float(rows.size.max()), delta=half, least=least, most=most)
 
-    def limits(sums: FloatArray, least: float) -> tuple[float, float]:
+    def limits(sums: FloatArray, least: float) -> _Ends:
         lower = largest(Sums.of(-sums, rows.size), -dearest, -least)
         return -lower + 0.0, largest(Sums.of(sums, rows.size), least, dearest)
 
-    saving = largest(Sums(*squares_from(rows, cut.steps, cut.at)), -dearest, dearest)
-    return _Limits(limits(paid, 0.0), limits(excess, -dearest), saving)
+    saving = largest(Sums(*squares_from(rows, steps, cut)), -dearest, dearest)
+    return limits(paid, 0.0), limits(excess, -dearest), saving
 
 
 def cluster_net_benefit(rows: ClusteredRows, curve: NetBenefit) -> NetBenefit:
@@ -188,33 +169,27 @@ def cluster_cost_curve(size: FloatArray, cluster: _Index, rows: MappedPart, curv
     before, after = curve.cost_before, curve.cost_after
     assert after is not None
     paid = (_paid(cluster, len(size), rows, score, p) for score in (rows.first, rows.second))
-    names = ("cost_before", "cost_after", "difference", "loss_ratio", "overall_ratio")
-    squares: dict[str, FloatArray] = {name: np.zeros(len(p) if name != "overall_ratio" else 1) for name in names}
+
+    def compared(one: FloatArray, two: FloatArray) -> dict[str, FloatArray]:
+        """Numbers of both costs by p, the last axis, as they are on the scale on which limits are symmetric."""
+        logs, sums = (np.log(one), np.log(two)), [np.log(cost.sum(axis=-1, keepdims=True)) for cost in (one, two)]
+        numbers = (*logs, two - one, logs[1] - logs[0], sums[1] - sums[0])
+        return dict(
+            zip(("cost_before", "cost_after", "difference", "loss_ratio", "overall_ratio"), numbers, strict=True)
+        )
+
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = {
-            "cost_before": np.log(before),
-            "cost_after": np.log(after),
-            "difference": after - before,
-            "loss_ratio": np.log(after) - np.log(before),
-            "overall_ratio": np.log(after.sum(keepdims=True)) - np.log(before.sum(keepdims=True)),
-        }
+        values = compared(before, after)
+        squares = {name: np.zeros(len(value)) for name, value in values.items()}
         for (clusters, first), (_, second) in zip(*paid, strict=True):
             others = total - size[clusters, None]
-            one, two = (total * before - first) / others, (total * after - second) / others
-            logs, sums = (np.log(one), np.log(two)), (np.log(one.sum(axis=1)), np.log(two.sum(axis=1)))
-            without = {
-                "cost_before": logs[0],
-                "cost_after": logs[1],
-                "difference": two - one,
-                "loss_ratio": logs[1] - logs[0],
-                "overall_ratio": (sums[1] - sums[0])[:, None],
-            }
-            for name in names:
-                squares[name] += ((without[name] - values[name]) ** 2).sum(axis=0)
+            without = compared((total * before - first) / others, (total * after - second) / others)
+            for name, value in values.items():
+                squares[name] += ((without[name] - value) ** 2).sum(axis=0)
     found: dict[str, Any] = {}
-    for name in names:
+    for name, on_scale in values.items():
         logs_of = name != "difference"
-        value = np.exp(values[name]) if logs_of else values[name]
+        value = np.exp(on_scale) if logs_of else on_scale
         lower, upper = jackknife.limits_of_many(value, squares[name], curve.confidence_level, LOG if logs_of else PLAIN)
         found |= {f"{name}_lower": lower, f"{name}_upper": upper}
         if name in ("cost_before", "cost_after", "difference"):

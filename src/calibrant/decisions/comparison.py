@@ -1,17 +1,19 @@
-"""What two scores of the same rows cost at many cost parameters, and what is known of their difference and ratio."""
+"""Two scores of the same rows: where they decide differently, what they cost, and what is known of the difference."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions.paired import Pairs
 from calibrant.distributions.brownian import normal_quantile
-from calibrant.table.pooling import FloatArray, IndexArray
+from calibrant.table.arguments import Weights
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, NumberArray, distinct_numbers, score_order
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.validation import clean_rows, clean_scores
 
 
 class Mistakes(NamedTuple):
@@ -43,32 +45,17 @@ def _squared(p: FloatArray, negatives: FloatArray, positives: FloatArray) -> Flo
 def compare(one: Mistakes, two: Mistakes, p: FloatArray, pairs: Pairs, confidence_level: float) -> dict[str, Any]:
     """Everything about the scores after, and about both."""
     before, after, reach, n = one.cost(p), two.cost(p), np.maximum(p, 1.0 - p), pairs.n
-    rows = float(pairs.rows.sum())
-    changes = pairs.changes()
-    negatives = (changes.gained_negatives + changes.lost_negatives) / rows
-    positives = (changes.gained_positives + changes.lost_positives) / rows
-    by_both = (
-        _squared(
-            p,
-            one.false_positives + two.false_positives - negatives,
-            one.false_negatives + two.false_negatives - positives,
-        )
-        / 2.0
-    )
+    negatives, positives = pairs.changed() / float(pairs.rows.sum())
+    same_negatives = one.false_positives + two.false_positives - negatives
+    same_positives = one.false_negatives + two.false_negatives - positives
+    covariance = _squared(p, same_negatives, same_positives) / 2.0 - after * before
+    variance = _squared(p, negatives, positives) - (after - before) ** 2
     quotient = ratio(after, before)
-    lower, upper = ratio_limits(
-        after, before, (two.variance(p), one.variance(p), by_both - after * before), reach, n, confidence_level
-    )
+    moments = two.variance(p), one.variance(p), covariance
+    lower, upper = ratio_limits(after, before, moments, reach, n, confidence_level)
     return {
-        **with_limits("cost_after", after, two.variance(p), reach, n, confidence_level, least=0.0),
-        **with_limits(
-            "difference",
-            after - before,
-            _squared(p, negatives, positives) - (after - before) ** 2,
-            2.0 * reach,
-            n,
-            confidence_level,
-        ),
+        **with_limits("cost_after", after, two.variance(p), reach, n, confidence_level, 0.0),
+        **with_limits("difference", after - before, variance, 2.0 * reach, n, confidence_level, -math.inf),
         "loss_ratio": quotient,
         "loss_ratio_lower": lower,
         "loss_ratio_upper": upper,
@@ -85,18 +72,9 @@ def _averaged_ratios(
     lost_before, lost_after = (pairs.sums(which, p, 1.0 - p) for which in (pairs.first, pairs.second))
     total_after, total_before = after.sum(keepdims=True), before.sum(keepdims=True)
     off_after, off_before = lost_after - total_after, lost_before - total_before
-    lower, upper = ratio_limits(
-        total_after,
-        total_before,
-        (
-            np.dot(share, off_after**2).reshape(1),
-            np.dot(share, off_before**2).reshape(1),
-            np.dot(share, off_after * off_before).reshape(1),
-        ),
-        max(float(p.sum()), float((1.0 - p).sum())),
-        pairs.n,
-        confidence_level,
-    )
+    moments = [np.dot(share, square).reshape(1) for square in (off_after**2, off_before**2, off_after * off_before)]
+    reach = max(float(p.sum()), float((1.0 - p).sum()))
+    lower, upper = ratio_limits(total_after, total_before, moments, reach, pairs.n, confidence_level)
     defined = before > 0.0
     mean, error = math.nan, math.nan
     if defined.any():
@@ -121,16 +99,10 @@ def _averaged_ratios(
 
 
 def with_limits(
-    name: str,
-    value: FloatArray,
-    variance: FloatArray,
-    reach: FloatArray,
-    n: float,
-    confidence_level: float,
-    least: float = -math.inf,
+    name: str, value: FloatArray, variance: FloatArray, reach: FloatArray, n: float, level: float, least: float
 ) -> dict[str, Any]:
     """Name a quantity that is at least `least`, its standard error and its interval."""
-    half = normal_half_width(variance, reach, n, confidence_level)
+    half = normal_half_width(variance, reach, n, level)
     return {
         name: value,
         f"{name}_error": np.sqrt(np.maximum(0.0, variance) / n),
@@ -158,12 +130,7 @@ def normal_half_width(variance: npt.ArrayLike, reach: npt.ArrayLike, n: float, l
 
 
 def ratio_limits(
-    top: FloatArray,
-    bottom: FloatArray,
-    moments: tuple[FloatArray, FloatArray, FloatArray],
-    reach: npt.ArrayLike,
-    n: float,
-    level: float,
+    top: FloatArray, bottom: FloatArray, moments: Iterable[FloatArray], reach: npt.ArrayLike, n: float, level: float
 ) -> tuple[FloatArray, FloatArray]:
     """Confidence limits for ratios of two means of the same rows, for large n, each by itself.
 
@@ -189,3 +156,99 @@ def ratio_limits(
     np.divide(b + np.sqrt(np.maximum(0.0, b**2 - a * c)), a, out=upper, where=bounded)
     unknown = (bottom == 0.0) | math.isnan(n)
     return np.where(unknown, np.nan, lower), np.where(unknown, np.nan, upper)
+
+
+class Pairs(NamedTuple):
+    """Rows counted by their label and by how many of the thresholds, in increasing order, either score reaches.
+
+    `order` puts the thresholds in increasing order; a row is predicted positive at the first so many of them. `n`
+    counts all rows and is NaN where weights do not count rows, since chance is then unknown.
+    """
+
+    order: IndexArray
+    positive: BoolArray
+    first: IndexArray
+    second: IndexArray
+    rows: FloatArray
+    n: float
+
+    def changed(self) -> FloatArray:
+        """Count the negatives and the positives decided differently, in the order in which thresholds were given."""
+        size = len(self.order)
+        counted = np.zeros((2, size))
+        for label in (0, 1):
+            for start, stop in ((self.first, self.second), (self.second, self.first)):
+                rows = self.rows * ((self.positive == label) & (start < stop))
+                steps = np.bincount(start, rows, size + 1) - np.bincount(stop, rows, size + 1)
+                counted[label, self.order] += np.cumsum(steps)[:size]
+        return counted
+
+    def sums(self, which: IndexArray, of_positive: FloatArray, of_negative: FloatArray) -> FloatArray:
+        """Add up over the thresholds what each row costs by one of the two scores, `first` or `second`.
+
+        Costs of a false positive and of a false negative are those at each threshold, in the order given.
+        """
+        false_positives = np.concatenate([[0.0], np.cumsum(of_positive[self.order])])
+        reached = np.concatenate([[0.0], np.cumsum(of_negative[self.order])])
+        return np.where(self.positive, (reached[-1] - reached)[which], false_positives[which])
+
+
+class MappedPart(NamedTuple):
+    """Rows and positives at increasing scores, and what a nondecreasing map makes of these scores."""
+
+    first: FloatArray
+    second: FloatArray
+    n: NumberArray
+    k: NumberArray
+
+
+def pair_rows(
+    y_true: npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    thresholds: FloatArray,
+    *,
+    sample_weight: Weights,
+    pos_label: Any,
+) -> Pairs:
+    """Count rows; as long as weights are whole numbers the result does not depend on the order of the rows."""
+    rows = clean_rows(y_true, first, sample_weight=sample_weight, pos_label=pos_label)
+    order = score_order(thresholds)
+    i, j = (
+        np.searchsorted(thresholds[order], score.astype(np.float64), side="right")
+        for score in (rows.score, clean_scores(second))
+    )
+    weight = np.ones(len(i), dtype=np.int64) if rows.weight is None else rows.weight
+    return _counted(order, rows.label, i, j, weight)
+
+
+def pair_mapped(parts: Iterable[MappedPart], thresholds: FloatArray) -> Pairs:
+    """Count rows whose second score is a nondecreasing map of the first, part by part with a map of its own."""
+    order = score_order(thresholds)
+    counted: list[tuple[NumberArray, ...]] = []
+    for part in parts:
+        # Both scores increase, so rows that reach as many thresholds by either stand together.
+        cuts = [np.searchsorted(score, thresholds[order]) for score in (part.first, part.second)]
+        starts = distinct_numbers(np.zeros(1, np.intp), *cuts)
+        starts = starts[starts < len(part.n)]
+        i, j = (np.searchsorted(cut, starts, side="right") for cut in cuts)
+        n, k = np.add.reduceat(part.n, starts), np.add.reduceat(part.k, starts)
+        counted += [(np.full(len(n), label), i, j, rows) for label, rows in ((0, n - k), (1, k))]
+    return _counted(order, *(np.concatenate(columns) for columns in zip(*counted, strict=True)))
+
+
+def _counted(
+    order: IndexArray, label: npt.NDArray[np.integer], i: IndexArray, j: IndexArray, weight: NumberArray
+) -> Pairs:
+    kept = np.flatnonzero(weight > 0)  # sums are rounded by the number of their terms
+    by_pair = kept[score_order(label[kept], i[kept], j[kept])]
+    label, i, j, weight = label[by_pair], i[by_pair], j[by_pair], weight[by_pair]
+    starts = np.flatnonzero(np.append(True, (np.diff(label) != 0) | (np.diff(i) != 0) | (np.diff(j) != 0)))
+    return Pairs(
+        order=order,
+        positive=label[starts] == 1,
+        first=i[starts],
+        second=j[starts],
+        rows=np.add.reduceat(weight, starts).astype(np.float64),
+        n=float(weight.sum()) if weight.dtype.kind == "i" else math.nan,
+    )

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions.comparison import normal_half_width
+from calibrant.decisions.comparison import normal_half_width, pair_rows
 from calibrant.decisions.cost_curve import points_or_grid
-from calibrant.decisions.paired import pair_rows
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
@@ -266,22 +265,11 @@ def net_benefit_difference(
         net_benefit(y_true, score, at=tau, confidence_level=confidence_level, **keywords) for score in (y_proba, other)
     )
     pairs = pair_rows(y_true, other, y_proba, tau, **keywords)
-    changes = pairs.changes()
+    negatives, positives = pairs.changed()
     odds = tau / (1.0 - tau)
     difference = one.net_benefit - two.net_benefit
-    positives = changes.gained_positives + changes.lost_positives
-    negatives = changes.gained_negatives + changes.lost_negatives
     variance = np.maximum(0.0, (positives + odds**2 * negatives) / one.n - difference**2)
     half = normal_half_width(variance, 2.0 * np.maximum(1.0, odds), pairs.n, confidence_level)
-    return NetBenefitDifference(
-        threshold=tau,
-        net_benefit=one.net_benefit,
-        other_net_benefit=two.net_benefit,
-        difference=difference,
-        standard_error=np.sqrt(variance / pairs.n),
-        lower=difference - half,
-        upper=difference + half,
-        confidence_level=confidence_level,
-        n=one.n,
-        references=("vickers2006",),
-    )
+    error, lower, upper = np.sqrt(variance / pairs.n), difference - half, difference + half
+    curves = tau, one.net_benefit, two.net_benefit, difference, error, lower, upper
+    return NetBenefitDifference(*curves, confidence_level, one.n, one.references)

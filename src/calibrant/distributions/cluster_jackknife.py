@@ -124,12 +124,7 @@ class Jackknife:
         return Parts(both[0], both[1], log_products(both, self.means_without(sums)))
 
     def limits(
-        self,
-        value: float,
-        without: FloatArray,
-        confidence_level: float,
-        scale: Scale = PLAIN,
-        parts: Parts | None = None,
+        self, value: float, without: FloatArray, level: float, scale: Scale = PLAIN, parts: Parts | None = None
     ) -> tuple[float, float, str]:
         """Lower and upper limit from a number and from what it is without each cluster; or NaN, and why."""
         if self.refusal:
@@ -137,24 +132,18 @@ class Jackknife:
         with np.errstate(divide="ignore", invalid="ignore"):
             centre = scale.to(np.asarray(value))
             squares = np.asarray(((scale.to(without) - centre) ** 2).sum())
-            lower, upper = self.limits_of_many(np.asarray(value), squares, confidence_level, scale, parts)
+            lower, upper = self.limits_of_many(np.asarray(value), squares, level, scale, parts)
         why = ""
         if np.isnan(lower):
-            why = "no cluster changes it"
-            if not np.isfinite(squares):
-                why = (
-                    "it is at the end of its range" if not np.isfinite(centre) else "it has no value without a cluster"
-                )
-            why = f"no interval: {why}"
+            why = "no interval: no cluster changes it"
+            if not np.isfinite(centre):
+                why = "no interval: it is at the end of its range"
+            elif not np.isfinite(squares):
+                why = "no interval: it has no value without a cluster"
         return float(lower), float(upper), why
 
     def limits_of_many(
-        self,
-        value: FloatArray,
-        squares: FloatArray,
-        confidence_level: float,
-        scale: Scale = PLAIN,
-        parts: Parts | None = None,
+        self, value: FloatArray, squares: FloatArray, level: float, scale: Scale = PLAIN, parts: Parts | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Limits for many numbers from the sums of their squared changes on the scale; NaN where there are none.
 
@@ -162,7 +151,7 @@ class Jackknife:
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             centre = scale.to(value)
-            quantile = self.quantile(0.5 - 0.5 * confidence_level)
+            quantile = self.quantile(0.5 - 0.5 * level)
             half = quantile * self.deviation(squares)
             known = np.isfinite(squares) & (squares > _ROUNDING**2 * np.maximum(1.0, centre**2)) & (not self.refusal)
             half = np.where(known, half, np.nan)

@@ -54,22 +54,8 @@ def simultaneous_width(
     width = np.empty(len(n))
     for i in np.flatnonzero(~sharp).tolist():
         width[i] = bernstein_mean_width(n[i], squares[i], delta[i])
-    width[sharp] = _sharp_mean_width(
-        *(each[sharp] for each in (n, squares, fourths, delta)), estimate=estimate[sharp], identical=identical[sharp]
-    )
-    return width
-
-
-def _sharp_mean_width(
-    n: FloatArray,
-    squares: FloatArray,
-    fourths: FloatArray,
-    delta: FloatArray,
-    *,
-    estimate: FloatArray,
-    identical: BoolArray,
-) -> FloatArray:
-    """Width of Theorem 10.3, for every number of rows; as `simultaneous_width`."""
+    n, squares, fourths, delta, estimate = (each[sharp] for each in (n, squares, fourths, delta, estimate))
+    identical = identical[sharp]
     second = np.array([_second_moment(*each) for each in zip(n, squares, fourths, delta, strict=True)])
     left = (1.0 - _MOMENT) * delta
     # A term is no further below its expectation than 1 plus that, so what is known of c narrows the width. Where rows
@@ -77,7 +63,8 @@ def _sharp_mean_width(
     reach = np.full(len(n), 2.0)
     first = bentkus_distance(n, second, left, reach)
     reach = np.where(identical, 1.0 + np.minimum(1.0, estimate + first), reach)
-    return _tail_distance(n, second, left, reach, identical)
+    width[sharp] = _tail_distance(n, second, left, reach, identical)
+    return width
 
 
 def _second_moment(n: float, squares: float, fourth: float, delta: float) -> float:

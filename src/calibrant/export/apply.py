@@ -31,12 +31,7 @@ if TYPE_CHECKING:
 
 
 def apply_to_file(
-    calibrator: Exported,
-    path: PathSpec | Query,
-    output: str | PathLike[str],
-    *,
-    score: str,
-    column: str = "calibrated",
+    calibrator: Exported, path: PathSpec | Query, output: str | PathLike[str], *, score: str, column: str = "calibrated"
 ) -> int:
     """Copy a file with one more column, what `calibrator.predict` gives, in bounded memory; return the number of rows.
 
@@ -48,9 +43,8 @@ def apply_to_file(
     """
     target = Path(output)
     if target.suffix.lower() not in ENDINGS:
-        raise SourceError(
-            f"an output ending in {', '.join(ENDINGS)}", f"{target.suffix or 'none'} in {target.name}", "rename it"
-        )
+        found = f"{target.suffix or 'none'} in {target.name}"
+        raise SourceError(f"an output ending in {', '.join(ENDINGS)}", found, "rename it")
     files = () if isinstance(path, Query) else find_files(path)
     if len(files) > 1:
         raise SourceError("one file, since one is written", f"{len(files)} in {name_of(files)}", "apply to each alone")
@@ -65,21 +59,15 @@ def apply_to_file(
         columns = calibrator.columns_ if isinstance(calibrator, SegmentCalibrator) else []
         segments = {of.name: _as_segments(of, copy.value(of.name), source) for of in columns}
         source.connection.execute("SET preserve_insertion_order = true")
+        unused = _unused(source)
         with replacing(target) as draft, doing(f"Writing {target.name}"):
 
             def statement(keep: Callable[[str], str] | None) -> str:
-                unused = _unused(source)
+                value = f"{unused}value"
                 query = predictions(
-                    calibrator,
-                    rows=copy.rows,
-                    score=operand,
-                    number=number,
-                    column=f"{unused}value",
-                    unused=unused,
-                    keep=keep,
-                    operands=segments,
+                    calibrator, copy.rows, operand, number, value, unused=unused, keep=keep, operands=segments
                 )
-                selected = copy.written(query, quote_name(f"{unused}value"))
+                selected = copy.written(query, quote_name(value))
                 return f"COPY ({selected}) TO {quote_text(str(draft))} ({copy.options})"
 
             writing = statement(functools.partial(_stored, source.connection))
@@ -98,11 +86,9 @@ def apply_to_file(
 
 def _unused(source: Source) -> str:
     """Return a text with which no name of a column begins."""
-    return next(
-        prefix
-        for prefix in (f"calibrant{number}_" for number in count())
-        if not any(name.lower().startswith(prefix) for name in source.columns)
-    )
+    names = [name.lower() for name in source.columns]
+    prefixes = (f"calibrant{number}_" for number in count())
+    return next(prefix for prefix in prefixes if not any(name.startswith(prefix) for name in names))
 
 
 def _as_segments(column: SegmentColumn, operand: str, source: Source) -> str:

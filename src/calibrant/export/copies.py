@@ -16,14 +16,8 @@ from calibrant.sources.formats import OBJECT, json_value, quote_name, quote_text
 from calibrant.sources.source import Source
 
 # File ending -> format.
-ENDINGS = {
-    ".csv": "CSV",
-    ".tsv": "CSV",
-    ".parquet": "Parquet",
-    ".pq": "Parquet",
-    ".jsonl": "JSON lines",
-    ".ndjson": "JSON lines",
-}
+ENDINGS = {".csv": "CSV", ".tsv": "CSV", ".parquet": "Parquet", ".pq": "Parquet"}
+ENDINGS |= dict.fromkeys((".jsonl", ".ndjson"), "JSON lines")
 _NESTED = ("STRUCT", "MAP", "UNION")  # types that hold others, beside lists, which end in a bracket
 _PLAIN = "FORMAT csv, HEADER false"
 _LINES = f"{_PLAIN}, QUOTE '', ESCAPE '', DELIMITER '\x01'"  # text as it is; JSON has no such character
@@ -50,11 +44,8 @@ def copy_of(source: Source, ending: str, column: str) -> Copy:
     if column.strip().lower() in names[:-1]:
         raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another as `column`")
     if source.renamed:
-        raise SourceError(
-            "fields of a column that differ in more than case",
-            f"{', '.join(map(repr, source.renamed))} in {source.name}",
-            "rename one of them",
-        )
+        found = f"{', '.join(map(repr, source.renamed))} in {source.name}"
+        raise SourceError("fields of a column that differ in more than case", found, "rename one of them")
     if ENDINGS[ending] == "CSV":
         delimiter = "\t" if ending == ".tsv" else ","
         head = io.StringIO()
@@ -94,11 +85,8 @@ def _refuse(source: Source, header: list[str], same: list[str], format_: str, ot
     nameless = format_ == "Parquet"
     clash = [name for name, key in zip(header, same, strict=True) if counts[key] > 1 or (nameless and not name)]
     if clash:
-        raise SourceError(
-            f"names of columns that {format_} can hold",
-            f"{', '.join(map(repr, clash))} in {source.name}",
-            f"rename them, or write {others}",
-        )
+        found = f"{', '.join(map(repr, clash))} in {source.name}"
+        raise SourceError(f"names of columns that {format_} can hold", found, f"rename them, or write {others}")
 
 
 def _parquet(source: Source, header: list[str]) -> Copy:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from calibrant import typed_json
 from calibrant.atomic_write import write_text
 from calibrant.calibrators.base import Calibrator, Training
 from calibrant.errors import ArgumentError, SourceError
-from calibrant.export.json_fields import rebuilt_fitted
-from calibrant.export.layouts import LAYOUTS, Exported, not_exportable
-from calibrant.typed_json import FieldError, fields_of, load_document, plain, structure
+from calibrant.export.layouts import LAYOUTS, METHODS, Exported, not_exportable
+from calibrant.typed_json import FieldError, check_fields, list_of, plain, structure, text_of
 from calibrant.version import __version__
 
 # Raised when the meaning of a field changes. Older files stay readable: tests/unit/export/golden has one of every kind.
@@ -110,10 +110,10 @@ def from_json(text: str) -> Exported:
     >>> from_json(to_json(PlattCalibrator().fit([0.1, 0.4, 0.8], [0, 1, 1])))
     PlattCalibrator()
     """
-    document = load_document(text, "calibrator", _EXPECTED, _REMEDY)
+    document = typed_json.load_document(text, "calibrator", _EXPECTED, _REMEDY)
     try:
-        with fields_of("a model file", _REMEDY):
-            return _rebuilt(document)
+        with typed_json.fields_of("a model file", _REMEDY):
+            return _checked(document)
     except RecursionError:
         raise SourceError(_EXPECTED, "fits inside fits without end", _REMEDY) from None
 
@@ -210,26 +210,72 @@ def _parameter(name: str, value: Any) -> Any:
     raise ArgumentError(f"{name} to be a number, a text, a bool or None", repr(value), "fit with such a parameter")
 
 
-def _rebuilt(document: dict[str, Any]) -> Exported:
+def _checked(document: dict[str, Any]) -> Exported:
     version = document.get("schema_version")
     if version != _SCHEMA or isinstance(version, bool | float):
+        found = f"{version!r}, written by calibrant {document.get('calibrant')}"
         raise SourceError(
-            f"schema_version {_SCHEMA} in a model file",
-            f"{version!r}, written by calibrant {document.get('calibrant')}",
-            "read it with that version, or a later one",
+            f"schema_version {_SCHEMA} in a model file", found, "read it with that version, or a later one"
         )
     stored: _Document = structure(_Document, document, "")
     if stored.training.events > stored.training.n:
         raise FieldError("training.events", "at most training.n", f"{stored.training.events!r}")
-    calibrator = rebuilt_fitted(
-        {name: document[name] for name in ("method", "parameters", "fitted")}, "", stored.training
-    )
+    fields = {name: document[name] for name in ("method", "parameters", "fitted")}
+    calibrator = _rebuilt_fitted(fields, "", stored.training)
     if stored.column is not None:
         calibrator.feature_names_in_ = np.array([stored.column], dtype=object)
     found = _checksum({name: value for name, value in document.items() if name != "sha256"})
     if found != document["sha256"]:
         raise FieldError("sha256", f"{found}, the checksum of all other fields,", "another: something was changed")
     return calibrator
+
+
+def _rebuilt_fitted(document: Any, path: str, training: Training) -> Exported:
+    """Return the calibrator that is stored at a path, of "" or of fields that end in a dot, with those inside it."""
+    document = check_fields(document, ("method", "parameters", "fitted"), path)
+    calibrator = _rebuilt_unfitted({name: document[name] for name in ("method", "parameters")}, path)
+    layout = LAYOUTS[document["method"]]
+    fitted = check_fields(document["fitted"], layout.fitted, f"{path}fitted.")
+    for name, kind in layout.fitted.items():
+        setattr(calibrator, name, _rebuilt(fitted[name], kind, f"{path}fitted.{name}", training))
+    for field, expected, holds in layout.checks(calibrator):
+        if not holds:
+            raise FieldError(path + field, expected, "something else")
+    calibrator.n_features_in_, calibrator.training_ = 1, training
+    return calibrator
+
+
+def _rebuilt_unfitted(document: Any, path: str) -> Exported:
+    document = check_fields(document, ("method", "parameters"), path)
+    method = text_of(document["method"], f"{path}method")
+    known = METHODS if path else tuple(LAYOUTS)
+    if method not in known:
+        wanted = f"one of {', '.join(map(repr, known))} in the field {path}method of a model file"
+        raise SourceError(wanted, repr(method), "read it with the version of calibrant that wrote it")
+    estimator = LAYOUTS[method].estimator
+    parameters = check_fields(document["parameters"], estimator().get_params(deep=False), f"{path}parameters.")
+    values = {name: _rebuilt_parameter(value, f"{path}parameters.{name}") for name, value in parameters.items()}
+    made: Exported = estimator(**values)
+    return made
+
+
+def _rebuilt_parameter(value: Any, path: str) -> Any:
+    if isinstance(value, dict) and "calibrators" in value:
+        listed = list_of(check_fields(value, ["calibrators"], f"{path}.")["calibrators"], path)
+        return [_rebuilt_unfitted(entry, f"{path}[{i}].") for i, entry in enumerate(listed)]
+    if isinstance(value, dict) and "calibrator" in value:
+        return _rebuilt_unfitted(check_fields(value, ["calibrator"], f"{path}.")["calibrator"], f"{path}.calibrator.")
+    if isinstance(value, list):
+        return [text_of(entry, f"{path}[{i}]") for i, entry in enumerate(value)]
+    return value if value is None or isinstance(value, bool | int | float | str) else typed_json.number_of(value, path)
+
+
+def _rebuilt(value: Any, kind: Any, path: str, training: Training) -> Any:
+    if kind is Calibrator:
+        return _rebuilt_fitted(value, f"{path}.", training)
+    if kind == list[Calibrator]:
+        return [_rebuilt_fitted(entry, f"{path}[{i}].", training) for i, entry in enumerate(list_of(value, path))]
+    return structure(kind, value, path)
 
 
 def _checksum(document: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """A fitted calibrator as an SQL query over many rows, in which a piece of the map is found in a list.
 
-DuckDB works through the tree of CASE that `calibrant.export.sql` writes once for every 2048 rows, at about a
+DuckDB works through the tree of CASE that `to_sql` writes once for every 2048 rows, at about a
 microsecond per piece. Here a bucket of the score leads to its piece at once, or to the few that begin in it.
 """
 
@@ -13,9 +13,11 @@ import numpy.typing as npt
 
 from calibrant.export.formula import Lines
 from calibrant.export.layouts import Exported, formula_of
-from calibrant.export.sql_writer import DIALECTS, SqlWriter
+from calibrant.export.sql import DIALECTS, SqlWriter
 from calibrant.sources.formats import quote_name
 from calibrant.table.pooling import FloatArray
+
+Keep = Callable[[str], str]
 
 _FEW = 24  # pieces among which a tree chooses as fast
 _BUCKETS = [1 << power for power in range(6, 17)]
@@ -30,7 +32,7 @@ def predictions(
     column: str,
     *,
     unused: str,
-    keep: Callable[[str], str] | None,
+    keep: Keep | None,
     operands: Mapping[str, str] | None = None,
 ) -> str:
     """Return a SELECT of the columns of `rows` and one more, what `predict` gives for the expression `score`.
@@ -53,7 +55,7 @@ def predictions(
 class _LookupWriter(SqlWriter):
     """Writes formulas over rows to which `layers`, the first first, have added columns."""
 
-    def __init__(self, unused: str, keep: Callable[[str], str] | None, operands: Mapping[str, str] | None) -> None:
+    def __init__(self, unused: str, keep: Keep | None, operands: Mapping[str, str] | None) -> None:
         self._unused = unused
         self._keep = keep
         self._columns: dict[str, str] = {}  # what each is -> its name

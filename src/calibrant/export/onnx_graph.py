@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.errors import ArgumentError, need_package
@@ -63,7 +64,7 @@ def to_onnx(calibrator: Exported, *, as_column: bool = False) -> onnx.ModelProto
     'probability'
     """
     need_package("onnx", "calibrant[onnx]")
-    import onnx
+    from onnx import checker, helper
 
     formula = formula_of(calibrator)
     columns = formula.columns if isinstance(formula, Shifted) else ()
@@ -73,28 +74,21 @@ def to_onnx(calibrator: Exported, *, as_column: bool = False) -> onnx.ModelProto
         raise ArgumentError(wanted, ", ".join(kinds), "rename the column, and fit again")
     graph = _Graph(kinds, as_column=as_column)
     mapped = graph.formula(formula)
-    inside = graph.add(
-        "And",
-        graph.add("GreaterOrEqual", graph.score, graph.literal(0.0)),
-        graph.add("LessOrEqual", graph.score, graph.literal(1.0)),
-    )
-    graph.nodes.append(onnx.helper.make_node("Where", [inside, mapped, graph.literal(math.nan)], ["probability"]))
+    limits = (("GreaterOrEqual", 0.0), ("LessOrEqual", 1.0))
+    inside = graph.apply("And", *(graph.apply(test, graph.score, graph.literal(limit)) for test, limit in limits))
+    graph.nodes.append(helper.make_node("Where", [inside, mapped, graph.literal(math.nan)], ["probability"]))
     shape: list[str | int] = ["n", 1] if as_column else ["n"]
-    model = onnx.helper.make_model(
-        onnx.helper.make_graph(
-            graph.nodes,
-            "calibrator",
-            [onnx.helper.make_tensor_value_info(name, kind, shape) for name, kind in kinds.items()],
-            [onnx.helper.make_tensor_value_info("probability", _DOUBLE, ["n"])],
-            graph.constants,
-        ),
+    inputs = [helper.make_tensor_value_info(name, kind, shape) for name, kind in kinds.items()]
+    output = helper.make_tensor_value_info("probability", _DOUBLE, ["n"])
+    model = helper.make_model(
+        helper.make_graph(graph.nodes, "calibrator", inputs, [output], graph.constants),
         producer_name="calibrant",
         producer_version=__version__,
         doc_string=f"Calibrated probabilities: {type(calibrator).__name__}",
-        opset_imports=[onnx.helper.make_opsetid("", _OPSET), onnx.helper.make_opsetid(_ML, _ML_VERSION)],
+        opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(_ML, _ML_VERSION)],
         ir_version=_IR_VERSION,
     )
-    onnx.checker.check_model(model, full_check=True)
+    checker.check_model(model, full_check=True)
     return model
 
 
@@ -110,13 +104,13 @@ class _Graph(Writer):
         self.score = self.input("score")
 
     def input(self, name: str) -> str:
-        return self.add("Reshape", name, self.constant([-1], np.int64)) if self._as_column else name
+        return self.apply("Reshape", name, self.constant([-1], np.int64)) if self._as_column else name
 
-    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
+    def apply(self, operator: str, *operands: str, **attributes: Any) -> str:
         import onnx
 
         name = self.unused(f"{operator}_{len(self.nodes)}")
-        self.nodes.append(onnx.helper.make_node(operator, list(inputs), [name], **attributes))
+        self.nodes.append(onnx.helper.make_node(operator, list(operands), [name], **attributes))
         return name
 
     def constant(self, values: Any, dtype: type) -> str:
@@ -129,93 +123,57 @@ class _Graph(Writer):
     def unused(self, name: str) -> str:
         return self.unused(f"{name}_") if name in self._inputs else name
 
-    def real(self, values: Any) -> str:
+    def literal(self, values: npt.ArrayLike) -> str:
         return self.constant(values, np.float64)
-
-    def literal(self, value: float) -> str:
-        return self.real(value)
-
-    def sum(self, terms: Sequence[str]) -> str:
-        total = terms[0]
-        for term in terms[1:]:
-            total = self.add("Add", total, term)
-        return total
-
-    def difference(self, first: str, second: str) -> str:
-        return self.add("Sub", first, second)
-
-    def product(self, first: str, second: str) -> str:
-        return self.add("Mul", first, second)
-
-    def quotient(self, first: str, second: str) -> str:
-        return self.add("Div", first, second)
-
-    def log(self, value: str) -> str:
-        return self.add("Log", value)
-
-    def least(self, value: str, limit: float) -> str:
-        return self.add("Min", value, self.literal(limit))
-
-    def greatest(self, value: str, limit: float) -> str:
-        return self.add("Max", value, self.literal(limit))
 
     def lines(self, lines: Lines) -> str:
         piece = self.count(lines.start, self.score)
-        value = self.add("Gather", self.real(lines.value), piece)
+        value = self.apply("Gather", self.literal(lines.value), piece)
         if not lines.slope.any():
             return value
-        slope = self.add("Gather", self.real(lines.slope), piece)
-        origin = self.add("Gather", self.real(np.append(0.0, lines.start)), piece)
-        return self.sum([self.product(slope, self.difference(self.score, origin)), value])
+        slope = self.apply("Gather", self.literal(lines.slope), piece)
+        origin = self.apply("Gather", self.literal(np.append(0.0, lines.start)), piece)
+        return self.sum([self.apply("Mul", slope, self.apply("Sub", self.score, origin)), value])
 
     def count(self, start: FloatArray, value: str) -> str:
         """Count the starts that are not above each value, from the highest binary digit of the count to the lowest."""
-        count = self.add("Cast", self.add("Less", value, self.literal(-math.inf)), to=_INT64)  # zeros
+        count = self.apply("Cast", self.apply("Less", value, self.literal(-math.inf)), to=_INT64)  # zeros
         if not len(start):
             return count
         digits = len(start).bit_length()
         never = np.full(2**digits - 1 - len(start), np.nan)  # which no number is at or above
-        padded = self.real(np.append(start, never))
+        padded = self.literal(np.append(start, never))
         for digit in reversed(range(digits)):
-            next_start = self.add("Gather", padded, self.add("Add", count, self.constant(2**digit - 1, np.int64)))
-            passed = self.add("Cast", self.add("GreaterOrEqual", value, next_start), to=_INT64)
-            count = self.add("Add", count, self.add("Mul", passed, self.constant(2**digit, np.int64)))
+            next_start = self.apply("Gather", padded, self.apply("Add", count, self.constant(2**digit - 1, np.int64)))
+            passed = self.apply("Cast", self.apply("GreaterOrEqual", value, next_start), to=_INT64)
+            count = self.apply("Add", count, self.apply("Mul", passed, self.constant(2**digit, np.int64)))
         return count
 
     def look_up(self, keys: FloatArray, values: Any, other: float, value: str, dtype: type) -> str:
         """Return what belongs to each value among increasing keys, or `other` where it is none of them."""
         place = self.count(keys, value)
-        is_key = self.add("Equal", self.add("Gather", self.real(np.append(-np.inf, keys)), place), value)
-        found = self.add("Gather", self.constant(np.append(other, values), dtype), place)
-        return self.add("Where", is_key, found, self.constant(other, dtype))
+        is_key = self.apply("Equal", self.apply("Gather", self.literal(np.append(-np.inf, keys)), place), value)
+        found = self.apply("Gather", self.constant(np.append(other, values), dtype), place)
+        return self.apply("Where", is_key, found, self.constant(other, dtype))
 
     def curve(self, logit: str) -> str:
-        small = self.add("Exp", self.add("Neg", self.add("Abs", logit)))
+        small = self.apply("Exp", self.apply("Neg", self.apply("Abs", logit)))
         one = self.literal(1.0)
-        above = self.choose(self.add("GreaterOrEqual", logit, self.literal(0.0)), one, small)
-        return self.inside(self.quotient(above, self.sum([one, small])))
-
-    def choose(self, condition: str, value: str, other: str) -> str:
-        return self.add("Where", condition, value, other)
-
-    def every(self, conditions: Sequence[str]) -> str:
-        return conditions[0] if len(conditions) == 1 else self.add("And", conditions[0], self.every(conditions[1:]))
-
-    def at_most(self, limit: float) -> str:
-        return self.add("LessOrEqual", self.score, self.literal(limit))
+        above = self.apply("Where", self.apply("GreaterOrEqual", logit, self.literal(0.0)), one, small)
+        return self.inside(self.apply("Div", above, self.sum([one, small])))
 
     def any_of(self, column: SegmentColumn, segments: Sequence[int]) -> str:
         among = np.isin(np.arange(len(column) + 1), segments)  # the last, at -1, is no segment
-        return self.add("Gather", self.constant(among, np.bool_), self.code(column))
+        return self.apply("Gather", self.constant(among, np.bool_), self.code(column))
 
     def listed(self, columns: Sequence[SegmentColumn], table: OffsetTable, values: FloatArray) -> str:
         first, *second = (self.code(column) for column in columns)
         keys = table.codes[:, 0]
         if second:  # one more than there are segments, so that -1 is in no key
             width = len(columns[1]) + 1
-            first = self.add("Add", self.add("Mul", first, self.constant(width, np.int64)), second[0])
+            first = self.apply("Add", self.apply("Mul", first, self.constant(width, np.int64)), second[0])
             keys = keys * width + table.codes[:, 1]
-        return self.look_up(keys.astype(np.float64), values, 0.0, self.add("Cast", first, to=_DOUBLE), np.float64)
+        return self.look_up(keys.astype(np.float64), values, 0.0, self.apply("Cast", first, to=_DOUBLE), np.float64)
 
     def code(self, column: SegmentColumn) -> str:
         """Return the numbers of the segments of each row, -1 for none."""
@@ -227,12 +185,10 @@ class _Graph(Writer):
         other, missing = (len(column.levels) if column.pooled else -1), (len(column) - 1 if column.missing else -1)
         if holds_text(column):
             if "" in column.levels:
-                wanted = f"texts that are not empty in column {column.name}"
-                raise ArgumentError(
-                    wanted, "an empty one, which ONNX needs for what is missing", "fit with another text"
-                )
+                wanted, found = f"texts that are not empty in column {column.name}", "an empty one"
+                raise ArgumentError(wanted, f"{found}, which ONNX needs for what is missing", "fit with another text")
             codes = {"keys_strings": [*column.levels, ""], "values_int64s": [*range(len(column.levels)), missing]}
-            return self.add("LabelEncoder", value, domain=_ML, default_int64=other, **codes)
+            return self.apply("LabelEncoder", value, domain=_ML, default_int64=other, **codes)
         check_doubles(column, "ONNX")
         if column.cuts:
             number = self.count(np.nextafter(np.array(column.cuts, dtype=np.float64), np.inf), value)
@@ -240,4 +196,4 @@ class _Graph(Writer):
             numbers = np.array(column.levels, dtype=np.float64)
             order = score_order(numbers)
             number = self.look_up(numbers[order], order, other, value, np.int64)
-        return self.choose(self.add("IsNaN", value), self.constant(missing, np.int64), number)
+        return self.apply("Where", self.apply("IsNaN", value), self.constant(missing, np.int64), number)

@@ -10,7 +10,7 @@ from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import Lines, Shifted
 from calibrant.export.layouts import Exported, formula_of
-from calibrant.export.writer import TextWriter
+from calibrant.export.writer import ARITHMETIC, TextWriter
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.pooling import FloatArray
 from calibrant.version import __version__
@@ -62,9 +62,8 @@ def to_python(calibrator: Exported, *, name: str = "calibrate") -> str:
     formula = formula_of(calibrator)
     source = _Source()
     result = source.formula(formula)
-    takes, also = (
-        ("score, segments", "; segments are values by name") if isinstance(formula, Shifted) else ("score", "")
-    )
+    shifted = isinstance(formula, Shifted)
+    takes, also = ("score, segments", "; segments are values by name") if shifted else ("score", "")
     lines = [
         f'"""Calibrated probabilities: {type(calibrator).__name__}, exported by calibrant {__version__}."""',
         "",
@@ -91,7 +90,13 @@ class _Source(TextWriter):
     """Collects constants and statements; every method returns the expression of its result."""
 
     score = "s"
-    log_function, least_function, greatest_function = "math.log", "min", "max"
+    operators = ARITHMETIC | {
+        "Log": "math.log({})",
+        "Min": "min({}, {})",
+        "Max": "max({}, {})",
+        "And": "{} and {}",
+        "Where": "({1} if {0} else {2})",
+    }
 
     def __init__(self) -> None:
         self.constants: list[str] = []
@@ -117,12 +122,6 @@ class _Source(TextWriter):
         logit = self.named("logit", logit)
         small = self.named("small", f"math.exp(-abs({logit}))")
         return self.inside(f"(1.0 if {logit} >= 0.0 else {small}) / (1.0 + {small})")
-
-    def choose(self, condition: str, value: str, other: str) -> str:
-        return f"({value} if {condition} else {other})"
-
-    def every(self, conditions: Sequence[str]) -> str:
-        return " and ".join(conditions)
 
     def any_of(self, column: SegmentColumn, segments: Sequence[int]) -> str:
         return f"{self.code(column)} in {set(segments) or ()}"

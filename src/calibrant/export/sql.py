@@ -1,13 +1,95 @@
-"""A fitted calibrator as one SQL expression."""
+"""A fitted calibrator as one SQL expression, in several dialects."""
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
+from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.errors import ArgumentError
+from calibrant.export.formula import LEAST, MOST, Lines
 from calibrant.export.layouts import Exported, formula_of
-from calibrant.export.sql_writer import DIALECTS, SqlWriter
+from calibrant.export.writer import ARITHMETIC, TextWriter, check_doubles, holds_text
+from calibrant.segments.columns import SegmentColumn
+from calibrant.sources.formats import quote_name, quote_text
 from calibrant.table.parameters import check_choice
+from calibrant.table.pooling import FloatArray
+
+# The exponential function stays a normal number up to the first, and does not matter to 1 beyond the second.
+_LARGEST_EXPONENT = -math.log(LEAST)
+_SMALLEST_EXPONENT = -40.0
+# Where underflow is an error, probabilities are rounded up to this before a weight is put to them.
+_WEIGHABLE = 2.0**-960
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one SQL engine writes things."""
+
+    double: str  # type of 64-bit floating point numbers
+    literal: Callable[[float], str]  # writes a float so that the engine reads the same one
+    quote: Callable[[str], str]  # writes the name of a column
+    least: str = "LEAST"  # function that returns the smaller of two numbers
+    greatest: str = "GREATEST"  # and the larger
+    # Condition on ``{operand}`` besides ``{score} BETWEEN 0 AND 1``, for engines that turn text into 0.
+    guard: str = ""
+    nan: str = "isnan({operand})"  # whether a number is NaN; empty where none can be
+    text: Callable[[str], str] = quote_text  # writes a text
+    underflow_raises: bool = False  # whether a product too small for a float is an error, not 0
+
+
+def _exponent(value: float) -> str:
+    """Write an exponent, without which 0.5 is a decimal number."""
+    text = repr(value)
+    return text if "e" in text else f"{text}e0"
+
+
+def _ratio(value: float) -> str:
+    """Write what decimals may not say exactly as a quotient of whole numbers.
+
+    SQLite guarantees 15 digits, and 3.40 reads about one in 200 small floats as a neighbour. Whole numbers below 2**53
+    and powers of two are exact in any case.
+    """
+    text = repr(value)
+    if len(text) <= 15 and Fraction(text) == Fraction(value):
+        return text
+    mantissa, exponent = math.frexp(value)
+    text, exponent = f"{int(mantissa * 2.0**53)}", exponent - 53
+    while exponent != 0:
+        power = min(abs(exponent), 52)
+        text += f" {'*' if exponent > 0 else '/'} {2**power}.0"
+        exponent -= int(math.copysign(power, exponent))
+    return f"({text})"
+
+
+def _backticks(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _escaped_backticks(name: str) -> str:
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+
+def _escaped_text(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+
+
+DIALECTS = {
+    "duckdb": Dialect("DOUBLE", _exponent, quote_name),
+    "postgresql": Dialect(
+        "DOUBLE PRECISION", "float8 '{!r}'".format, quote_name, nan="{operand} = float8 'NaN'", underflow_raises=True
+    ),
+    # A name in double quotes that is no column would be taken for a text.
+    "sqlite": Dialect(
+        "REAL", _ratio, _backticks, "MIN", "MAX", guard="typeof({operand}) IN ('real', 'integer')", nan=""
+    ),
+    "spark": Dialect("DOUBLE", "{!r}D".format, _backticks, text=_escaped_text),
+    "bigquery": Dialect("FLOAT64", repr, _escaped_backticks, nan="IS_NAN({operand})", text=_escaped_text),
+}
 
 
 def to_sql(
@@ -66,3 +148,140 @@ def to_sql(
     zero, one = spoken.literal(0.0), spoken.literal(1.0)
     formula = SqlWriter(spoken, score).formula(formula_of(calibrator))
     return f"CASE WHEN {guard}{score} BETWEEN {zero} AND {one} THEN {formula} END"
+
+
+class SqlWriter(TextWriter):
+    """Writes formulas in one dialect, of a score, and of columns by their names or as `operands` have them.
+
+    SQLite limits the nesting of expressions, so there are few brackets without need.
+    """
+
+    def __init__(self, dialect: Dialect, score: str, operands: Mapping[str, str] | None = None) -> None:
+        self.dialect = dialect
+        self.score = score
+        self.operators = ARITHMETIC | {
+            "Log": "LN({})",
+            "Min": f"{dialect.least}({{}}, {{}})",
+            "Max": f"{dialect.greatest}({{}}, {{}})",
+            "And": "{} AND {}",
+            "Where": "CASE WHEN {} THEN {} ELSE {} END",
+        }
+        self._operands = operands or {}
+        self._segments: dict[str, _Segments] = {}
+
+    def literal(self, value: float) -> str:
+        """Write a number."""
+        return self.dialect.literal(value)
+
+    def lines(self, lines: Lines) -> str:
+        """Choose a piece by a tree of CASE."""
+        start = lines.start.tolist()
+        pieces = map(self.piece, [0.0, *start], lines.slope.tolist(), lines.value.tolist())
+        return self.quarters(start, list(pieces))
+
+    def quarters(self, start: list[float], pieces: list[str]) -> str:
+        """Choose among pieces, of which the i-th begins at ``start[i - 1]``, by quarters; SQLite limits nesting."""
+        if not start:
+            return pieces[0]
+        text, first = "CASE", 0
+        for end in sorted({len(pieces) * quarter // 4 for quarter in (1, 2, 3)} - {0}):
+            part = self.quarters(start[first : end - 1], pieces[first:end])
+            text += f" WHEN {self.score} < {self.literal(start[end - 1])} THEN {part}"
+            first = end
+        return f"{text} ELSE {self.quarters(start[first:], pieces[first:])} END"
+
+    def piece(self, start: float, slope: float, value: float) -> str:
+        """Write one piece."""
+        if slope == 0.0:
+            return self.literal(value)
+        line = f"{self.literal(slope)} * ({self.score} - {self.literal(start)}) + {self.literal(value)}"
+        if self.dialect.underflow_raises and slope * math.ulp(start) == 0.0:
+            # Up to the turn the product is too small for a float.
+            turn = start + math.ldexp(1.0, -1074) / (2.0 * abs(slope))
+            while slope * (turn - start) == 0.0:
+                turn = math.nextafter(turn, math.inf)
+            line = self.quarters([turn], [self.literal(value), line])
+        return line
+
+    def curve(self, logit: str) -> str:
+        """Write ``1 / (1 + exp(-logit))``, with exponents that no engine refuses."""
+        one = self.literal(1.0)
+        exponent = self.least(self.greatest(f"-({logit})", _SMALLEST_EXPONENT), _LARGEST_EXPONENT)
+        return self.least(f"{one} / ({one} + EXP({exponent}))", MOST)
+
+    def weighable(self, probability: str) -> str:
+        """Write a probability that is multiplied by a weight next."""
+        return self.greatest(probability, _WEIGHABLE) if self.dialect.underflow_raises else self.group(probability)
+
+    def any_of(self, column: SegmentColumn, segments: Sequence[int]) -> str:
+        """Write whether a row is in one of some segments of a column."""
+        if column.name not in self._segments:
+            operand = self._operands.get(column.name, self.dialect.quote(column.name))
+            self._segments[column.name] = _Segments(column, operand, self.dialect)
+        return self._segments[column.name].any_of(segments)
+
+    def listed(self, columns: Sequence[SegmentColumn], table: OffsetTable, values: FloatArray) -> str:
+        """Write the value of a row's segments in a table of one column or two; 0 for those that it has not."""
+        zero = self.literal(0.0)
+
+        def within(cells: list[tuple[list[int], float]], of: Sequence[SegmentColumn]) -> str:
+            cases = []
+            for segment, group in itertools.groupby(cells, lambda cell: cell[0][0]):
+                inner = [(codes[1:], value) for codes, value in group]
+                value = within(inner, of[1:]) if of[1:] else self.literal(inner[0][1])
+                cases.append((self.any_of(of[0], [segment]), value))
+            return _cases(cases, zero)
+
+        return within(list(zip(table.codes.tolist(), values.tolist(), strict=True)), columns)
+
+
+def _cases(cases: Sequence[tuple[str, str]], other: str) -> str:
+    return f"CASE {' '.join(f'WHEN {condition} THEN {value}' for condition, value in cases)} ELSE {other} END"
+
+
+class _Segments:
+    """Conditions on a column that put a row into its segments; NULL counts as false in all of them."""
+
+    def __init__(self, column: SegmentColumn, operand: str, dialect: Dialect) -> None:
+        check_doubles(column, "SQL")
+        self._column, self._dialect = column, dialect
+        number = not holds_text(column) and not (column.levels and isinstance(column.levels[0], bool))
+        self._value = f"CAST({operand} AS {dialect.double})" if number else operand
+        nan = dialect.nan if number else ""
+        self._missing = f"({operand} IS NULL{' OR ' + nan.format(operand=self._value) if nan else ''})"
+
+    def any_of(self, segments: Sequence[int]) -> str:
+        """Whether a row is in one of some segments."""
+        column = self._column
+        last = len(column) - column.missing
+        missing = [self._missing] if column.missing and last in segments else []
+        there = [segment for segment in segments if segment < last]
+        parts = (self._between(there) if column.cuts else self._among(there)) + missing
+        return f"({' OR '.join(parts)})" if parts else "(1 = 0)"
+
+    def _among(self, segments: Sequence[int]) -> list[str]:
+        levels = self._column.levels
+        named = [self._level(levels[segment]) for segment in segments if segment < len(levels)]
+        parts = [f"{self._value} IN ({', '.join(named)})"] if named else []
+        if any(segment >= len(levels) for segment in segments):  # the pool
+            kept = ", ".join(map(self._level, levels))
+            parts.append(f"(NOT {self._missing}" + (f" AND {self._value} NOT IN ({kept}))" if kept else ")"))
+        return parts
+
+    def _between(self, segments: Sequence[int]) -> list[str]:
+        cuts = [None, *self._column.cuts, None]
+        parts = []
+        # Runs of neighbouring intervals are one.
+        for _, run in itertools.groupby(enumerate(sorted(segments)), lambda numbered: numbered[1] - numbered[0]):
+            each = [segment for _, segment in run]
+            low, high = cuts[each[0]], cuts[each[-1] + 1]
+            sides = [f"{self._value} > {self._dialect.literal(float(low))}"] if low is not None else []
+            sides += [f"{self._value} <= {self._dialect.literal(float(high))}"] if high is not None else []
+            sides += [f"NOT {self._missing}"] if high is None else []  # NaN is larger than all numbers in most engines
+            parts.append(f"({' AND '.join(sides)})")
+        return parts
+
+    def _level(self, level: str | bool | float) -> str:
+        if isinstance(level, bool):
+            return "TRUE" if level else "FALSE"
+        return self._dialect.text(level) if isinstance(level, str) else self._dialect.literal(float(level))

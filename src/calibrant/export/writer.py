@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial, reduce
 
 from calibrant.calibrators.segment.offsets import CUT, OffsetTable
 from calibrant.calibrators.segment.repair import Node, Split
@@ -29,7 +30,8 @@ class Writer(ABC):
                 return self.curve(self.log_odds(logit) if isinstance(logit, LogOdds) else self.lines(logit))
             case Mixture(parts):
                 terms = [
-                    self.product(self.literal(weight), self.weighable(self.formula(part))) for weight, part in parts
+                    self.apply("Mul", self.literal(weight), self.weighable(self.formula(part)))
+                    for weight, part in parts
                 ]
                 return self.inside(self.sum(terms))
             case Shifted():
@@ -39,11 +41,11 @@ class Writer(ABC):
         """Write a weighted sum of logarithms."""
         terms = []
         for term in logit.terms:
-            x = self.difference(self.literal(1.0), self.score) if term.of_rest else self.score
-            logarithm = self.log(self.greatest(x, term.least))
+            x = self.apply("Sub", self.literal(1.0), self.score) if term.of_rest else self.score
+            logarithm = self.apply("Log", self.greatest(x, term.least))
             if term.most is not None:
                 logarithm = self.least(logarithm, term.most)
-            terms.append(self.product(self.literal(term.coefficient), logarithm))
+            terms.append(self.apply("Mul", self.literal(term.coefficient), logarithm))
         return self.sum([*terms, self.literal(logit.constant)])
 
     def shifted(self, shifted: Shifted) -> str:
@@ -55,30 +57,34 @@ class Writer(ABC):
         if isinstance(shifted.base, Lines):  # others stay within these limits
             base = self.inside(base)
         base = self.named("base", base)
-        log_odds = self.difference(self.log(base), self.log(self.difference(self.literal(1.0), self.group(base))))
-        log_odds = self.named("log_odds", log_odds)
+        of_base = self.apply("Log", base)
+        of_rest = self.apply("Log", self.apply("Sub", self.literal(1.0), self.group(base)))
+        log_odds = self.named("log_odds", self.apply("Sub", of_base, of_rest))
         of_tables = [([columns[column] for column in table.columns], table) for table in offsets.tables]
-        terms = [
-            log_odds,
-            *(self.listed(of, table, table.intercept) for of, table in of_tables if table.intercept.any()),
-        ]
+        terms = [log_odds]
+        terms += [self.listed(of, table, table.intercept) for of, table in of_tables if table.intercept.any()]
         slopes = [self.listed(of, table, table.slope) for of, table in of_tables if table.slope.any()]
         if slopes:
-            t = self.quotient(
-                self.group(self.difference(log_odds, self.literal(offsets.centre))), self.literal(offsets.scale)
-            )
-            terms.append(self.product(self.least(self.greatest(t, -CUT), CUT), self.group(self.sum(slopes))))
+            centred = self.group(self.apply("Sub", log_odds, self.literal(offsets.centre)))
+            t = self.apply("Div", centred, self.literal(offsets.scale))
+            terms.append(self.apply("Mul", self.least(self.greatest(t, -CUT), CUT), self.group(self.sum(slopes))))
         if trees:
             added = self.sum([self.named("tree", self.tree(tree, columns)) for tree in trees])
-            terms.append(self.choose(self.every([self.known(column) for column in columns]), added, self.literal(0.0)))
+            *others, known = [self.known(column) for column in columns]
+            for other in reversed(others):
+                known = self.apply("And", other, known)
+            terms.append(self.apply("Where", known, added, self.literal(0.0)))
         return self.curve(self.sum(terms))
 
     def tree(self, node: Node, columns: Sequence[SegmentColumn]) -> str:
         """Write what a tree of the score and the segments adds."""
         if not isinstance(node, Split):
             return self.literal(node)
-        condition = self.at_most(node.at) if node.column < 0 else self.any_of(columns[node.column], node.segments)
-        return self.choose(condition, self.tree(node.first, columns), self.tree(node.second, columns))
+        if node.column < 0:
+            condition = self.apply("LessOrEqual", self.score, self.literal(node.at))
+        else:
+            condition = self.any_of(columns[node.column], node.segments)
+        return self.apply("Where", condition, self.tree(node.first, columns), self.tree(node.second, columns))
 
     def inside(self, probability: str) -> str:
         """Write a probability that is kept between `LEAST` and `MOST`."""
@@ -109,44 +115,13 @@ class Writer(ABC):
         """Write a number."""
 
     @abstractmethod
-    def sum(self, terms: Sequence[str]) -> str:
-        """Write a sum, added up from the first term to the last."""
+    def apply(self, operator: str, *operands: str) -> str:
+        """Write an operation, by its name in ONNX.
 
-    @abstractmethod
-    def difference(self, first: str, second: str) -> str:
-        """Write a difference, of which the second is no sum."""
-
-    @abstractmethod
-    def product(self, first: str, second: str) -> str:
-        """Write a product of literals, calls and groups."""
-
-    @abstractmethod
-    def quotient(self, first: str, second: str) -> str:
-        """Write a quotient of such."""
-
-    @abstractmethod
-    def log(self, value: str) -> str:
-        """Write a natural logarithm."""
-
-    @abstractmethod
-    def least(self, value: str, limit: float) -> str:
-        """Write the smaller of two numbers."""
-
-    @abstractmethod
-    def greatest(self, value: str, limit: float) -> str:
-        """Write the larger of two numbers."""
-
-    @abstractmethod
-    def choose(self, condition: str, value: str, other: str) -> str:
-        """Write one of two values."""
-
-    @abstractmethod
-    def every(self, conditions: Sequence[str]) -> str:
-        """Write whether all conditions hold."""
-
-    @abstractmethod
-    def at_most(self, limit: float) -> str:
-        """Write whether the score is at most that."""
+        "Add", of which the first operand may be a sum and the second not; "Sub", of which the second is no sum; "Mul"
+        and "Div" of literals, calls and groups; "Log"; "Min" and "Max" of two numbers; "LessOrEqual"; "And"; and
+        "Where" of a condition and two values.
+        """
 
     @abstractmethod
     def any_of(self, column: SegmentColumn, segments: Sequence[int]) -> str:
@@ -160,49 +135,35 @@ class Writer(ABC):
     def listed(self, columns: Sequence[SegmentColumn], table: OffsetTable, values: FloatArray) -> str:
         """Write the value of a row's segments in a table of one column or two; 0 for those that it has not."""
 
+    def sum(self, terms: Sequence[str]) -> str:
+        """Write a sum, added up from the first term to the last."""
+        return reduce(partial(self.apply, "Add"), terms)
+
+    def least(self, value: str, limit: float) -> str:
+        """Write the smaller of two numbers."""
+        return self.apply("Min", value, self.literal(limit))
+
+    def greatest(self, value: str, limit: float) -> str:
+        """Write the larger of two numbers."""
+        return self.apply("Max", value, self.literal(limit))
+
+
+# What most languages write alike.
+ARITHMETIC = {"Add": "{} + {}", "Sub": "{} - {}", "Mul": "{} * {}", "Div": "{} / {}", "LessOrEqual": "{} <= {}"}
+
 
 class TextWriter(Writer):
-    """Writes formulas as text, with arithmetic as most languages have it."""
+    """Writes formulas as text."""
 
-    log_function: str
-    least_function: str
-    greatest_function: str
+    operators: Mapping[str, str]  # how each operation is written, by the names that `apply` has for them
 
     def group(self, value: str) -> str:
         """Put what may be a sum into brackets."""
         return f"({value})"
 
-    def sum(self, terms: Sequence[str]) -> str:
-        """Write a sum."""
-        return " + ".join(terms)
-
-    def difference(self, first: str, second: str) -> str:
-        """Write a difference."""
-        return f"{first} - {second}"
-
-    def product(self, first: str, second: str) -> str:
-        """Write a product."""
-        return f"{first} * {second}"
-
-    def quotient(self, first: str, second: str) -> str:
-        """Write a quotient."""
-        return f"{first} / {second}"
-
-    def log(self, value: str) -> str:
-        """Write a natural logarithm."""
-        return f"{self.log_function}({value})"
-
-    def least(self, value: str, limit: float) -> str:
-        """Write the smaller of two numbers."""
-        return f"{self.least_function}({value}, {self.literal(limit)})"
-
-    def greatest(self, value: str, limit: float) -> str:
-        """Write the larger of two numbers."""
-        return f"{self.greatest_function}({value}, {self.literal(limit)})"
-
-    def at_most(self, limit: float) -> str:
-        """Write whether the score is at most that."""
-        return f"{self.score} <= {self.literal(limit)}"
+    def apply(self, operator: str, *operands: str) -> str:
+        """Write an operation."""
+        return self.operators[operator].format(*operands)
 
 
 def holds_text(column: SegmentColumn) -> bool:

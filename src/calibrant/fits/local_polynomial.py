@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.parameters import check_between, check_choice, check_count
-from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers
+from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, distinct_numbers
 from calibrant.table.score_table import ScoreTable
 
-Indices = npt.NDArray[np.intp]
 Pieces = list[FloatArray]
 
 # locfit's own allowance: n * nn is rounded down to whole rows after adding this.
@@ -40,8 +39,8 @@ class Windows:
 
     at: FloatArray
     reach: FloatArray
-    start: Indices
-    stop: Indices
+    start: IndexArray
+    stop: IndexArray
     n: NumberArray
     k: NumberArray
 
@@ -108,11 +107,11 @@ def _windows(
     m, (n_up_to, k_up_to) = len(score), up_to
     last_start = np.searchsorted(n_up_to, n_up_to[-1] - weight, side="right") - 1
 
-    def end(start: Indices) -> Indices:
+    def end(start: IndexArray) -> IndexArray:
         """Return the last row of the shortest run from `start` that holds the weight."""
         return np.minimum(np.searchsorted(n_up_to, n_up_to[start] + weight, side="left"), m) - 1
 
-    def reach_of_run(start: Indices) -> FloatArray:
+    def reach_of_run(start: IndexArray) -> FloatArray:
         return np.maximum(at - score[start], score[end(start)] - at)
 
     # Over runs from left to right the distance of the first row falls and that of the last rises: the shortest
@@ -348,7 +347,7 @@ def _running(values: NumberArray) -> NumberArray:
     return sums
 
 
-def _first(holds: Callable[[Indices], npt.NDArray[np.bool_]], low: Indices, high: Indices) -> Indices:
+def _first(holds: Callable[[IndexArray], npt.NDArray[np.bool_]], low: IndexArray, high: IndexArray) -> IndexArray:
     """Find the first index at which a condition holds that, once true, stays so; `high` if none below it does."""
     while (searching := low < high).any():
         middle = np.where(searching, (low + high) // 2, 0)

@@ -202,19 +202,8 @@ def binned_calibration(
         null_mean = _null_mean(table, starts, compare, threshold, norm)
     if table.independent and norm == "l2" and compare == "frequency" and n.min() > 1:
         debiased = _debiased_square(n, rate - score, np.add.reduceat(table.squared, starts))
-    return BinnedCalibration(
-        low=table.low[starts],
-        high=table.high[ends],
-        n=n,
-        score=score,
-        rate=rate,
-        value=_combined(n, rate - score, norm),
-        null_mean=null_mean,
-        debiased_square=debiased,
-        strategy=strategy,
-        compare=compare,
-        norm=norm,
-    )
+    bins, value = (table.low[starts], table.high[ends], n, score, rate), _combined(n, rate - score, norm)
+    return BinnedCalibration(*bins, value, null_mean, debiased, strategy, compare, norm)
 
 
 def quantile_mean_squared_error(
@@ -293,9 +282,13 @@ def _means_of_rows(
 def _means_of_table(
     table: ScoreTable, starts: IndexArray, compare: str, threshold: float
 ) -> tuple[NumberArray, FloatArray, FloatArray]:
-    hits = table.k if compare == "frequency" else np.where(table.score > threshold, table.k, table.negatives)
+    hits = _hits(table, table.k, compare, threshold)
     n = np.add.reduceat(table.n, starts)
     return n, np.add.reduceat(table.n * table.score, starts) / n, np.add.reduceat(hits, starts) / n
+
+
+def _hits(table: ScoreTable, positives: NumberArray, compare: str, threshold: float) -> NumberArray:
+    return positives if compare == "frequency" else np.where(table.score > threshold, positives, table.n - positives)
 
 
 def _combined(n: NumberArray, gap: FloatArray, norm: str) -> float:
@@ -312,11 +305,7 @@ def _mean_square(n: NumberArray, gap: FloatArray) -> float:
 
 def _null_mean(table: ScoreTable, starts: IndexArray, compare: str, threshold: float, norm: str) -> float:
     mean_predicted = table.n * table.score
-    expected = (
-        mean_predicted
-        if compare == "frequency"
-        else np.where(table.score > threshold, mean_predicted, table.n - mean_predicted)
-    )
+    expected = _hits(table, mean_predicted, compare, threshold)
     n, mean_predicted, expected = (np.add.reduceat(values, starts) for values in (table.n, mean_predicted, expected))
     square = np.add.reduceat(table.variance, starts) + (expected - mean_predicted) ** 2
     if norm == "l2":

@@ -89,12 +89,8 @@ def ks_calibration_test(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     residuals = cumulative_residuals(table)
     statistic = extremes(residuals).ks
-    return KsCalibrationTest(
-        statistic=statistic,
-        score=float(residuals.score[np.argmax(np.abs(residuals.value))]),
-        p_value=_p_value(table, statistic),
-        n=table.total,
-    )
+    score = float(residuals.score[np.argmax(np.abs(residuals.value))])
+    return KsCalibrationTest(statistic, score, _p_value(table, statistic), table.total)
 
 
 def _p_value(table: ScoreTable, statistic: float) -> float:
@@ -176,13 +172,7 @@ def spiegelhalter(
         n = float(len(rows.score))
         brier, expected = squared / n, (squared - excess) / n
         statistic = _statistic(excess, variance)
-    return Spiegelhalter(
-        statistic=statistic,
-        p_value=math.erfc(abs(statistic) / math.sqrt(2.0)),
-        brier=brier,
-        expected_brier=expected,
-        n=n,
-    )
+    return Spiegelhalter(statistic, math.erfc(abs(statistic) / math.sqrt(2.0)), brier, expected, n)
 
 
 def _excess_of_table(table: ScoreTable) -> tuple[float, float]:
@@ -305,11 +295,9 @@ def hosmer_lemeshow(
     by_chance = variance > 0.0
     freedom = int(np.count_nonzero(by_chance)) - 2 * in_sample
     if in_sample and freedom < 1:
-        raise ArgumentError(
-            "at least three bins with scores other than 0 and 1, for scores fitted on these rows",
-            f"{freedom + 2}",
-            "ask for more bins; scores with only one or two values cannot be tested this way",
-        )
+        wanted = "at least three bins with scores other than 0 and 1, for scores fitted on these rows"
+        remedy = "ask for more bins; scores with only one or two values cannot be tested this way"
+        raise ArgumentError(wanted, f"{freedom + 2}", remedy)
     statistic = p_value = math.nan
     if table.independent:
         impossible = bool((observed != expected)[~by_chance].any())
@@ -317,17 +305,8 @@ def hosmer_lemeshow(
             statistic = float(((observed - expected)[by_chance] ** 2 / variance[by_chance]).sum())
         statistic = math.inf if impossible else statistic
         p_value = _upper_tail(statistic, freedom)
-    return HosmerLemeshow(
-        statistic=statistic,
-        degrees_of_freedom=freedom,
-        p_value=p_value,
-        least_expected=float(np.minimum(expected, n - expected).min(where=by_chance, initial=math.inf)),
-        in_sample=in_sample,
-        n=n,
-        score=score,
-        observed=observed,
-        expected=expected,
-    )
+    least = float(np.minimum(expected, n - expected).min(where=by_chance, initial=math.inf))
+    return HosmerLemeshow(statistic, freedom, p_value, least, in_sample, n, score, observed, expected)
 
 
 def _upper_tail(statistic: float, freedom: int) -> float:

@@ -15,12 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
-from calibrant.distributions.bounded_mean import Draws, bounded_mean_limit, limit_excess
+from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits, limit_excess
 from calibrant.distributions.cluster_draws import cluster_draws
 from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Parts, Scale, allows_unseen
 from calibrant.fits.shortened import shortened
@@ -39,16 +39,8 @@ _FARTHEST = 2.0**14  # a root this many times as far as the estimate is taken to
 _PRECISION, _MOST_STEPS = 1e-11, 100
 
 
-class Sample(NamedTuple):
-    """Independent draws of a term, and its range."""
-
-    draws: Draws
-    low: float
-    high: float
-
-    def end(self, side: int) -> float:
-        """Lower (-1) or upper (1) end of the range."""
-        return self.low if side < 0 else self.high
+# Independent draws of a term, and the ends of its range.
+Sample = tuple[Draws, tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,14 +103,10 @@ class SampledRows:
             if scale is PLAIN:
                 parts = self.jackknife.parts(np.array([self._by_cluster(_part(terms, sign)) for sign in (1.0, -1.0)]))
             return self.left_out(value, self.jackknife.means_without(self._by_cluster(terms)), scale, parts)
-        sample = self._sample(terms, self._by_cluster(terms), self._sizes(terms))
-        if within is not None:
-            sample = sample._replace(low=within[0], high=within[1])
+        draws, ends = self._sample(terms, self._by_cluster(terms), self._sizes(terms))
         shift = value - self._mean(self.of_rows(terms))
-        level = self.confidence_level
-        lower, upper = (
-            float(bounded_mean_limit(side, sample.draws, sample.end(side), level)) + shift for side in (-1, 1)
-        )
+        limits = bounded_mean_limits(draws, *(within or ends), self.confidence_level)
+        lower, upper = (float(limit) + shift for limit in limits)
         return self.estimate(value, (min(lower, value), max(upper, value)))
 
     def ratio(self, top: Terms, bottom: Terms, value: float, *, same_scores: bool = False) -> Estimate:
@@ -201,7 +189,8 @@ class SampledRows:
     def of_rows(self, terms: Terms) -> tuple[FloatArray, FloatArray]:
         """Terms of a positive and of a negative at each score; 0 where there is no such row, as some are infinite."""
         positive, negative = terms(1, self.short.score), terms(0, self.short.score)
-        return np.where(self._positives > 0.0, positive, 0.0), np.where(self._negatives > 0.0, negative, 0.0)
+        positives, negatives = self._counts
+        return np.where(positives > 0.0, positive, 0.0), np.where(negatives > 0.0, negative, 0.0)
 
     @cached_property
     def short(self) -> ScoreTable:
@@ -209,16 +198,12 @@ class SampledRows:
         return shortened(self.table, _GROUPS)
 
     @cached_property
-    def _positives(self) -> FloatArray:
-        return self.short.k.astype(np.float64)
-
-    @cached_property
-    def _negatives(self) -> FloatArray:
-        return self.short.negatives.astype(np.float64)
+    def _counts(self) -> tuple[FloatArray, FloatArray]:
+        return self.short.k.astype(np.float64), self.short.negatives.astype(np.float64)
 
     def _mean(self, of_rows: tuple[FloatArray, FloatArray]) -> float:
-        positive, negative = of_rows
-        return float(np.dot(self._positives, positive) + np.dot(self._negatives, negative)) / self.table.total
+        (positives, negatives), (positive, negative) = self._counts, of_rows
+        return float(np.dot(positives, positive) + np.dot(negatives, negative)) / self.table.total
 
     def _possible(self, terms: Terms, *, same_scores: bool = False) -> tuple[float, float]:
         """Least and largest term of a row of either label at the scores seen.
@@ -251,12 +236,11 @@ class SampledRows:
         positive, negative = self.of_rows(terms)
         possible, rows = self._possible(terms, same_scores=same_scores), self.table.total
         if self.clusters is None or not self.table.independent:
-            values, counts = np.concatenate([positive, negative]), np.concatenate([self._positives, self._negatives])
-            return Sample(Draws(values, counts), *possible)
+            return Draws(np.concatenate([positive, negative]), np.concatenate(self._counts)), possible
         value = self._mean((positive, negative))
         variance = self._mean(((positive - value) ** 2, (negative - value) ** 2)) / rows
         parts = (sums - self.clusters.size * (sums.sum() / rows)) / rows
-        return Sample(cluster_draws(value, parts, variance, sizes, 0.5 - 0.5 * self.confidence_level), *possible)
+        return cluster_draws(value, parts, variance, sizes, 0.5 - 0.5 * self.confidence_level), possible
 
     def _by_cluster(self, terms: Terms) -> FloatArray:
         """Sum of a term over the rows of each cluster; nothing without clusters."""
@@ -271,14 +255,11 @@ class SampledRows:
         if self.method == "none":
             return math.nan, math.nan
 
-        def end(side: int) -> float:
-            def excess(at: float) -> float:
-                found = sample(at)
-                return limit_excess(side, found.draws, found.end(side), self.confidence_level)
+        def excess(side: int, at: float) -> float:
+            draws, ends = sample(at)
+            return limit_excess(side, draws, ends[side > 0], self.confidence_level)
 
-            return _root(excess, value, scale, least)
-
-        return end(-1), end(1)
+        return _root(partial(excess, -1), value, scale, least), _root(partial(excess, 1), value, scale, least)
 
 
 def sampled_rows(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.fits.interpolation import interpolate
+from calibrant.fits.isotonic import interpolate
 from calibrant.fits.local_polynomial import LocalFit, LocalRegression
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers, score_order
@@ -108,16 +108,8 @@ def integrated_calibration_index(
     rate, by_chance = values if exact else (interpolate(table.score, points, column) for column in values)
     distance = np.abs(rate - table.score)
     e50, e90 = _quantiles(distance, table.n)
-    return IntegratedCalibration(
-        ici=_mean(distance, table.n),
-        e50=e50,
-        e90=e90,
-        emax=float(distance.max()),
-        null_mean=_mean(by_chance, table.n),
-        n_points=len(points),
-        exact=exact,
-        n=table.total,
-    )
+    ici, null_mean = _mean(distance, table.n), _mean(by_chance, table.n)
+    return IntegratedCalibration(ici, e50, e90, float(distance.max()), null_mean, len(points), exact, table.total)
 
 
 def _values(curve: LocalRegression, points: FloatArray) -> FloatArray:

@@ -214,18 +214,8 @@ def _calibration_of(
     )
     value = float(np.dot(weight, (fit.rate - target) ** 2))
     floor = float(np.dot(weight, bias**2 + fit.variance))
-    return LocalCalibration(
-        score=points,
-        rate=fit.rate,
-        mean_predicted=fit.mean_predicted,
-        weight=weight,
-        n=fit.windows.n,
-        value=value,
-        null_mean=floor,
-        excess=value - floor,
-        form=form,
-        weights=weights,
-    )
+    curve = points, fit.rate, fit.mean_predicted, weight, fit.windows.n
+    return LocalCalibration(*curve, value, floor, value - floor, form, weights)
 
 
 def _by_mass(table: ScoreTable, n_points: int) -> tuple[FloatArray, FloatArray]:
@@ -234,9 +224,8 @@ def _by_mass(table: ScoreTable, n_points: int) -> tuple[FloatArray, FloatArray]:
     up_to = np.append(0, np.cumsum(table.n))
     middles = 0.5 * (points[1:] + points[:-1])
     # Rows in the middle between two points count half for each.
-    nearer = 0.5 * (
-        up_to[np.searchsorted(table.score, middles)] + up_to[np.searchsorted(table.score, middles, "right")]
-    )
+    below, reached = (up_to[np.searchsorted(table.score, middles, side)] for side in ("left", "right"))
+    nearer = 0.5 * (below + reached)
     return points, np.diff(nearer, prepend=0.0, append=up_to[-1]) / up_to[-1]
 
 
@@ -246,11 +235,8 @@ def _by_machado2024(table: ScoreTable, n_points: int) -> tuple[FloatArray, Float
     points = np.linspace(0.0, 1.0, n_points)
     kept = (points >= table.low[0]) & (points <= table.high[-1])
     if not kept.any():
-        raise DataError(
-            f"one of {n_points} points of [0, 1] within the observed scores",
-            f"scores from {table.low[0]:g} to {table.high[-1]:g}",
-            "use weights='density', or more points",
-        )
+        found, remedy = f"scores from {table.low[0]:g} to {table.high[-1]:g}", "use weights='density', or more points"
+        raise DataError(f"one of {n_points} points of [0, 1] within the observed scores", found, remedy)
     density = reflected_density(table, n_points)[kept]
     return points[kept], density / density.sum()
 

@@ -275,12 +275,7 @@ def roc_curve(
     if corners_only:
         onward = ((up[:-1] == 0) & (up[1:] == 0)) | ((right[:-1] == 0) & (right[1:] == 0))
         ends = np.flatnonzero(np.concatenate([[True], ~onward, [True]]))
-    return RocCurve(
-        threshold=np.append(np.inf, table.low[::-1])[ends],
-        false_positive_rate=_climb(right)[ends],
-        true_positive_rate=_climb(up)[ends],
-        auc=auc,
-    )
+    return RocCurve(np.append(np.inf, table.low[::-1])[ends], _climb(right)[ends], _climb(up)[ends], auc)
 
 
 def _climb(steps: NumberArray) -> FloatArray:

@@ -11,8 +11,7 @@ import numpy as np
 
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
-from calibrant.fits.logistic import LogisticFit, logistic_fit
-from calibrant.fits.profile import LogisticProfile, logistic
+from calibrant.fits.logistic import LogisticFit, LogisticProfile, logistic, logistic_fit
 from calibrant.metrics.estimates import SampledRows, Terms, sampled_rows
 from calibrant.metrics.without_clusters import intercepts_without, lines_without
 from calibrant.table.arguments import Labels, Scores, Weights
@@ -261,37 +260,35 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
     """Fit intercept and slope, or say why there are none."""
     table = sample.table
     unknown = (_NOTHING if table.independent else (math.nan, math.nan),) * 2
+    no_errors = (math.nan, math.nan)
+    none = _Coefficients((math.nan, math.nan), no_errors, unknown, math.nan)
     positive, negative = np.flatnonzero(table.k), np.flatnonzero(table.k < table.n)
     if not (len(positive) and len(negative)):
         of_one = "all rows are positive" if len(positive) else "no row is positive"
-        return _Coefficients((math.nan,) * 2, (math.nan,) * 2, unknown, math.nan), f"no slope, since {of_one}"
+        return none, f"no slope, since {of_one}"
     if not logit[0] < logit[-1] or not np.isfinite(logit).all():
-        why = "" if np.isinf(logit).any() else "no slope, since there is only one score"
-        return _Coefficients((math.nan,) * 2, (math.nan,) * 2, unknown, math.nan), why
+        return none, "" if np.isinf(logit).any() else "no slope, since there is only one score"
     short = sample.short
     profile = LogisticProfile(scale.of(short.score), short.n.astype(np.float64), short.k.astype(np.float64))
     # Albert & Anderson (1984): the likelihood has no maximum if no row speaks against a score that separates classes.
-    for first, last, slope in ((negative, positive, math.inf), (positive, negative, -math.inf)):
+    for first, last, slope, why in (
+        (negative, positive, math.inf, "no negative has a score above a positive"),
+        (positive, negative, -math.inf, "no positive has a score above a negative"),
+    ):
         if logit[first[-1]] <= logit[last[0]]:
-            least = _deviance_of_tie(table, logit == logit[last[0]])
-            interval = unknown
+            least, interval = _deviance_of_tie(table, logit == logit[last[0]]), unknown
             if table.independent and sample.clusters is None:
                 width = float(logit[-1] - logit[0])
                 scores, steep = _profile_scores(profile, scale, 1, 0.0), math.copysign(_STEEP / width, slope)
                 found = sample.root(scores, steep, width**2, same_scores=True)
                 interval = unknown[0], (found.lower, math.inf) if slope > 0.0 else (-math.inf, found.upper)
-            what = (
-                "no negative has a score above a positive"
-                if slope > 0.0
-                else "no positive has a score above a negative"
-            )
-            return _Coefficients((math.nan, slope), (math.nan,) * 2, interval, least), f"the slope is infinite: {what}"
+            return _Coefficients((math.nan, slope), no_errors, interval, least), f"the slope is infinite: {why}"
     fit = _fit(table, np.stack([np.ones(len(table)), logit]).T)  # column after column, as it is fitted
     values = tuple(float(v) for v in fit.coefficients)
     if sample.jackknife is not None:
         return _left_out(sample, values, lines_without(sample, scale.of, *values), fit.deviance)
     if not table.independent:
-        return _Coefficients(values, (math.nan,) * 2, unknown, fit.deviance), ""
+        return _Coefficients(values, no_errors, unknown, fit.deviance), ""
     errors, intervals = [], []
     for column in (0, 1):
         variance = float(fit.covariance[column, column])

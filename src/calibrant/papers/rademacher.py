@@ -137,11 +137,8 @@ def rademacher_with_ties(rows: npt.ArrayLike | ScoreTable) -> float:
     counts = _counts(rows)
     n = int(counts.sum())
     if n > _MOST_ROWS:
-        raise ArgumentError(
-            f"at most {_MOST_ROWS} rows for the exact value with ties",
-            f"{n}",
-            "use rademacher_of_intervals(n), which ties only lower, or simulate with rademacher_simulated",
-        )
+        remedy = "use rademacher_of_intervals(n), which ties only lower, or simulate with rademacher_simulated"
+        raise ArgumentError(f"at most {_MOST_ROWS} rows for the exact value with ties", f"{n}", remedy)
     # Beyond 9 standard deviations the maximum has no mass that float64 can see.
     top = min(n, math.ceil(9.0 * math.sqrt(n)) + 2)
     # Row m - 1: distribution of M among those walks that have stayed below m.

@@ -90,14 +90,9 @@ def distorted_probabilities(
     x = rng.random((n, 4))
     eta = x @ _COEFFICIENTS + rng.normal(scale=_NOISE, size=n)
     p_true = np.exp(-np.logaddexp(0.0, -eta))
-    return DistortedProbabilities(
-        y_true=(rng.random(n) < p_true).astype(np.int8),
-        y_proba=np.exp(-alpha * np.logaddexp(0.0, -gamma * eta)),
-        p_true=p_true,
-        x=x,
-        alpha=alpha,
-        gamma=gamma,
-    )
+    y_true = (rng.random(n) < p_true).astype(np.int8)
+    y_proba = np.exp(-alpha * np.logaddexp(0.0, -gamma * eta))
+    return DistortedProbabilities(y_true, y_proba, p_true, x, alpha, gamma)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,13 +270,7 @@ def documents(
         word = rng.choice(n_words, size=len(document), p=topics[topic])
         # In one dimension and one type this takes a tenth of the time.
         np.add.at(counts.reshape(-1), document * n_words + word, np.int16(1))
-    return Documents(
-        y_true=labels.astype(np.int8),
-        p_true=1.0 - (1.0 - mixtures) ** n_labels,
-        counts=counts,
-        mixtures=mixtures,
-        topics=topics,
-    )
+    return Documents(labels.astype(np.int8), 1.0 - (1.0 - mixtures) ** n_labels, counts, mixtures, topics)
 
 
 def _mean_length(length: npt.ArrayLike) -> float:
@@ -363,10 +352,7 @@ def _distances(p_true: npt.ArrayLike, y_proba: npt.ArrayLike) -> tuple[npt.NDArr
     except DataError as error:
         raise error.but(expected=f"p_true like scores: {error.expected}") from None
     if len(truth) != len(score):
-        raise DataError(
-            "as many true probabilities as scores",
-            f"{len(truth)} and {len(score)}",
-            "pass two columns of the same table",
-        )
+        found, remedy = f"{len(truth)} and {len(score)}", "pass two columns of the same table"
+        raise DataError("as many true probabilities as scores", found, remedy)
     distance = np.abs(truth.astype(np.float64) - score.astype(np.float64))
     return np.zeros(len(score), dtype=np.int8), distance

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _MARK = "calibrant-series"
 
 
+Inches = tuple[float, float]  # width and height of a figure
+
+
 class Canvas(NamedTuple):
     """Axes to draw on: `beneath` is for the distribution of the scores, if there is space for it below.
 
@@ -85,18 +88,9 @@ class Canvas(NamedTuple):
             # From the left of the axis labels, since its labels are long.
             manner |= {"loc": "lower left", "bbox_to_anchor": (-0.15, height), "borderaxespad": 0.2}
         else:
-            ground = ground_of(self.ax)
-            manner |= {
-                "loc": "best",
-                "bbox_to_anchor": (0.0, strip, 1.0, 1.0 - strip),
-                "frameon": True,
-                "facecolor": ground,
-                "edgecolor": "none",
-                "framealpha": 0.7,
-                "fontsize": 7.5,
-                "labelspacing": 0.3,
-                "borderaxespad": 0.3,
-            }
+            manner |= {"loc": "best", "bbox_to_anchor": (0.0, strip, 1.0, 1.0 - strip), "borderaxespad": 0.3}
+            manner |= {"frameon": True, "facecolor": ground_of(self.ax), "edgecolor": "none", "framealpha": 0.7}
+            manner |= {"fontsize": 7.5, "labelspacing": 0.3}
         for number in (columns, 1):  # one column where the legend would be wider than the figure
             legend = self.ax.legend(**manner, ncols=number if self.own else 1)
             for text in legend.get_texts():
@@ -106,7 +100,7 @@ class Canvas(NamedTuple):
 
 
 @contextmanager
-def prepare_canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False) -> Iterator[Canvas]:
+def prepare_canvas(ax: Axes | None, size: Inches, *, beneath: bool = False) -> Iterator[Canvas]:
     """Provide axes within calibrant's style: those of the user, or a new figure of so many inches.
 
     Axes of the user get the colour of their figure as ground and small type, so that the words fit; their frame and its
@@ -126,7 +120,11 @@ def prepare_canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool 
         # leaving the style would turn it off again.
         plt.draw_if_interactive()  # type: ignore[no-untyped-call]
         with drawing_style(palette), pyplot_figure(size, ground) as figure:
-            yield _with_ticks(Canvas(*panels(figure, beneath=beneath), own=True, palette=palette))
+            canvas = Canvas(*panels(figure, beneath=beneath), own=True, palette=palette)
+            # Set now, since matplotlib sets the style of ticks when they are first shown: in the user's settings again.
+            for panel in figure.axes:
+                panel.tick_params(which="both", labelsize=8.5, color=palette.rule, labelcolor=palette.muted)
+            yield canvas
     elif isinstance(ax, Axes):
         palette = palette_on(ground_of(ax))
         with drawing_style(palette):
@@ -140,7 +138,7 @@ def prepare_canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool 
 
 
 @contextmanager
-def pyplot_figure(size: tuple[float, float], ground: Any) -> Iterator[Figure]:
+def pyplot_figure(size: Inches, ground: Any) -> Iterator[Figure]:
     """Make a figure of pyplot, of so many inches. If drawing fails it is closed: pyplot would show it, half drawn."""
     need_package("matplotlib")
     import matplotlib.pyplot as plt
@@ -170,11 +168,3 @@ def _is_marked(handle: Any) -> bool:
     """Whether an entry of the legend stands for a model; points with intervals are a container of their points."""
     artist = handle[0] if isinstance(handle, tuple) else handle
     return bool(artist.get_gid() == _MARK)
-
-
-def _with_ticks(canvas: Canvas) -> Canvas:
-    """Set the style of ticks now: matplotlib sets it when they are first shown, when the user's settings hold again."""
-    for ax in (canvas.ax, canvas.beneath):
-        if ax is not None:
-            ax.tick_params(which="both", labelsize=8.5, color=canvas.palette.rule, labelcolor=canvas.palette.muted)
-    return canvas

@@ -140,11 +140,8 @@ class CumulativeResidualsDisplay(Display):
         at = distinct_numbers(np.clip(at, 0, len(curve.score) - 1))
         parts = halfway((curve.share if over_rows else curve.score)[at], *self.ax_.get_xlim())
         for (low, high), i in zip(parts, at.tolist(), strict=True):
-            text = (
-                f"scores up to {score_brief(curve.score[i])}, {share(curve.share[i])} of rows: cumulative residual "
-                f"{number(curve.value[i])}"
-            )
-            yield Reading(self.ax_, low, high, text)
+            text = f"scores up to {score_brief(curve.score[i])}, {share(curve.share[i])} of rows: cumulative residual"
+            yield Reading(self.ax_, low, high, f"{text} {number(curve.value[i])}")
 
     @property
     def _limit(self) -> float:
@@ -154,17 +151,12 @@ class CumulativeResidualsDisplay(Display):
 def crowded(curve: CumulativeResiduals) -> bool:
     """Whether half of the rows have their scores in too small a part of the picture to be distinguished."""
     column = np.searchsorted(_view(curve).edges(_COLUMNS)[1:-1], curve.score, side="right")
-    rows = np.bincount(column, weights=_rows(curve))
+    rows = np.bincount(column, weights=np.diff(curve.share, prepend=0.0))
     return bool(sum(sorted(rows.tolist())[-_FEW:]) >= 0.5)
 
 
-def _rows(curve: CumulativeResiduals) -> FloatArray:
-    """Share of the rows at each point."""
-    return np.diff(curve.share, prepend=0.0)
-
-
 def _view(curve: CumulativeResiduals) -> View:
-    return score_view(curve.score, _rows(curve))
+    return score_view(curve.score, np.diff(curve.share, prepend=0.0))
 
 
 def _write_rows_axis(curve: CumulativeResiduals, canvas: Canvas) -> None:
@@ -193,14 +185,8 @@ def _mark_heights(canvas: Canvas, bottom: float, top: float, label: str) -> None
     if not canvas.own:
         return
     across = ax.get_yaxis_transform()
-    ax.annotate(
-        "",
-        xy=(1.025, bottom),
-        xytext=(1.025, top),
-        xycoords=across,
-        textcoords=across,
-        annotation_clip=False,
-        arrowprops={"arrowstyle": "|-|,widthA=0.3,widthB=0.3", "color": colour, "shrinkA": 0, "shrinkB": 0},
-    )
+    where: dict[str, Any] = {"xycoords": across, "textcoords": across, "annotation_clip": False}
+    arrow = {"arrowstyle": "|-|,widthA=0.3,widthB=0.3", "color": colour, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", xy=(1.025, bottom), xytext=(1.025, top), arrowprops=arrow, **where)
     middle = 0.5 * (bottom + top)
     ax.text(1.045, middle, label, transform=across, color=colour, rotation=90, va="center", ha="left", fontsize=9)

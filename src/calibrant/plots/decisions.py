@@ -118,11 +118,8 @@ class DecisionCurveDisplay(Display):
         """Give the net benefit at every threshold."""
         curve = self.curve
         for i, part in enumerate(halfway(curve.threshold, *self.ax_.get_xlim())):
-            text = (
-                f"threshold {score_brief(curve.threshold[i])}: net benefit {signed(curve.net_benefit[i])}, treat all "
-                f"{signed(curve.treat_all[i])}"
-            )
-            yield Reading(self.ax_, *part, text)
+            text = f"threshold {score_brief(curve.threshold[i])}: net benefit {signed(curve.net_benefit[i])}"
+            yield Reading(self.ax_, *part, f"{text}, treat all {signed(curve.treat_all[i])}")
 
 
 class CostCurveDisplay(Display):
@@ -157,12 +154,7 @@ class CostCurveDisplay(Display):
     size = (4.8, 4.0)
 
     def __init__(
-        self,
-        curve: CostCurve,
-        *,
-        trivial: FloatArray | None = None,
-        view: View | None = None,
-        name: str | None = None,
+        self, curve: CostCurve, *, trivial: FloatArray | None = None, view: View | None = None, name: str | None = None
     ) -> None:
         self.curve, self.trivial, self.name = curve, trivial, name
         self.view = view or score_view(curve.cost_parameter)

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.plots.canvas import Canvas, panels, prepare_canvas
+from calibrant.plots.canvas import Canvas, Inches, panels, prepare_canvas
 from calibrant.plots.style import LIGHT, drawing_style
 from calibrant.plots.svg import Reading
-from calibrant.table.arguments import Labels, Scores, as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Drawable, frame_of
 from calibrant.table.score_table import ScoreTable
@@ -92,9 +92,7 @@ class Display(ABC):
         self.name = name
         return self.plot(ax, **keywords)
 
-    def _plot(
-        self, ax: Axes | None, size: tuple[float, float], *, beneath: bool, name: str | None = None, **keywords: Any
-    ) -> Self:
+    def _plot(self, ax: Axes | None, size: Inches, *, beneath: bool, name: str | None = None, **keywords: Any) -> Self:
         """Draw on axes of the user or a new figure, which has a second panel if `beneath`."""
         name = self.name if name is None else name
         with prepare_canvas(ax, size, beneath=beneath) as canvas:
@@ -180,7 +178,7 @@ class Display(ABC):
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any,  # noqa: N803
+        X: Any,
         y: npt.ArrayLike,
         *,
         pos_label: Any = None,
@@ -292,12 +290,7 @@ def _display_of(result: Any) -> Any:
 
 
 def split_rows(
-    y_true: Labels,
-    y_proba: Scores,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
-    **drawing: Any,
+    y_true: Labels, y_proba: Scores, *, sample_weight: Weights = None, pos_label: Any = None, **drawing: Any
 ) -> tuple[ScoreTable, dict[str, Any]]:
     """Return the table of what `Display.from_predictions` is given, and the keywords that are about drawing."""
     return as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label), drawing
@@ -312,22 +305,17 @@ def _share_parameters(method: Any, of_all: Any) -> None:
     function.__signature__ = own.replace(parameters=[*first, *further, keywords])
 
 
-def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[FloatArray, Any]:  # noqa: N803
+def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[FloatArray, Any]:
     """Return an estimator's probabilities of the positive class, and the label of that class."""
     if not hasattr(estimator, "predict_proba"):
-        raise ArgumentError(
-            "an estimator with predict_proba",
-            f"a {type(estimator).__name__} without it",
-            "calibrate its scores first (calibrant.calibrators), or pass probabilities to from_predictions",
-        )
+        remedy = "calibrate its scores first (calibrant.calibrators), or pass probabilities to from_predictions"
+        raise ArgumentError("an estimator with predict_proba", f"a {type(estimator).__name__} without it", remedy)
     proba = np.asarray(estimator.predict_proba(X))
     classes = list(getattr(estimator, "classes_", ()))
     if proba.ndim != 2 or proba.shape[1] != 2 or len(classes) != 2:
-        raise ArgumentError(
-            "a binary classifier with two columns of probabilities",
-            f"probabilities of shape {proba.shape} and classes {classes}",
-            "pass the column of one class to from_predictions",
-        )
+        wanted, remedy = "a binary classifier with two columns of probabilities", "pass the column of one class"
+        found = f"probabilities of shape {proba.shape} and classes {classes}"
+        raise ArgumentError(wanted, found, f"{remedy} to from_predictions")
     if pos_label is None:
         pos_label = classes[1]
     elif pos_label not in classes:

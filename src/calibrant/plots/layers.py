@@ -38,15 +38,8 @@ def draw_diagonal(canvas: Canvas) -> None:
 def draw_points(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> Line2D:
     """Draw bins as points with their intervals; return the points."""
     reach = np.nan_to_num(np.array([curve.rate - curve.lower, curve.upper - curve.rate]))
-    usual: dict[str, Any] = {
-        "marker": "o",
-        "linestyle": "none",
-        "markersize": 5,
-        "markeredgecolor": ground_of(ax),
-        "markeredgewidth": 0.7,
-        "elinewidth": 1.3,
-        "zorder": 3,
-    }
+    usual: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 5, "elinewidth": 1.3, "zorder": 3}
+    usual |= {"markeredgecolor": ground_of(ax), "markeredgewidth": 0.7}
     drawn = ax.errorbar(curve.score, curve.rate, yerr=np.maximum(reach, 0.0), **(usual | manner | {"label": label}))
     return drawn.lines[0]
 
@@ -110,15 +103,9 @@ def draw_band(band: SimultaneousBand, ax: Axes, colour: str) -> None:
     score, lower, upper = (np.asarray(values)[drawn] for values in (band.score, band.lower, band.upper))
     if getattr(band, "method", None) != "windows":
         score, lower, upper = np.repeat(score, 3)[1:-1], np.repeat(lower, 3)[:-2], np.repeat(upper, 3)[2:]
-    ax.fill_between(
-        score,
-        lower,
-        upper,
-        facecolor=(colour, 0.25),
-        edgecolor=(colour, 0.6),
-        linewidth=0.6,
-        label=f"simultaneous {confidence(band.confidence_level)} band",
-    )
+    label = f"simultaneous {confidence(band.confidence_level)} band"
+    manner: dict[str, Any] = {"facecolor": (colour, 0.25), "edgecolor": (colour, 0.6), "linewidth": 0.6}
+    ax.fill_between(score, lower, upper, label=label, **manner)
 
 
 def shade(cutoff: CutoffCalibration, canvas: Canvas, view: View) -> None:
@@ -205,16 +192,14 @@ def frame_diagram(canvas: Canvas, view: View, heights: FloatArray, *, first: boo
     `view` is the stretch of scores to show; `heights` are shares that must be in view, NaN is passed over. Returns the
     share of the height of the axes that a strip along their lower edge takes.
     """
-    ax = canvas.ax
+    ax, beneath = canvas.ax, canvas.beneath
     strip = any(child.get_label() == _STRIP_NAME for child in ax.child_axes)
     if not first:
         view = view._replace(square_root=ax.get_xscale() == "function")
     left, right = view.limits()
     bottom, top = _heights(heights, view)
     if not first:
-        before = ax.get_ylim()
-        if strip:
-            before = _stretched(before, view, 1.0 - _STRIP)
+        before = _stretched(ax.get_ylim(), view, 1.0 - _STRIP) if strip else ax.get_ylim()
         left, right = min(left, ax.get_xlim()[0]), max(right, ax.get_xlim()[1])
         bottom, top = min(bottom, before[0]), max(top, before[1])
     ax.set_xlim(left, right)
@@ -227,11 +212,10 @@ def frame_diagram(canvas: Canvas, view: View, heights: FloatArray, *, first: boo
         ax.yaxis.set_ticks(tick_places(bottom, top, view))
     of = "" if pos_label in (None, 1, True) else f" ({visible(str(pos_label))})"
     ax.set_ylabel(f"observed rate{of}", parse_math=False)
-    lowest = ax if canvas.beneath is None else canvas.beneath
-    lowest.set_xlabel("predicted probability" + view.remark)
-    if canvas.beneath is not None:
-        canvas.beneath.set_xlim(left, right)
-        write_ticks(canvas.beneath.xaxis, view)
+    (beneath or ax).set_xlabel("predicted probability" + view.remark)
+    if beneath is not None:
+        beneath.set_xlim(left, right)
+        write_ticks(beneath.xaxis, view)
         ax.tick_params(labelbottom=False)
     return _STRIP if strip else 0.0
 

@@ -18,7 +18,7 @@ from calibrant.metrics import CutoffCalibration, cutoff_calibration
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display, positive_scores
 from calibrant.plots.layers import draw_diagonal, draw_shares, frame_diagram, stacked
-from calibrant.plots.style import Palette, set_scale, write_ticks
+from calibrant.plots.style import set_scale, write_ticks
 from calibrant.plots.svg import Reading
 from calibrant.table.arguments import as_table
 from calibrant.table.numbers import confidence, number
@@ -42,13 +42,7 @@ class ModelsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Mapping[str, Any],
-        X: Any,  # noqa: N803
-        y: npt.ArrayLike,
-        *,
-        pos_label: Any = None,
-        **keywords: Any,
+        cls, estimator: Mapping[str, Any], X: Any, y: npt.ArrayLike, *, pos_label: Any = None, **keywords: Any
     ) -> Self:
         """Draw fitted classifiers on the same data; other parameters as in `Display.from_estimator`.
 
@@ -162,17 +156,13 @@ class ComparisonDisplay(ModelsDisplay):
         check_choice("curve", curve, ("binned", "local"))
         names = y_proba if y_proba is not None else y_true
         if not isinstance(names, Mapping):
-            raise ArgumentError(
-                "a mapping of names to scores", f"a {type(names).__name__}", "pass {'name': scores, ...} as y_proba"
-            )
+            remedy = "pass {'name': scores, ...} as y_proba"
+            raise ArgumentError("a mapping of names to scores", f"a {type(names).__name__}", remedy)
         models = {}
         for model in names:
-            table = as_table(
-                _of(y_true, model, "labels"),
-                None if y_proba is None else y_proba[model],
-                sample_weight=_of(sample_weight, model, "weights"),
-                pos_label=pos_label,
-            )
+            label, weight = _of(y_true, model, "labels"), _of(sample_weight, model, "weights")
+            score = None if y_proba is None else y_proba[model]
+            table = as_table(label, score, sample_weight=weight, pos_label=pos_label)
             line = binned_curve(table, n_bins=n_bins, strategy=strategy) if curve == "binned" else local_curve(table)
             residuals = cumulative_residuals(table, n_points=_POINTS)
             models[str(model)] = Model(line, cutoff_calibration(table), residuals)
@@ -217,8 +207,8 @@ class ComparisonDisplay(ModelsDisplay):
             set_scale(canvas.ax, view)
             if canvas.beneath is not None:
                 set_scale(canvas.beneath, view, "x")
-        if ref_line and first:
-            draw_diagonal(canvas)
+            if ref_line:
+                draw_diagonal(canvas)
         self.lines_, self.distribution_ax_ = {}, canvas.beneath
         for model, (curve, cutoff, residuals) in self.models.items():
             dash, marker = (kinds[canvas.series % len(kinds)] for kinds in (_DASHES, _MARKERS))
@@ -327,14 +317,13 @@ class DifferenceDisplay(ModelsDisplay):
         canvas.ax.set_axis_off()
         measures, columns = self.comparison.measures, self._columns
         rows = -(-len(measures) // columns)
+        # Panels in the area of the axes given, with space for their headings, ticks and names.
+        height, width, inches = 1.0 / rows, 1.0 / columns, _PANEL + _ROW * self._pairs
+        names = self._letters * _LETTER / (self.size[0] / columns) * width
+        low, high = 0.22 / inches, 0.24 / inches
         self.axes_ = []
         for i, key in enumerate(measures):
             row, column = i % rows, i // rows
-            # Panels in the area of the axes given, with space for their headings, ticks and names.
-            height, width = 1.0 / rows, 1.0 / columns
-            inches = _PANEL + _ROW * self._pairs
-            names = self._letters * _LETTER / (self.size[0] / columns) * width
-            low, high = 0.22 / inches, 0.24 / inches
             box = (column * width + 0.02 + names, 1.0 - (row + 1 - low) * height, width - 0.05 - names)
             panel = canvas.ax.inset_axes((*box, (1.0 - low - high) * height))
             self._draw_panel(canvas, panel, key, **keywords)
@@ -350,7 +339,8 @@ class DifferenceDisplay(ModelsDisplay):
         ax.axvspan(*better, color=palette.band, linewidth=0)
         ax.axvline(0.0, color=palette.muted, linewidth=0.8)
         for height, one in enumerate(differences):
-            drawn: dict[str, Any] = {"color": self._colour(one, palette), "linewidth": 1.6} | keywords
+            colour = {one.second: palette.blue, one.first: palette.orange}.get(one.better or "", palette.muted)
+            drawn: dict[str, Any] = {"color": colour, "linewidth": 1.6} | keywords
             line = max(one.lower, low), min(one.upper, high)
             if line[0] <= line[1] and one.value == one.value:
                 ax.plot(line, (height, height), **drawn, solid_capstyle="butt")
@@ -361,25 +351,22 @@ class DifferenceDisplay(ModelsDisplay):
         ax.set_ylim(len(differences) - 0.4, -0.6)
         labels = list(map(_label, differences))
         many = len(differences) > 1
-        ax.set_yticks(range(len(differences)) if many else [], labels if many else [], parse_math=False)
+        ax.set_yticks(range(len(labels)) if many else [], labels if many else [], parse_math=False)
         ax.tick_params(labelsize=7.5, color=palette.rule, labelcolor=palette.muted)
         ax.spines[["left", "top", "right"]].set_visible(False)
         write_ticks(ax.xaxis)
         heading = MEASURES[key].name if many else f"{MEASURES[key].name}: {labels[0]}"
         ax.set_title(heading, loc="left", fontsize=8.5, color=palette.ink, parse_math=False, pad=3)
 
-    def _colour(self, one: MeasureDifference, palette: Palette) -> str:
-        return str({one.second: palette.blue, one.first: palette.orange}.get(one.better or "", palette.muted))
-
     def readings(self) -> Iterator[Reading]:
         """Give every difference in words."""
         for ax, key in zip(self.axes_, self.comparison.measures, strict=True):
-            differences = [one for one in self.comparison.differences if one.measure == key]
-            text = "; ".join(
+            texts = [
                 f"{one.second} \N{MINUS SIGN} {one.first}: {difference(one)} ({interval(one)}), {verdict(one)}"
-                for one in differences
-            )
-            yield Reading(ax, *ax.get_xlim(), text)
+                for one in self.comparison.differences
+                if one.measure == key
+            ]
+            yield Reading(ax, *ax.get_xlim(), "; ".join(texts))
 
 
 def _label(one: MeasureDifference) -> str:

@@ -137,8 +137,7 @@ class MonitorDisplay(Display):
         canvas.legend(columns=3)
         if canvas.beneath is not None:
             self._draw_bias(canvas.beneath, canvas)
-        last = ax if canvas.beneath is None else canvas.beneath
-        _write_rows(last, history.row, history.time)
+        _write_rows(canvas.beneath or ax, history.row, history.time)
 
     def _draw_bias(self, ax: Axes, canvas: Canvas) -> None:
         history, palette = self.history, canvas.palette
@@ -157,24 +156,15 @@ class MonitorDisplay(Display):
 
 def moments(history: MonitorHistory) -> list[tuple[str, str, str, str, str]]:
     """Write row, time, evidence, bias and limits of the bias at every row that is kept."""
-    return [
-        (
-            rows(row),
-            "" if time is None else str(time),
-            "infinite" if math.isinf(evidence) and evidence > 0 else f"{10.0**evidence:.3g}",
-            *_with_limits(bias, lower, upper),
-        )
-        for row, time, evidence, bias, lower, upper in zip(
-            *(column.tolist() for column in history.columns().values()), strict=True
-        )
-    ]
-
-
-def _with_limits(bias: float, lower: float, upper: float) -> tuple[str, str]:
-    if math.isnan(bias):
-        return signed(bias), "unknown"
-    written = write_interval(bias, lower, upper, write=signed)
-    return written.value, written.ends
+    written = []
+    for row, time, evidence, *bias in zip(*(column.tolist() for column in history.columns().values()), strict=True):
+        against = "infinite" if evidence == math.inf else f"{10.0**evidence:.3g}"
+        limits = (signed(bias[0]), "unknown")
+        if not math.isnan(bias[0]):
+            interval = write_interval(*bias, write=signed)
+            limits = (interval.value, interval.ends)
+        written.append((rows(row), "" if time is None else str(time), against, *limits))
+    return written
 
 
 def _with_alarms(history: MonitorHistory) -> tuple[FloatArray, FloatArray]:

@@ -140,10 +140,11 @@ class ReliabilityDisplay(Display):
         points = line = None
         if n_bins is not None:
             points = binned_curve(table, n_bins=n_bins, strategy=strategy, confidence_level=confidence_level)
-        if curve is not None and check_choice("curve", curve, ("isotonic", "local")) == "local":
-            line = local_curve(table, span=span, degree=degree, confidence_level=confidence_level)
-        elif curve is not None:
+        if curve == "isotonic":
             line = isotonic_curve(table)
+        elif curve is not None:
+            check_choice("curve", curve, ("isotonic", "local"))
+            line = local_curve(table, span=span, degree=degree, confidence_level=confidence_level)
         histogram = score_histogram(table, within="data")
         display = cls(points, line=line, band=band, distribution=histogram, pos_label=keywords.get("pos_label"))
         return display._drawn(**drawing)
@@ -193,8 +194,8 @@ class ReliabilityDisplay(Display):
         self.line_ = None
         if first:
             set_scale(ax, self.view)
-        if ref_line and first:
-            layers.draw_diagonal(canvas)
+            if ref_line:
+                layers.draw_diagonal(canvas)
         if self.band is not None:
             layers.draw_band(self.band, ax, palette.grey if first else colour)
         if self.line is not None and self.points is not None:
@@ -219,8 +220,7 @@ class ReliabilityDisplay(Display):
         self.distribution_ax_ = None
         self.beneath = distribution and self.distribution is not None and (first or canvas.beneath is not None)
         if self.beneath and self.distribution is not None:
-            self.distribution_ax_ = canvas.beneath if canvas.beneath is not None else layers.strip_beneath(ax)
-            self._draw_distribution(self.distribution, self.distribution_ax_, canvas)
+            self.distribution_ax_ = self._draw_distribution(self.distribution, canvas)
         # Bands, and the curve at single scores, may reach from 0 to 1 and must not squeeze what else there is to see.
         curves: list[Any] = [curve for curve in (self.points, self.local) if curve is not None]
         curves = curves or [self.line or self.band]
@@ -228,26 +228,29 @@ class ReliabilityDisplay(Display):
         strip = layers.frame_diagram(canvas, self.view, heights, first=first, pos_label=self.pos_label)
         canvas.legend(strip=strip)
 
-    def _draw_distribution(self, histogram: Histogram, ax: Axes, canvas: Canvas) -> None:
+    def _draw_distribution(self, histogram: Histogram, canvas: Canvas) -> Axes:
         if canvas.beneath is not None:
-            set_scale(ax, self.view, "x")
+            set_scale(canvas.beneath, self.view, "x")
+            layers.draw_bars(histogram, canvas.beneath, canvas.palette)
+            return canvas.beneath
+        ax = layers.strip_beneath(canvas.ax)
         layers.draw_bars(histogram, ax, canvas.palette)
-        if canvas.beneath is None:
-            ax.set_title("positives up, negatives down", loc="left", fontsize=7, color=canvas.palette.muted, pad=1)
-            ax.set_yticks([])
-            ax.set_ylabel("")
+        ax.set_title("positives up, negatives down", loc="left", fontsize=7, color=canvas.palette.muted, pad=1)
+        ax.set_yticks([])
+        ax.set_ylabel("")
+        return ax
 
     def readings(self) -> Iterator[Reading]:
         """Give rows, mean prediction and observed rate of every bin, and the rows below."""
         if self.points is not None:
-            columns = (self.points.score, self.points.n, self.points.rate, self.points.lower, self.points.upper)
-            parts = halfway(self.points.score, *self.ax_.get_xlim())
-            for (low, high), (score, n, rate, lower, upper) in zip(parts, zip(*columns, strict=True), strict=True):
+            points = self.points
+            columns = (points.score, points.n, points.rate, points.lower, points.upper)
+            parts = halfway(points.score, *self.ax_.get_xlim())
+            for (low, high), score, n, rate, lower, upper in zip(parts, *columns, strict=True):
                 limits = write_interval(rate, lower, upper, write=share)
                 chance = "" if np.isnan(lower) else f" ({limits.ends})"
-                bin_text = f"bin of {rows(float(n))} rows: mean predicted {score_brief(score)}"
-                text = f"{bin_text}, observed {limits.value}{chance}"
-                yield Reading(self.ax_, low, high, text)
+                text = f"bin of {rows(float(n))} rows: mean predicted {score_brief(score)}, observed {limits.value}"
+                yield Reading(self.ax_, low, high, text + chance)
         if self.distribution is not None and self.distribution_ax_ is not None:
             yield from layers.bar_readings(self.distribution, self.distribution_ax_)
 
@@ -352,17 +355,13 @@ def _size(beneath: bool) -> tuple[float, float]:
 
 
 def _check_band(band: SimultaneousBand) -> SimultaneousBand:
+    see = "see calibrant.certificates.isotonic_band"
     if isinstance(band, Curve):
-        raise ArgumentError(
-            "a simultaneous band",
-            "a curve, whose intervals are pointwise",
-            "draw it as points or line, or see calibrant.certificates.isotonic_band",
-        )
+        found = "a curve, whose intervals are pointwise"
+        raise ArgumentError("a simultaneous band", found, f"draw it as points or line, or {see}")
     arrays = [np.asarray(getattr(band, name, None)) for name in ("score", "lower", "upper")]
     if any(array.dtype.kind != "f" or array.ndim != 1 or array.shape != arrays[0].shape for array in arrays):
         raise ArgumentError(
-            "a band with arrays score, lower and upper of equal length",
-            f"a {type(band).__name__}",
-            "see calibrant.certificates.isotonic_band",
+            "a band with arrays score, lower and upper of equal length", f"a {type(band).__name__}", see
         )
     return band

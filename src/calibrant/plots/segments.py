@@ -118,12 +118,10 @@ class SegmentDisplay(_AuditDisplay):
         colour = {"refuted": palette.orange, "certified": palette.blue}
         mark = {"refuted": "D", "certified": "o", "undecided": "s"}
         self.points_ = []
-        drawn: set[str] = set()
-        for height, i in enumerate(self.places):
-            verdict = str(audit.verdicts[i])
+        verdicts = [str(audit.verdicts[i]) for i in self.places]
+        for height, (i, verdict) in enumerate(zip(self.places, verdicts, strict=True)):
             shade = colour.get(verdict, palette.muted if verdict else palette.blue)
-            label = verdict.capitalize() if verdict and verdict not in drawn else None
-            drawn.add(verdict)
+            label = verdict.capitalize() if verdict and verdict not in verdicts[:height] else None
             bounds = [audit.lower[i], audit.upper[i]]
             ax.plot(bounds, [height, height], color=shade, linewidth=1.1, solid_capstyle="butt")
             manner: dict[str, Any] = {"color": shade, "marker": mark.get(verdict, "o"), "markersize": 4.5}

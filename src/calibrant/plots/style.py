@@ -50,26 +50,15 @@ class Palette:
 
 
 # Okabe and Ito's colours, on a light ground those that are too light for a line are darkened.
+# In the order of the fields: ground, ink, muted, rule, band; blue, orange, grey; series.
 LIGHT = Palette(
-    ground="#ffffff",
-    ink="#1f2328",
-    muted="#57606a",
-    rule="#c3c8ce",
-    band="#e9ecef",
-    blue="#0072b2",
-    orange="#b34700",
-    grey="#8b949e",
+    *("#ffffff", "#1f2328", "#57606a", "#c3c8ce", "#e9ecef"),
+    *("#0072b2", "#b34700", "#8b949e"),
     series=("#0072b2", "#b34700", "#00795a", "#a4508b", "#8a6d00", "#1f2328"),
 )
 DARK = Palette(
-    ground="#16191d",
-    ink="#e6edf3",
-    muted="#a9b3bd",
-    rule="#5b646d",
-    band="#30363d",
-    blue="#56b4e9",
-    orange="#f08a4b",
-    grey="#8b949e",
+    *("#16191d", "#e6edf3", "#a9b3bd", "#5b646d", "#30363d"),
+    *("#56b4e9", "#f08a4b", "#8b949e"),
     series=("#56b4e9", "#f08a4b", "#2fc99a", "#e39bc6", "#f0e442", "#e6edf3"),
 )
 
@@ -103,6 +92,7 @@ def drawing_style(palette: Palette = LIGHT) -> Iterator[Palette]:
 
 
 def _settings(palette: Palette) -> dict[str, Any]:
+    ticks = {"color": palette.rule, "labelcolor": palette.muted, "labelsize": 8.5}
     return {
         "font.family": "sans-serif",
         "font.size": 9.5,
@@ -114,12 +104,7 @@ def _settings(palette: Palette) -> dict[str, Any]:
         "axes.spines.right": False,
         "axes.axisbelow": True,
         "text.color": palette.ink,
-        "xtick.color": palette.rule,
-        "ytick.color": palette.rule,
-        "xtick.labelcolor": palette.muted,
-        "ytick.labelcolor": palette.muted,
-        "xtick.labelsize": 8.5,
-        "ytick.labelsize": 8.5,
+        **{f"{axis}tick.{name}": value for axis in "xy" for name, value in ticks.items()},
         "legend.frameon": False,
         "legend.fontsize": 8.5,
         "legend.handlelength": 1.5,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import itertools
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -122,17 +123,16 @@ class SegmentColumn:
         _need_two(name, len(levels) + bool(missing), levels)
         if cuts is not None:
             if not numeric:
-                raise ArgumentError(
-                    "`cuts` of a column of numbers", f"{name}, which holds {_shown(levels)}", "leave out its cuts"
-                )
-            column = cls.of_cuts(name, clean_cuts(name, cuts), missing=bool(missing))
+                found = f"{name}, which holds {_shown(levels)}"
+                raise ArgumentError("`cuts` of a column of numbers", found, "leave out its cuts")
+            column = cls(name, cuts=clean_cuts(name, cuts), missing=bool(missing))
             _need_two(name, len(set(column._of_levels(levels).tolist())) + bool(missing), levels)
             return column
         whole = numeric and all(isinstance(level, int) for level in levels)
         if not numeric or (whole and len(levels) == rows):
             refuse_identifier(name, len(levels), rows, numbers=numeric)
         if numeric and len(levels) > _FEW:
-            return cls.of_cuts(name, _quantiles(levels, counts), missing=bool(missing), from_rows=True)
+            return cls(name, cuts=_quantiles(levels, counts), missing=bool(missing), from_rows=True)
         largest = np.zeros(len(counts), dtype=bool)
         largest[score_order(-counts)[:_MOST_LEVELS]] = True
         kept = largest & (counts >= min_rows)
@@ -142,13 +142,6 @@ class SegmentColumn:
         _need_two(name, int(kept.sum()) + bool(rare) + bool(missing), levels, min_rows)
         single = tuple(level for level, keep in zip(levels, kept.tolist(), strict=True) if keep)
         return cls(name, single, (), rare, bool(missing), bool(rare))
-
-    @classmethod
-    def of_cuts(
-        cls, name: str, cuts: Sequence[int | float], *, missing: bool = False, from_rows: bool = False
-    ) -> SegmentColumn:
-        """Make segments of a column of numbers by cuts, which increase."""
-        return cls(name, (), tuple(cuts), 0, missing, from_rows)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -193,7 +186,7 @@ class SegmentColumn:
         """Return the number of the segment of each of some values."""
         if self.cuts:
             # Compared as Python compares them: exact for whole numbers of any length.
-            return np.array([_place(value, self.cuts) for value in levels], dtype=np.int64)
+            return np.array([bisect_left(self.cuts, value) for value in levels], dtype=np.int64)
         pool = len(self.levels) if self.pooled else -1
         number = {level: place for place, level in enumerate(self.levels)}
         return np.array([number.get(level, pool) for level in levels], dtype=np.int64)
@@ -201,15 +194,12 @@ class SegmentColumn:
 
 def clean_cuts(name: str, cuts: Any) -> tuple[int | float, ...]:
     """Return cuts of a column as increasing numbers, or raise an `ArgumentError`."""
-    wanted, remedy = f"`cuts` of {name} as finite numbers in increasing order", "pass for example [20, 40, 60]"
-    if isinstance(cuts, (str, bytes)) or not isinstance(cuts, (Sequence, np.ndarray)) or not len(cuts):
-        raise ArgumentError(wanted, repr(cuts), remedy)
-    listed = list(cuts)
-    if not all(is_number(cut) and not isinstance(cut, (bool, str)) and math.isfinite(cut) for cut in listed):
-        raise ArgumentError(wanted, repr(cuts), remedy)
-    clean = tuple(cut for cut in clean_levels(listed, name) if not isinstance(cut, str))
-    if any(after <= before for before, after in itertools.pairwise(clean)):
-        raise ArgumentError(wanted, repr(cuts), remedy)
+    listed = list(cuts) if isinstance(cuts, (Sequence, np.ndarray)) and not isinstance(cuts, bytes) else []
+    finite = all(is_number(cut) and not isinstance(cut, (bool, str)) and math.isfinite(cut) for cut in listed)
+    clean = tuple(cut for cut in clean_levels(listed, name) if not isinstance(cut, str)) if finite else ()
+    if not clean or any(after <= before for before, after in itertools.pairwise(clean)):
+        expected = f"`cuts` of {name} as finite numbers in increasing order"
+        raise ArgumentError(expected, repr(cuts), "pass for example [20, 40, 60]")
     return clean
 
 
@@ -239,13 +229,6 @@ def short_cuts(quantiles: Sequence[int | float], largest: int | float) -> tuple[
         if all(100 * (new - cut) <= least for new, cut in zip(rounded, cuts, strict=True)):
             return tuple(rounded)
     return tuple(cuts)
-
-
-def _place(value: Level, cuts: tuple[int | float, ...]) -> int:
-    """Return the number of cuts below a value."""
-    from bisect import bisect_left
-
-    return bisect_left(cuts, value)
 
 
 def refuse_identifier(name: str, values: int, rows: int, *, numbers: bool) -> None:

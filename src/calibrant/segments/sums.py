@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -71,59 +72,42 @@ class SortedRows:
         del away, squares
         bits = min(_MOST_BITS, _WORD - math.ceil(math.log2(len(code) + 1)))
         order = key_order(code)
-        score, steps = self.score[order], self._steps(order, bits)
+        score = self.score[order]
+        units = (score * 2.0**bits + 0.5).astype(np.int64)
+        steps = np.where(self.positive[order], (1 << bits) - units, -units)
         same_cell = np.repeat(np.arange(cells), n)
         ends = np.append((score[1:] != score[:-1]) | (same_cell[1:] != same_cell[:-1]), True)
         value, low, high, sign = _ranges(n, np.cumsum(steps), score, ends)
         value = value * (2.0**-bits / np.maximum(n, 1))
         return CellTotals(*sums, value, value, low, high, sign)
 
-    def _steps(self, order: IntArray, bits: int) -> IntArray:
-        """Return residuals in whole units, in some order."""
-        units = (self.score[order] * 2.0**bits + 0.5).astype(np.int64)
-        return np.where(self.positive[order], (1 << bits) - units, -units)
 
+def bucket_totals(
+    code: IntArray, cells: int, bucket: IntArray, sums: Sequence[NumberArray], width: float
+) -> CellTotals:
+    """Add up sums of rows by cell and bucket of scores, as `SortedRows.totals`: an entry for each, in any order.
 
-@dataclass(frozen=True, eq=False)
-class BucketRows:
-    """Sums of rows by cell and bucket of scores: one entry for each cell and bucket that has rows, in any order."""
-
-    bucket: IntArray  # of width `width`, counted from 0
-    n: IntArray
-    k: IntArray
-    rise: FloatArray
-    fall: FloatArray
-    squares: FloatArray
-    fourths: FloatArray
-    width: float
-
-    def totals(self, code: IntArray, cells: int) -> CellTotals:
-        """Add up the entries of each cell, as `SortedRows.totals`; scores are known as the ends of their buckets."""
-        order = key_order(code * (int(self.bucket.max(initial=0)) + 1) + self.bucket)
-        code = code[order]
-        new = np.append(True, (code[1:] != code[:-1]) | (np.diff(self.bucket[order]) != 0))
-        starts = np.flatnonzero(new[: len(code)])
-        n, k, rise, fall, squares, fourths = (
-            np.add.reduceat(each[order], starts)
-            for each in (self.n, self.k, self.rise, self.fall, self.squares, self.fourths)
-        )
-        code, end = code[starts], np.minimum(1.0, (self.bucket[order][starts] + 1) * self.width)
-        entries = np.bincount(code, minlength=cells)
-        after = np.cumsum(rise - fall)
-        value, low, high, sign = _ranges(entries, after, end, np.ones(len(after), dtype=bool))
-        rows = np.round(_added(code, n, cells)).astype(np.int64)
-        # Inside a bucket the walk is never above where all that raises it comes first, nor below where it comes last.
-        before = after - (rise - fall)
-        first = np.repeat(np.cumsum(entries) - entries, entries)
-        base = before[first]
-        top, bottom = np.zeros(cells), np.zeros(cells)
-        np.maximum.at(top, code, before - base + rise)
-        np.minimum.at(bottom, code, before - base - fall)
-        total = np.maximum(rows, 1)
-        positives = np.round(_added(code, k, cells)).astype(np.int64)
-        rise, fall, squares, fourths = (_added(code, each, cells) for each in (rise, fall, squares, fourths))
-        at_most = np.minimum(1.0, (top - bottom) / total)
-        return CellTotals(rows, positives, rise, fall, squares, fourths, value / total, at_most, low, high, sign)
+    `sums` are the first six of `CellTotals`. Buckets are counted from 0; scores are known as their ends.
+    """
+    order = key_order(code * (int(bucket.max(initial=0)) + 1) + bucket)
+    code, bucket = code[order], bucket[order]
+    starts = np.flatnonzero(np.append(True, (np.diff(code) != 0) | (np.diff(bucket) != 0))[: len(code)])
+    n, k, rise, fall, squares, fourths = (np.add.reduceat(each[order], starts) for each in sums)
+    code, end = code[starts], np.minimum(1.0, (bucket[starts] + 1) * width)
+    entries = np.bincount(code, minlength=cells)
+    after = np.cumsum(rise - fall)
+    value, low, high, sign = _ranges(entries, after, end, np.ones(len(after), dtype=bool))
+    # Inside a bucket the walk is never above where all that raises it comes first, nor below where it comes last.
+    before = after - (rise - fall)
+    base = before[np.repeat(np.cumsum(entries) - entries, entries)]
+    top, bottom = np.zeros(cells), np.zeros(cells)
+    np.maximum.at(top, code, before - base + rise)
+    np.minimum.at(bottom, code, before - base - fall)
+    rows, positives = (np.round(_added(code, each, cells)).astype(np.int64) for each in (n, k))
+    rise, fall, squares, fourths = (_added(code, each, cells) for each in (rise, fall, squares, fourths))
+    total = np.maximum(rows, 1)
+    at_most = np.minimum(1.0, (top - bottom) / total)
+    return CellTotals(rows, positives, rise, fall, squares, fourths, value / total, at_most, low, high, sign)
 
 
 def _added(code: IntArray, values: NumberArray, cells: int) -> FloatArray:

@@ -25,18 +25,12 @@ class Request:
     min_rows: int
     cuts: Mapping[str, Sequence[float]]
 
-    def column(self, values: Any, name: str) -> SegmentColumn:
-        """Choose the segments of a column."""
-        return SegmentColumn.fit(values, name, min_rows=self.min_rows, cuts=self.cuts.get(name))
-
     def check_names(self, names: Sequence[str]) -> None:
         """Raise an `ArgumentError` if cuts are given of a column that is not among those named."""
         unknown = [name for name in self.cuts if name not in names]
         if unknown:
-            listed = ", ".join(map(repr, names))
-            raise ArgumentError(
-                f"`cuts` of columns named in `by`: {listed}", f"cuts of {unknown[0]!r}", "check the spelling"
-            )
+            expected = f"`cuts` of columns named in `by`: {', '.join(map(repr, names))}"
+            raise ArgumentError(expected, f"cuts of {unknown[0]!r}", "check the spelling")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,24 +48,20 @@ def segments_of_arrays(
     label: npt.NDArray[Any], score: npt.NDArray[Any], by: Mapping[str, Any], request: Request
 ) -> SegmentTotals:
     """Add up checked rows in arrays; `by` has a column of as many values for each name."""
-    n = len(label)
-    columns, codes = [], []
+    n, columns, codes = len(label), [], {}
     request.check_names(list(by))
     for name, values in by.items():
         array = column_values(values, name)
         if len(array) != n:
             found = f"{len(array)} values in column {name} and {n} scores"
             raise DataError("as many values as scores", found, "pass columns of the same table")
-        columns.append(request.column(array, name))
-        codes.append(columns[-1].codes(array))
+        columns.append(SegmentColumn.fit(array, name, min_rows=request.min_rows, cuts=request.cuts.get(name)))
+        codes[name] = columns[-1].codes(array)
     score = score.astype(np.float64) + 0.0
     order = score_order(score, label)
     in_order = SortedRows(score[order], label[order].astype(bool))
-    codes = [code[order] for code in codes]
+    codes = {name: code[order] for name, code in codes.items()}
     families = families_of(columns, request.depth)
-    codes_of = {id(column): code for column, code in zip(columns, codes, strict=True)}
-    totals = tuple(
-        in_order.totals(family.codes([codes_of[id(column)] for column in family.columns]), len(family))
-        for family in families
-    )
+    cells = (family.codes([codes[column.name] for column in family.columns]) for family in families)
+    totals = tuple(in_order.totals(code, len(family)) for code, family in zip(cells, families, strict=True))
     return SegmentTotals(n, int(label.sum()), families, totals, exact=True)

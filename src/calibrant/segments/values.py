@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import numbers
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,11 +144,8 @@ def clean_levels(values: list[Any], name: str) -> list[Level]:
     if len(kinds) > 1:
         shown = " and ".join(repr(next(value for value in values if _kind(value) == kind)) for kind in sorted(kinds))
         raise DataError(f"values of one kind in column {name}", f"{shown}", "make all of them numbers, or all text")
-    if kinds == {"text"}:
-        return [str(value) for value in values]
-    if kinds == {"boolean"}:
-        return [bool(value) for value in values]
-    return [_number(value) for value in values]
+    clean: dict[str, Callable[[Any], Level]] = {"text": str, "boolean": bool, "number": _number}
+    return [clean[kind](value) for kind in kinds for value in values]
 
 
 def _kind(value: Any) -> str:

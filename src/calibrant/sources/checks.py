@@ -100,15 +100,11 @@ def check(source: Source, columns: Columns) -> Summary:
     weights = kind_of_weights(seen, columns)
     distinct = int(seen["pairs" if weights == "other" else "distinct"])
     low, high = float(seen["score_low"]), float(seen["score_high"])
-    return Summary(
-        sql,
-        lambda rows: _kept(_rows_sql(source, columns, rows)),
-        weights,
-        low,
-        high,
-        distinct,
-        Intake(left_out, others),
-    )
+
+    def shape_of(rows: str) -> str:
+        return _kept(_rows_sql(source, columns, rows))
+
+    return Summary(sql, shape_of, weights, low, high, distinct, Intake(left_out, others))
 
 
 def check_scores(source: Source, score: str, *, complete: bool = False) -> None:
@@ -146,18 +142,12 @@ def _left_out(source: Source, rows: str, columns: Columns) -> LeftOut:
     """Count, in one scan, the rows that are left out, and compare the scores of those with and without an outcome."""
     gaps = [f"gap{i}" for i in range(len(columns.causes))]
     scored = "WHERE NOT gap1 AND s >= 0 AND s <= 1"
-    moments = [
-        f"{sum_} FILTER ({scored} AND {outcome})"
-        for outcome in ("NOT gap0", "gap0")
-        for sum_ in ("count(*)", "avg(s)", "var_samp(s)")
-    ]
+    where = [f"FILTER ({scored} AND {outcome})" for outcome in ("NOT gap0", "gap0")]
+    moments = [f"count(*) {rows_}, avg(s) {rows_}, var_samp(s) {rows_}" for rows_ in where]
     listed = ", ".join([_count("left_out"), "count(*)", *map(_count, gaps), *moments])
     n, n_read, *counts = source.rows(f"SELECT {listed} FROM ({rows})")[0]
-    known, unknown = (
-        Moments(count, *(math.nan if value is None else value for value in of))
-        for count, *of in (counts[-6:-3], counts[-3:])
-    )
-    return LeftOut.of(n, n_read, dict(zip(columns.causes, counts, strict=False)), known, unknown)
+    causes = dict(zip(columns.causes, counts, strict=False))
+    return LeftOut.of(n, n_read, causes, Moments.of(*counts[-6:-3]), Moments.of(*counts[-3:]))
 
 
 def _seen(source: Source, sql: str, columns: Columns) -> dict[str, Any]:
@@ -241,40 +231,24 @@ def _is_positive(label: str, number: str, kind: str, pos_label: Any) -> str:
 
 
 def _aggregates(columns: Columns) -> dict[str, str]:
-    aggregates = {
-        "rows": "count(*)",
-        **_counts(("score_missing", "score_nan", "score_text", "score_bad", "label_missing")),
-        "score_low": "min(s)",
-        "score_high": "max(s)",
-        "distinct": "approx_count_distinct(s)",
-    }
+    used = {"score", "label"} | ({"weight"} if columns.weight is not None else set())
+    used |= {"cluster"} if columns.clusters else set()
+    aggregates = {"rows": "count(*)", **_counts(fault for fault in _FAULTS if fault.split("_")[0] in used)}
+    aggregates |= {"score_low": "min(s)", "score_high": "max(s)", "distinct": "approx_count_distinct(s)"}
     if columns.pos_label is None:
-        aggregates |= {
-            **_counts(("label_other",)),
-            "zeros": _count("label_number = 0"),
-            "minus_ones": _count("label_number = -1"),
-        }
+        aggregates |= {"zeros": _count("label_number = 0"), "minus_ones": _count("label_number = -1")}
     else:
         # The rest is one class if it is one text, or one number written in several ways.
         rest, text = f"FILTER (WHERE {_REST})", "trim(CAST(label_raw AS VARCHAR))"
         one_text = f"coalesce(min({text}) {rest} = max({text}) {rest}, true)"
         one_number = f"coalesce(min(label_number) {rest} = max(label_number) {rest}, false)"
         no_number = _count(f"{_REST} AND label_number IS NULL")
-        aggregates |= {
-            "positives": _count("positive"),
-            **_counts(("label_unknown",)),
-            "one_class": f"{one_text} OR ({one_number} AND {no_number} = 0)",
-        }
-    if columns.clusters:
-        aggregates |= _counts(("cluster_missing",))
+        one_class = f"{one_text} OR ({one_number} AND {no_number} = 0)"
+        aggregates |= {"positives": _count("positive"), "one_class": one_class}
     if columns.weight is not None:
-        aggregates |= {
-            **_counts(("weight_missing", "weight_nan", "weight_text", "weight_bad")),
-            "weight_sum": "sum(w) FILTER (WHERE isfinite(w))",
-            "weight_high": "max(w) FILTER (WHERE isfinite(w))",
-            "weight_broken": _count("w <> floor(w)"),
-            "pairs": "approx_count_distinct(hash(s, w))",
-        }
+        finite = "FILTER (WHERE isfinite(w))"
+        aggregates |= {"weight_sum": f"sum(w) {finite}", "weight_high": f"max(w) {finite}"}
+        aggregates |= {"weight_broken": _count("w <> floor(w)"), "pairs": "approx_count_distinct(hash(s, w))"}
     return aggregates
 
 

@@ -72,10 +72,7 @@ class ChunkRows:
 
     def blocks(self) -> Iterator[CleanRows]:
         """Yield the rows checked, in pieces that stay in the cache; raises what `batches` does."""
-        for label, score, weight, _ in self._slices():
-            for start in range(0, len(score), _BLOCK):
-                part = slice(start, start + _BLOCK)
-                yield CleanRows(label[part], score[part], None if weight is None else weight[part])
+        return (part for rows in self._slices() for part in rows.pieces(_BLOCK))
 
     def _slices(self) -> Iterator[CleanRows]:
         """Yield the rows checked, as they are cut into chunks."""

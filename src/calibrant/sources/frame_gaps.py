@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import reduce
 from operator import and_, or_
@@ -42,17 +41,11 @@ def find_gaps(frame: Frame, columns: Columns, fetch: Callable[[Frame], Any]) -> 
         inside = (score >= 0.0) & (score <= 1.0) & ~gaps[1]
         for group, of in (("known", ~gaps[0]), ("unknown", gaps[0])):
             scored = nw.when(inside & of).then(score)
-            aggregates |= {
-                f"{group}_n": count_of(inside & of),
-                f"{group}_mean": scored.mean(),
-                f"{group}_var": scored.var(),
-            }
+            aggregates[f"{group}_n"] = count_of(inside & of)
+            aggregates |= {f"{group}_mean": scored.mean(), f"{group}_var": scored.var()}
     counted = {name: values[0] for name, values in fetch(frame.select(**aggregates)).items()}
     known, unknown = (
-        Moments(
-            int(counted.get(f"{group}_n", 0)), *(_or_nan(counted.get(f"{group}_{what}")) for what in ("mean", "var"))
-        )
-        for group in ("known", "unknown")
+        Moments.of(*(counted.get(f"{group}_{what}") for what in ("n", "mean", "var"))) for group in ("known", "unknown")
     )
     causes = {cause: counted[f"gap{i}"] for i, cause in enumerate(columns.causes)}
     left_out = LeftOut.of(counted["n"], counted["n_read"], causes, known, unknown)
@@ -78,7 +71,3 @@ def count_of(condition: nw.Expr) -> nw.Expr:
     import narwhals as nw
 
     return nw.when(condition).then(1).otherwise(0).sum()
-
-
-def _or_nan(value: Any) -> float:
-    return math.nan if value is None else float(value)

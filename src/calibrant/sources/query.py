@@ -15,10 +15,12 @@ from calibrant.sources.formats import quote_name, quote_text, unique_names
 from calibrant.sources.source import describe_no_space
 
 if TYPE_CHECKING:
-    import duckdb
+    from duckdb import DuckDBPyConnection
 
 COPIED = "calibrant_rows.rows"
 _OURS = "rows AS SELECT c"  # in a line that shows a statement of ours, not the query
+Names = tuple[str, ...]
+
 _BATCH = 100_000  # rows of SQLite held in memory
 
 
@@ -46,22 +48,14 @@ class Query(NamedTuple):
     database: str | None = None
 
 
-class Copied(NamedTuple):
-    """Columns of a query: names in it and in the copy, and their DuckDB types, "" of those that were not copied.
-
-    SQLite is not `typed`: its values were copied as texts.
-    """
-
-    header: tuple[str, ...]
-    columns: tuple[str, ...]
-    types: tuple[str, ...]
-    typed: bool
-
-
-def copy_rows(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path) -> Copied:
+def copy_rows(
+    connection: DuckDBPyConnection, query: Query, wanted: Names, folder: Path
+) -> tuple[Names, Names, Names, bool]:
     """Run a query and keep those of the wanted columns that it has in the table `COPIED`, on disk in `folder`.
 
-    If none are wanted, all are kept. Raises a `SourceError` if there is no such database, or the query fails.
+    Returns the names of its columns, those in the copy, and their DuckDB types, "" of those that were not copied; and
+    whether these are known: values of SQLite were copied as texts. If none are wanted, all are kept. Raises a
+    `SourceError` if there is no such database, or the query fails.
     """
     connection.execute(f"ATTACH {quote_text(str(folder / 'rows.duckdb'))} AS calibrant_rows")
     sql = query.sql.strip().rstrip(";").rstrip()
@@ -77,7 +71,7 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple
         found = _from_duckdb(connection, sql, query.database, wanted)
     types = {row[0]: str(row[1]) for row in connection.execute(f"DESCRIBE {COPIED}").fetchall()}
     columns = unique_names(found)
-    return Copied(found, columns, tuple(types.get(column, "") for column in columns), typed)
+    return found, columns, tuple(types.get(column, "") for column in columns), typed
 
 
 def _head(database: str) -> bytes:
@@ -91,13 +85,13 @@ def _head(database: str) -> bytes:
         raise SourceError("a database that can be read", found, "check the path") from None
 
 
-def _kept(found: tuple[str, ...], wanted: tuple[str, ...]) -> dict[int, str]:
+def _kept(found: Names, wanted: Names) -> dict[int, str]:
     """Return the places of the wanted columns, and their names in the copy; if there are none, an error is to come."""
     names = dict(enumerate(unique_names(found)))
     return {i: name for i, name in names.items() if not wanted or found[i] in wanted} or {0: "none"}
 
 
-def _selected(sql: str, found: tuple[str, ...], wanted: tuple[str, ...]) -> str:
+def _selected(sql: str, found: Names, wanted: Names) -> str:
     """Return a SELECT of the wanted columns by their places, since names may differ in case alone."""
     kept = ", ".join(f"c{i} AS {quote_name(column)}" for i, column in _kept(found, wanted).items())
     return f"SELECT {kept} FROM ({sql}\n) AS found({', '.join(f'c{i}' for i in range(len(found)))})"
@@ -116,9 +110,7 @@ def _failed(error: Exception) -> SourceError:
     return SourceError("a query that can be run", found, remedy)
 
 
-def _from_duckdb(
-    connection: duckdb.DuckDBPyConnection, sql: str, database: str | None, wanted: tuple[str, ...]
-) -> tuple[str, ...]:
+def _from_duckdb(connection: DuckDBPyConnection, sql: str, database: str | None, wanted: Names) -> Names:
     import duckdb
 
     try:
@@ -145,9 +137,7 @@ def _from_duckdb(
     return names
 
 
-def _from_sqlite(
-    connection: duckdb.DuckDBPyConnection, sql: str, database: str, wanted: tuple[str, ...]
-) -> tuple[str, ...]:
+def _from_sqlite(connection: DuckDBPyConnection, sql: str, database: str, wanted: Names) -> Names:
     """Copy as text, in which floats are exact: columns of SQLite hold values of any type."""
     try:
         with closing(sqlite3.connect(f"{Path(database).absolute().as_uri()}?mode=ro", uri=True)) as source:
@@ -169,9 +159,7 @@ def _from_sqlite(
     return found
 
 
-def _from_postgresql(
-    connection: duckdb.DuckDBPyConnection, sql: str, database: str, wanted: tuple[str, ...]
-) -> tuple[str, ...]:
+def _from_postgresql(connection: DuckDBPyConnection, sql: str, database: str, wanted: Names) -> Names:
     for name in ("adbc_driver_postgresql", "pyarrow"):
         need_package(name, "calibrant[postgresql]")
     import duckdb

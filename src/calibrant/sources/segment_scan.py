@@ -19,7 +19,7 @@ from calibrant.cells.frame_rows import Arrays, Fetch
 from calibrant.errors import DataError
 from calibrant.segments.columns import SegmentColumn, clean_cuts, refuse_identifier, short_cuts
 from calibrant.segments.families import Family, families_of
-from calibrant.segments.sums import BucketRows, CellTotals
+from calibrant.segments.sums import CellTotals, bucket_totals
 from calibrant.segments.totals import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.values import distinct_values
 
@@ -89,7 +89,7 @@ def _fitted(frame: nw.LazyFrame[Any], column: EngineColumn, request: Request, fe
         found = f"more than {_MOST_VALUES:,} different values in {rows:,} rows"
         raise DataError(f"groups of rows in column {name}", found, "name a column with a few groups")
     if cuts is not None:
-        return SegmentColumn.of_cuts(name, clean_cuts(name, cuts), missing=bool(n_missing))
+        return SegmentColumn(name, cuts=clean_cuts(name, cuts), missing=bool(n_missing))
     finite = known.filter(value.abs() < math.inf) if column.float_ else known
     asked = {f"q{i}": value.quantile(q, "linear") for i, q in enumerate(_QUANTILES)}
     ends = {key: of[0] for key, of in fetch(finite.select(**asked, largest=value.max())).items()}
@@ -105,7 +105,7 @@ def _fitted(frame: nw.LazyFrame[Any], column: EngineColumn, request: Request, fe
     if not quantiles:
         second = fetch(finite.filter(value < largest).select(second=value.max()))["second"][0]
         quantiles = [int(second) if whole else float(second)]
-    return SegmentColumn.of_cuts(name, short_cuts(quantiles, largest), missing=bool(n_missing), from_rows=True)
+    return SegmentColumn(name, cuts=short_cuts(quantiles, largest), missing=bool(n_missing), from_rows=True)
 
 
 def _totals(frame: nw.LazyFrame[Any], family: Family, by_name: Mapping[str, EngineColumn], fetch: Fetch) -> CellTotals:
@@ -127,8 +127,8 @@ def _totals(frame: nw.LazyFrame[Any], family: Family, by_name: Mapping[str, Engi
     rise = arrays["rise"].astype(np.float64)
     n, k = (arrays[name].astype(np.int64) for name in ("n", "k"))
     fall = np.maximum(0.0, arrays["away_sum"] - rise)
-    rows = BucketRows(bucket, n, k, rise, fall, arrays["squares"], arrays["fourths"], 2.0**-bits)
-    return rows.totals(family.codes(codes), len(family))
+    of_bucket = (n, k, rise, fall, arrays["squares"], arrays["fourths"])
+    return bucket_totals(family.codes(codes), len(family), bucket, of_bucket, 2.0**-bits)
 
 
 def _missing(column: EngineColumn) -> nw.Expr:

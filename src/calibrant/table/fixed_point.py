@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,35 +33,47 @@ def score_units(score: npt.NDArray[np.floating]) -> IntArray:
 class FixedPoint:
     """Whole numbers of units, each in two words: ``upper * 2**32 + lower``.
 
-    ``0 <= lower < 2**32``, so that equal numbers have equal words.
+    ``0 <= lower < 2**32``, so that equal numbers have equal words. Floats, as weights make them that are not numbers of
+    rows, have all in the upper word. Sums run along the last axis.
     """
 
-    upper: IntArray
-    lower: IntArray
+    upper: npt.NDArray[Any]
+    lower: npt.NDArray[Any]
 
     @classmethod
-    def of(cls, upper: IntArray, lower: IntArray, *, word: int = _WORD) -> FixedPoint:
+    def of(cls, upper: npt.NDArray[Any], lower: npt.NDArray[Any], *, word: int = _WORD) -> FixedPoint:
         """Return ``upper * 2**word + lower``, for words of any size and sign as sums leave them; `word` is up to 32."""
+        if upper.dtype.kind == "f":
+            return cls(upper, lower)
         upper = upper + (lower >> word)
         lower = lower & ((1 << word) - 1)
         spare = _WORD - word
         return cls(upper >> spare, ((upper & ((1 << spare) - 1)) << word) | lower)
 
     @classmethod
-    def product(cls, count: IntArray, units: IntArray) -> FixedPoint:
+    def of_units(cls, units: npt.NDArray[Any]) -> FixedPoint:
+        """Return numbers that fit 64 bits, or floats."""
+        none = np.zeros_like(units)
+        return cls(units * 2.0**-_WORD, none) if units.dtype.kind == "f" else cls.of(none, units)
+
+    @classmethod
+    def product(cls, count: npt.NDArray[Any], units: IntArray) -> FixedPoint:
         """Return `count * units`, for counts below 2**42 and units of scores in [0, 1]."""
+        if count.dtype.kind == "f":
+            return cls.of_units(count * units)
         half = BITS // 2
         return cls.of(count * (units >> half), count * (units & ((1 << half) - 1)), word=half)
 
     @classmethod
     def joined(cls, parts: Sequence[FixedPoint]) -> FixedPoint:
         """Return all numbers one after the other."""
-        return cls(np.concatenate([p.upper for p in parts]), np.concatenate([p.lower for p in parts]))
+        words = zip(*((part.upper, part.lower) for part in parts), strict=True)
+        return cls(*(np.concatenate(word, axis=-1) for word in words))
 
     def __len__(self) -> int:
         return len(self.upper)
 
-    def __getitem__(self, which: npt.NDArray[np.generic]) -> FixedPoint:
+    def __getitem__(self, which: Any) -> FixedPoint:
         return FixedPoint(self.upper[which], self.lower[which])
 
     def __add__(self, other: FixedPoint) -> FixedPoint:
@@ -75,7 +88,7 @@ class FixedPoint:
 
     def add_runs(self, starts: npt.NDArray[np.intp]) -> FixedPoint:
         """Return the totals of the runs that begin at `starts`."""
-        return FixedPoint.of(np.add.reduceat(self.upper, starts), np.add.reduceat(self.lower, starts))
+        return FixedPoint.of(*(np.add.reduceat(words, starts, axis=-1) for words in (self.upper, self.lower)))
 
     def to_float(self) -> npt.NDArray[np.float64]:
         """Return the numbers times `UNIT`, rounded once as long as they are below 2**85."""

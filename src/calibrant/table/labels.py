@@ -11,14 +11,15 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
 from calibrant.table.missing import is_missing
+from calibrant.table.pooling import LabelArray
+
+_Labels = tuple[LabelArray, tuple[str, ...]]  # labels as 0 and 1, and with `pos_label` what the 0 were
 
 _LOOK = 100_000  # rows looked at to name some of the label values in a message
 _CHUNK = 1 << 16  # rows looked at at a time for the different labels
 
 
-def labels_and_others(
-    raw: npt.NDArray[Any], pos_label: Any, *, part: bool
-) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
+def labels_and_others(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:
     """Return labels as 0 and 1, and with `pos_label` what the 0 were; a `DataError` tells all faults."""
     missing = None
     if raw.dtype.kind == "O":
@@ -43,9 +44,7 @@ def labels_and_others(
     raise row_errors.all_of(errors)
 
 
-def _classes(
-    raw: npt.NDArray[Any], pos_label: Any, *, part: bool, rows: npt.NDArray[Any] | None = None
-) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
+def _classes(raw: npt.NDArray[Any], pos_label: Any, *, part: bool, rows: npt.NDArray[Any] | None = None) -> _Labels:
     """Do the same with labels of which none is missing; `rows` are their numbers, by default from 0."""
     if pos_label is not None:
         return _labels_by_name(raw, pos_label, part=part)
@@ -71,9 +70,7 @@ def _bad_labels(raw: npt.NDArray[Any], rows: npt.NDArray[Any] | None) -> DataErr
     return row_errors.describe_bad_labels(raw[:_LOOK].tolist(), place=place, count=int(odd.sum()))
 
 
-def _labels_by_name(
-    raw: npt.NDArray[Any], pos_label: Any, *, part: bool
-) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
+def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:
     if isinstance(pos_label, (list, tuple, np.ndarray)):
         raise ArgumentError("`pos_label` to be one label value", repr(pos_label), "pass the value that counts as 1")
     if raw.dtype.kind in "US" and not isinstance(pos_label, (str, bytes)):

@@ -35,6 +35,11 @@ class Moments(NamedTuple):
     mean: float
     variance: float
 
+    @classmethod
+    def of(cls, n: int | None, mean: float | None, variance: float | None) -> Moments:
+        """Return what an engine found, where None may stand for a number that there is not."""
+        return cls(int(n or 0), *(math.nan if value is None else float(value) for value in (mean, variance)))
+
 
 @dataclass(frozen=True)
 class LeftOut(Result):

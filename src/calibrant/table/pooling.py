@@ -14,6 +14,8 @@ BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 NumberArray = npt.NDArray[Any]  # int64 where weights are whole numbers, float64 otherwise
+LabelArray = npt.NDArray[np.int8]
+ScoreArray = npt.NDArray[np.floating]  # as they were given, float32 or float64
 Pooled = tuple[FloatArray, NumberArray, NumberArray]
 
 _BLOCK = 1 << 15  # rows of which all temporary arrays fit the cache

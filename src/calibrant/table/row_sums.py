@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
-from calibrant.table.pooling import FloatArray, pool_rows
+from calibrant.table.pooling import FloatArray, IndexArray, pool_rows
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import CleanRows, clean_rows
 
@@ -22,7 +22,6 @@ _FEW = 1 << 13  # rows up to which sorting takes no longer
 _BLOCK = 1 << 15  # rows of which all temporary arrays fit the cache
 _DIGITS = 52  # binary digits of a float after the first
 
-IndexArray = npt.NDArray[np.intp]
 # What a row adds to each of some sums, from labels, 0 and 1, and scores.
 Terms = Callable[[npt.NDArray[np.int8], FloatArray], Iterable[FloatArray]]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -35,6 +35,14 @@ class CleanRows(NamedTuple):
     score: npt.NDArray[np.floating]
     weight: npt.NDArray[Any] | None
     others: tuple[str, ...] = ()  # labels that count as 0 beside `pos_label`; a few of many
+
+    def pick(self, which: slice | npt.NDArray[np.intp]) -> CleanRows:
+        """Return some of the rows."""
+        return CleanRows(self.label[which], self.score[which], None if self.weight is None else self.weight[which])
+
+    def pieces(self, size: int) -> Iterator[CleanRows]:
+        """Yield all rows, so many at a time, so that temporaries stay in the cache."""
+        return (self.pick(slice(start, start + size)) for start in range(0, len(self.score), size))
 
 
 class _Weighted(Protocol):

@@ -24,7 +24,7 @@ def held(accumulator: Accumulator) -> list[object]:
     found = accumulator.sums
     if not isinstance(found, BucketSums):
         return [array.tolist() for array in found]
-    arrays = [found.bucket, found.low, found.high, found.counts, found.upper, found.lower]
+    arrays = [found.bucket, found.low, found.high, found.counts, found.away.upper, found.away.lower]
     return [accumulator.grid, *(array.tolist() for array in arrays)]
 
 

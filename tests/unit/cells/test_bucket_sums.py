@@ -28,7 +28,7 @@ def pooled(rows: Rows):
 
 
 def fields(sums: BucketSums) -> list[np.ndarray]:
-    return [sums.bucket, sums.low, sums.high, sums.counts, sums.upper, sums.lower]
+    return [sums.bucket, sums.low, sums.high, sums.counts, sums.away.upper, sums.away.lower]
 
 
 def same(one: BucketSums, two: BucketSums) -> bool:
@@ -59,13 +59,13 @@ def test_sums_are_direct_sums(rows, shift):
     assert found.bucket.tolist() == list(expected)
     for i, held in enumerate(expected.values()):
         assert (found.low[i], found.high[i]) == (min(held[0]), max(held[0]))
-        pairs = zip(found.upper[:, i].tolist(), found.lower[:, i].tolist(), strict=True)
+        pairs = zip(found.away.upper[:, i].tolist(), found.away.lower[:, i].tolist(), strict=True)
         words = [Fraction(u) * 2**32 + Fraction(v) for u, v in pairs]
         if n.dtype.kind == "i":
             assert found.counts[:, i].tolist() == held[1:3]
             assert words == held[3:]
-            assert (found.lower >= 0).all()
-            assert (found.lower < 2**32).all()
+            assert (found.away.lower >= 0).all()
+            assert (found.away.lower < 2**32).all()
         else:
             assert found.counts[:, i] == pytest.approx([float(v) for v in held[1:3]], rel=1e-14)
             assert [float(w) for w in words] == pytest.approx([float(v) for v in held[3:]], rel=1e-14)
@@ -113,7 +113,7 @@ def test_words_are_split_where_a_bucket_has_many_rows():
     n = np.full(6, int(MOST_ROWS) // 6)
     for k in (n, n // 3, np.zeros_like(n)):
         found = BucketSums.of_scores(score, n, k, Grid(42))
-        words = (found.upper.astype(object) * 2**32 + found.lower.astype(object)).T.tolist()
+        words = (found.away.upper.astype(object) * 2**32 + found.away.lower.astype(object)).T.tolist()
         expected = direct(score, n, k, 42)
         assert words == [[int(v) for v in held[3:]] for held in expected.values()]
         assert found.counts.T.tolist() == [[int(v) for v in held[1:3]] for held in expected.values()]

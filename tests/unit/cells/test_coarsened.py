@@ -49,10 +49,11 @@ def assert_thinned(sums: BucketSums, widest: Grid, exact: ScoreTable) -> BucketS
     assert np.isin(found.high, sums.high).all()
     assert (table.total, table.positives) == (exact.total, exact.positives)
     assert found.counts.sum(axis=1).tolist() == sums.counts.sum(axis=1).tolist()
-    words = [
-        each.upper.astype(object).sum(axis=1) * 2**32 + each.lower.astype(object).sum(axis=1) for each in (found, sums)
-    ]
-    assert words[0].tolist() == words[1].tolist()
+    one, two = (
+        each.away.upper.astype(object).sum(axis=1) * 2**32 + each.away.lower.astype(object).sum(axis=1)
+        for each in (found, sums)
+    )
+    assert one.tolist() == two.tolist()
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -40,8 +42,8 @@ def assert_same(ours: BucketSums, theirs: BucketSums) -> None:
     assert (ours.low <= theirs.low).all()
     assert (ours.high >= theirs.high).all()
     assert (ours.low[1:] > ours.high[:-1]).all()
-    for name in ("counts", "upper", "lower"):
-        one, two = getattr(ours, name), getattr(theirs, name)
+    for name in ("counts", "away.upper", "away.lower"):
+        one, two = attrgetter(name)(ours), attrgetter(name)(theirs)
         if one.dtype.kind == "i":
             assert one.tolist() == two.tolist(), name
         else:

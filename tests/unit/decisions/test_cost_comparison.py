@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.decisions import cost_curve, net_benefit, net_benefit_difference
-from calibrant.decisions.comparison import ratio_limits
-from calibrant.decisions.paired import pair_rows
+from calibrant.decisions.comparison import pair_rows, ratio_limits
 from calibrant.errors import ArgumentError, DataError
 from calibrant.references import cite
 from support import oracles, strategies
@@ -129,14 +128,13 @@ def test_a_ratio_of_costs_near_zero_has_no_finite_error(p, error):
 @given(ROWS, st.randoms(use_true_random=False))
 def test_changes_are_counted_row_by_row(rows, random):
     other = other_scores(rows, random)
-    changes = pair_rows(rows.y, rows.s, other, P, sample_weight=rows.w, pos_label=None).changes()
+    changes = pair_rows(rows.y, rows.s, other, P, sample_weight=rows.w, pos_label=None).changed()
     y, first, second = repeated(rows, other)
-    for label, kind in ((0, "negatives"), (1, "positives")):
+    for label in (0, 1):
         for i, p in enumerate(PARAMETERS):
             gained = ((y == label) & (first < p) & (second >= p)).sum()
             lost = ((y == label) & (first >= p) & (second < p)).sum()
-            assert getattr(changes, f"gained_{kind}")[i] == gained
-            assert getattr(changes, f"lost_{kind}")[i] == lost
+            assert changes[label, i] == gained + lost
 
 
 @given(ROWS, st.randoms(use_true_random=False))

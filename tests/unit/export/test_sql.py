@@ -149,7 +149,7 @@ def test_sqlite_does_not_take_texts_for_scores():
 @example(2.2250738585072014e-308)
 @example(6.386688990511104e292)
 def test_numbers_are_written_exactly(value):
-    from calibrant.export.sql_writer import DIALECTS
+    from calibrant.export.sql import DIALECTS
 
     connection = sqlite3.connect(":memory:")
     assert connection.execute(f"SELECT 1.0 * {DIALECTS['sqlite'].literal(value)}").fetchone() == (value,)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.certificates.buckets import BUCKETS, buckets_of, run_starts
+from calibrant.certificates.split import BUCKETS, buckets_of, run_starts
 from calibrant.distributions.empirical_bernstein import psi
 from calibrant.errors import DataError
 from calibrant.table.fixed_point import UNIT
@@ -75,11 +75,8 @@ class Units:
             return cls(n, k, n * score, n * score * (1.0 - score), table.squared, table.low, table.high, none)
         bucket = buckets_of(table)
         if bucket is None:
-            raise DataError(
-                "a table whose cells lie within equal buckets of the scores, as reading rows makes them",
-                "a cell that reaches over a border",
-                "pass the rows",
-            )
+            wanted = "a table whose cells lie within equal buckets of the scores, as reading rows makes them"
+            raise DataError(wanted, "a cell that reaches over a border", "pass the rows")
         starts = run_starts(bucket)
         add = np.add.reduceat
         total, positives = add(n, starts), add(k, starts)

@@ -5,22 +5,22 @@ from typing import Annotated
 
 import typer
 
-from calibrant.cli import terminal
-from calibrant.cli.options import Database, Files, Score, Sql
+from calibrant.cli import options, terminal
+from calibrant.cli.options import option
 from calibrant.cli.sources import paths_of, source_of
 
 
 def apply(
-    score: Score,
+    context: typer.Context,
+    score: options.Score,
     model: Annotated[
-        Path,
-        typer.Option("--model", help="Model written by recalibrate.", metavar="M.json", rich_help_panel="Data"),
+        Path, typer.Option(help="Model written by recalibrate.", metavar="M.json", rich_help_panel="Data")
     ],
-    output: Annotated[Path, typer.Option("--output", help="CSV, Parquet or JSON lines file.", metavar="OUT")],
-    files: Files = None,
-    query: Sql = None,
-    database: Database = None,
-    column: Annotated[str, typer.Option("--column", help="Name of the new column.", metavar="COL")] = "calibrated",
+    output: Annotated[Path, option("CSV, Parquet or JSON lines file.", metavar="OUT")],
+    files: options.Files = None,
+    query: options.Sql = None,
+    database: options.Database = None,
+    column: Annotated[str, option("Name of the new column.", metavar="COL")] = "calibrated",
 ) -> None:
     """Add a column of recalibrated probabilities to rows.
 
@@ -30,7 +30,7 @@ def apply(
     from calibrant.export import load_model
     from calibrant.export.apply import apply_to_file
 
-    source = source_of(files, query, database)
+    source = source_of(context)
     check_writable(output, *paths_of(source), model)
     with terminal.progress():
         count = apply_to_file(load_model(model), source, output, score=score, column=column)

@@ -1,52 +1,39 @@
 """`calibrant compare`: several models on the same rows."""
 
-from functools import partial
+from typing import Annotated
 
 import typer
 
-from calibrant.cli import terminal
-from calibrant.cli.options import (
-    AsJson,
-    Author,
-    Cluster,
-    ClusterGuarantee,
-    Confidence,
-    CostFn,
-    CostFp,
-    Database,
-    Files,
-    Label,
-    Note,
-    PosLabel,
-    Report,
-    Scores,
-    Sql,
-    Title,
-    costs_of,
-    given_to,
-)
+from calibrant.cli import options, terminal
+from calibrant.cli.options import option
 from calibrant.cli.reporting import with_report
-from calibrant.cli.sources import name_of, source_of
 
 
 def compare(
     context: typer.Context,
-    label: Label,
-    scores: Scores,
-    files: Files = None,
-    query: Sql = None,
-    database: Database = None,
-    pos_label: PosLabel = None,
-    confidence_level: Confidence = 0.95,
-    cost_fp: CostFp = None,
-    cost_fn: CostFn = None,
-    clusters: Cluster = None,
-    guarantee: ClusterGuarantee = "ordinary",
-    title: Title = None,
-    note: Note = None,
-    author: Author = None,
-    as_json: AsJson = False,
-    report: Report = None,
+    label: options.Label,
+    scores: Annotated[
+        list[str],
+        option(
+            "Column of predicted probabilities of a model, given once for each, the old one first.",
+            "--score",
+            metavar="COL",
+        ),
+    ],
+    files: options.Files = None,
+    query: options.Sql = None,
+    database: options.Database = None,
+    pos_label: options.PosLabel = None,
+    confidence_level: options.Confidence = 0.95,
+    cost_fp: options.CostFp = None,
+    cost_fn: options.CostFn = None,
+    clusters: options.Cluster = None,
+    guarantee: options.ClusterGuarantee = "ordinary",
+    title: options.Title = None,
+    note: options.Note = None,
+    author: options.Author = None,
+    as_json: options.AsJson = False,
+    report: options.Report = None,
 ) -> None:
     """Compare models on the same rows: which is better at what.
 
@@ -55,15 +42,7 @@ def compare(
     from calibrant.comparing.compare import compare as run_compare
     from calibrant.comparing.results import summary
 
-    source = source_of(files, query, database)
-    compute = partial(
-        run_compare,
-        source,
-        **given_to(run_compare, context),
-        costs=costs_of(cost_fp, cost_fn),
-        name=f"columns {', '.join(scores)} of {name_of(source)}",
-    )
-    result = with_report(compute, source, report, context)
+    result = with_report(run_compare, f"columns {', '.join(scores)}", report, context)
     if as_json:
         typer.echo(result.to_json(curves=False))
     else:

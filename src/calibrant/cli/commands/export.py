@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from calibrant.cli import terminal
+from calibrant.cli.options import option
 from calibrant.errors import ArgumentError
 
 
@@ -13,14 +14,10 @@ def export(
     model: Annotated[
         Path, typer.Argument(help="Model written by recalibrate.", metavar="MODEL.json", rich_help_panel="Data")
     ],
-    to: Annotated[str, typer.Option("--to", help="sql, python, onnx or json.", metavar="FORM")],
-    dialect: Annotated[
-        str, typer.Option("--dialect", help="Of SQL: duckdb, postgresql, sqlite, spark or bigquery.")
-    ] = "duckdb",
-    column: Annotated[str, typer.Option("--column", help="Column of scores in SQL.", metavar="COL")] = "score",
-    output: Annotated[
-        Path | None, typer.Option("--output", help="File to write instead of standard output.", metavar="OUT")
-    ] = None,
+    to: Annotated[str, option("sql, python, onnx or json.", metavar="FORM")],
+    dialect: Annotated[str, option("Of SQL: duckdb, postgresql, sqlite, spark or bigquery.")] = "duckdb",
+    column: Annotated[str, option("Column of scores in SQL.", metavar="COL")] = "score",
+    output: Annotated[Path | None, option("File to write instead of standard output.", metavar="OUT")] = None,
 ) -> None:
     """Write a model as SQL, Python, ONNX or JSON.
 

@@ -7,101 +7,63 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from calibrant.cli import terminal
-from calibrant.cli.options import (
-    AsJson,
-    Author,
-    Confidence,
-    Database,
-    Files,
-    Label,
-    Note,
-    PosLabel,
-    Report,
-    Score,
-    Sql,
-    Title,
-)
+from calibrant.cli import options, terminal
+from calibrant.cli.options import given_to, option
 from calibrant.cli.sources import paths_of, source_of
 from calibrant.errors import ArgumentError, CalibrantError
 from calibrant.printable import shell_word
 
 if TYPE_CHECKING:
     from calibrant.monitoring import Departure, Monitor
+    from calibrant.sources.columns import Columns
 
 _READ_BY_NAME = re.compile(r"\.(csv|parquet|jsonl|ndjson)(\.gz)?$", re.IGNORECASE)  # by a query, without a function
 
 
 def monitor(
     context: typer.Context,
-    label: Label,
-    score: Score,
-    state: Annotated[
-        Path, typer.Option("--state", help="What the monitor knows; the first run makes it.", metavar="STATE.json")
-    ],
-    files: Files = None,
-    query: Sql = None,
-    database: Database = None,
+    label: options.Label,
+    score: options.Score,
+    state: Annotated[Path, option("What the monitor knows; the first run makes it.", metavar="STATE.json")],
+    files: options.Files = None,
+    query: options.Sql = None,
+    database: options.Database = None,
     time: Annotated[
-        str | None,
-        typer.Option(
-            "--time", help="Column of when a row was scored: dates or numbers. It orders rows.", metavar="COL"
-        ),
+        str | None, option("Column of when a row was scored: dates or numbers. It orders rows.", metavar="COL")
     ] = None,
     id: Annotated[  # the word of the option
-        str | None,
-        typer.Option("--id", help="Column that identifies a row, so that none is read twice.", metavar="COL"),
+        str | None, option("Column that identifies a row, so that none is read twice.", metavar="COL")
     ] = None,
     block: Annotated[
-        str | None,
-        typer.Option("--block", help="Column of blocks, such as days: labels of one may be dependent.", metavar="COL"),
+        str | None, option("Column of blocks, such as days: labels of one may be dependent.", metavar="COL")
     ] = None,
-    pos_label: PosLabel = None,
-    tolerance: Annotated[
-        float | None, typer.Option("--tolerance", help="Calibration error that is acceptable; 0 allows none.")
-    ] = None,
-    odds_tolerance: Annotated[
-        float | None, typer.Option("--odds-tolerance", help="Factor by which odds may be off, such as 1.2.")
-    ] = None,
-    confidence: Confidence = 0.95,
+    pos_label: options.PosLabel = None,
+    tolerance: Annotated[float | None, option("Calibration error that is acceptable; 0 allows none.")] = None,
+    odds_tolerance: Annotated[float | None, option("Factor by which odds may be off, such as 1.2.")] = None,
+    confidence_level: options.Confidence = 0.95,
     mode: Annotated[
-        str,
-        typer.Option(
-            "--mode", help="total bounds the probability of any false alarm, rate their number per --horizon rows."
-        ),
+        str, option("total bounds the probability of any false alarm, rate their number per --horizon rows.")
     ] = "total",
-    expect: Annotated[
-        str | None, typer.Option("--expect", help="shift, slope, interval, or the size of a shift of the log odds.")
-    ] = None,
+    expect: Annotated[str | None, option("shift, slope, interval, or the size of a shift of the log odds.")] = None,
     horizon: Annotated[
-        int,
-        typer.Option("--horizon", help="Rows per which --mode rate bounds false alarms; with total, rows planned."),
+        int, option("Rows per which --mode rate bounds false alarms; with total, rows planned.")
     ] = 100_000,
     maturity: Annotated[
-        float | None,
-        typer.Option(
-            "--maturity", help="Age at which a row is read, in days or in units of --time; pass younger rows again."
-        ),
+        float | None, option("Age at which a row is read, in days or in units of --time; pass younger rows again.")
     ] = None,
-    missing: Annotated[
-        str, typer.Option("--missing", help="What a label missing at that age means: refuse, or negative.")
-    ] = "refuse",
+    missing: Annotated[str, option("What a label missing at that age means: refuse, or negative.")] = "refuse",
     delay: Annotated[
-        str,
-        typer.Option("--delay", help="independent: read rows as they come; valid if delay and label are independent."),
+        str, option("independent: read rows as they come; valid if delay and label are independent.")
     ] = "in order",
     again: Annotated[
-        bool,
-        typer.Option("--again", help="Read rows although one of the last 32 runs had the same labels and scores."),
+        bool, option("Read rows although one of the last 32 runs had the same labels and scores.", "--again")
     ] = False,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw evidence and bias over time.", metavar="OUT.png")
-    ] = None,
-    title: Title = None,
-    note: Note = None,
-    author: Author = None,
-    as_json: AsJson = False,
-    report: Report = None,
+    plot: Annotated[Path | None, option("Draw evidence and bias over time.", metavar="OUT.png")] = None,
+    title: options.Title = None,
+    note: options.Note = None,
+    author: options.Author = None,
+    as_json: options.AsJson = False,
+    report: options.Report = None,
 ) -> None:
     """Read new rows, and say whether calibration is lost.
 
@@ -116,19 +78,8 @@ def monitor(
     from calibrant.sources.columns import Columns
     from calibrant.sources.rows import rows_of
 
-    settings = Settings(
-        tolerance=tolerance,
-        odds_tolerance=odds_tolerance,
-        confidence_level=confidence,
-        mode=mode,
-        expect=_expected(expect),
-        horizon=horizon,
-        blocks=block is not None,
-        maturity=maturity,
-        missing=missing,
-        delay=delay,
-    )
-    source = source_of(files, query, database)
+    settings = Settings(**given_to(Settings, context) | {"expect": _expected(expect), "blocks": block is not None})
+    source = source_of(context)
     check_writable(state, *paths_of(source))
     if plot is not None:
         if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
@@ -138,19 +89,18 @@ def monitor(
         from calibrant.report import check_report
 
         check_report(report, *paths_of(source), state)
+    columns = Columns(label, score, pos_label=pos_label, time=time, id=id, block=block)
     with locked(state):
         found = Monitor.load(state) if state.exists() else Monitor(**settings.to_dict())
         check_settings(found.settings, settings)
         with terminal.progress():
-            columns = Columns(label, score, pos_label=pos_label, time=time, id=id, block=block)
             with rows_of(source, columns) as opened:
                 rows = opened.in_order(missing_labels=maturity is not None)
             named = {"block": rows.block, "file": rows.file}
             result = found.update(rows.label, rows.score, rows.time, rows.id, **named, pos_label=pos_label, again=again)
         next_command = None
         if result.departure is not None:
-            named_columns = {"label": label, "score": score} | ({} if pos_label is None else {"pos-label": pos_label})
-            next_command = _next_command(result.departure, result.repair_files, named_columns, time)
+            next_command = _next_command(result.departure, result.repair_files, columns)
         # First the verdict: should the state not be written, the next run reads these rows again and repeats it.
         if as_json:
             typer.echo(result.to_json())
@@ -165,16 +115,11 @@ def monitor(
         from calibrant.report import render_monitor, write_report
         from calibrant.report.files import form_of
 
+        said = {"note": note, "author": author, "command": command_text(context.obj), "next_command": next_command}
+        heading = title or f"Calibration monitor: column {score}, {state.name}"
+
         def page() -> str:
-            return render_monitor(
-                found,
-                form_of(report),
-                title=title or f"Calibration monitor: column {score}, {state.name}",
-                note=note,
-                author=author,
-                command=command_text(context.obj),
-                next_command=next_command,
-            )
+            return render_monitor(found, form_of(report), title=heading, **said)
 
         _show("report", report, lambda: write_report(page(), report))
     if result.alarm:
@@ -211,22 +156,23 @@ def _draw(monitor: "Monitor", path: Path) -> None:
         figure.savefig(draft, dpi=150)
 
 
-def _next_command(departure: "Departure", files: list[str], columns: dict[str, str], time: str | None) -> str:
+def _next_command(departure: "Departure", files: list[str], columns: "Columns") -> str:
     """Return the command that fits the repair on the rows since the departure, as far as files and times tell them."""
     from calibrant.sources.formats import quote_name, quote_text
 
-    since = None if time is None else departure.time
+    since = None if columns.time is None else departure.time
     rows = " ".join(map(shell_word, files)) or "FILE"
     if since is not None and files and all(map(_READ_BY_NAME.search, files)):
         tables = [quote_text(file) for file in files]
         table = tables[0]
         if len(tables) > 1:
             table = "(" + " UNION ALL BY NAME ".join(f"FROM {name}" for name in tables) + ")"
-        column, limit = quote_name(str(time)), repr(since)
+        column, limit = quote_name(str(columns.time)), repr(since)
         if isinstance(since, str):
             column, limit = f"CAST({column} AS TIMESTAMP)", quote_text(since)
         rows = f"--query {shell_word(f'SELECT * FROM {table} WHERE {column} >= {limit}')}"
-    named = " ".join(f"--{name} {shell_word(value)}" for name, value in columns.items())
+    options = {"label": columns.label, "score": columns.score, "pos-label": columns.pos_label}
+    named = " ".join(f"--{name} {shell_word(value)}" for name, value in options.items() if value is not None)
     method = "auto" if departure.repair == "refit" else "platt"
     command = f"calibrant recalibrate {rows} {named} --method {method} --model repaired.json"
     return command if files else f"{command}  # FILE: the rows since {since or f'row {departure.row:,}'}"

@@ -263,16 +263,14 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     def _search(self, rows: IndexRows, lipschitz: float | None) -> FloatArray:
         """Return the direction, and remember how it was found."""
-        first = start_direction(rows, "hinge" if self.loss == "hinge" else self.start)
-        if self.loss == "hinge":
-            self.losses_, self.n_iter_ = np.array([first.loss]), 1
-            return first.direction
-        limits: dict[str, Any] = {"max_iter": int(self.max_iter), "tol": float(self.tol)}
-        search = search_direction(
-            rows, first.direction, loss=self.loss, lipschitz=lipschitz, update=self.update, **limits
-        )
-        self.losses_, self.n_iter_ = np.array(search.losses), search.turns
-        return search.direction
+        direction, loss = start_direction(rows, "hinge" if self.loss == "hinge" else self.start)
+        losses, self.n_iter_ = [loss], 1
+        if self.loss != "hinge":
+            how: dict[str, Any] = {"loss": self.loss, "lipschitz": lipschitz, "update": self.update}
+            limits: dict[str, Any] = {"max_iter": int(self.max_iter), "tol": float(self.tol)}
+            direction, losses, self.n_iter_ = search_direction(rows, direction, **how, **limits)
+        self.losses_ = np.array(losses)
+        return direction
 
 
 def _bounded(index: FloatArray) -> FloatArray:

@@ -21,23 +21,10 @@ _ROUNDED = (0.5, 0.05)  # half width over which the corner of the hinge is round
 _FIRST_STEP, _LAST_STEP, _LONGER = 0.5, 1e-4, 1.3
 
 
-class Start(NamedTuple):
-    """A direction of length 1, and the mean loss of the linear model that it belongs to."""
-
-    direction: FloatArray
-    loss: float
-
-
-class Search(NamedTuple):
-    """The direction found, the loss at the start and after each turn that lowered it, and the turns taken."""
-
-    direction: FloatArray
-    losses: list[float]
-    turns: int
-
-
-def start_direction(rows: IndexRows, loss: str) -> Start:
+def start_direction(rows: IndexRows, loss: str) -> tuple[FloatArray, float]:
     """Fit a linear model to the margins ``(2 y - 1) (w . x + b)`` with the "log", "squared" or "hinge" loss.
+
+    Returns its direction, of length 1, and its mean loss.
 
     What is minimised is the sum of losses plus half the squared length of w. The corner of the hinge is rounded within
     0.05; the loss returned is the plain one.
@@ -64,7 +51,7 @@ def start_direction(rows: IndexRows, loss: str) -> Start:
     value = rows.features @ w + theta[-1]
     mean = float(hits @ _margin_loss(value, loss, 0.0)[0] + misses @ _margin_loss(-value, loss, 0.0)[0])
     length = float(np.linalg.norm(w))
-    return Start(w / length if length > 0.0 else np.eye(d)[0], mean)
+    return (w / length if length > 0.0 else np.eye(d)[0]), mean
 
 
 def fit_link(rows: IndexRows, direction: FloatArray, lipschitz: float | None, *, log_safe: bool = False) -> Link:
@@ -85,8 +72,10 @@ def last_up_to_half(link: Link) -> float:
 
 def search_direction(
     rows: IndexRows, start: FloatArray, *, loss: str, lipschitz: float | None, update: str, max_iter: int, tol: float
-) -> Search:
+) -> tuple[FloatArray, list[float], int]:
     """Let the two steps take turns until none lowers the loss by the share `tol`, at most `max_iter` times.
+
+    Returns the direction, the loss at the start and after each turn that lowered it, and the turns taken.
 
     A step is taken only if the loss with the link that belongs to the new direction is lower, and halved otherwise.
     `start` has length 1; `loss` is "squared" or "log", `update` "gradient" or "matching".
@@ -106,10 +95,10 @@ def search_direction(
                 break
             step /= 2.0
         if not moved:
-            return Search(direction, losses, turn + 1)
+            return direction, losses, turn + 1
         direction, link, step = there, next_link, _LONGER * step
         losses.append(value)
-    return Search(direction, losses, max_iter)
+    return direction, losses, max_iter
 
 
 def _table(rows: IndexRows, direction: FloatArray) -> ScoreTable:

@@ -160,13 +160,8 @@ class SqlWriter(TextWriter):
     def __init__(self, dialect: Dialect, score: str, operands: Mapping[str, str] | None = None) -> None:
         self.dialect = dialect
         self.score = score
-        self.operators = ARITHMETIC | {
-            "Log": "LN({})",
-            "Min": f"{dialect.least}({{}}, {{}})",
-            "Max": f"{dialect.greatest}({{}}, {{}})",
-            "And": "{} AND {}",
-            "Where": "CASE WHEN {} THEN {} ELSE {} END",
-        }
+        self.operators = ARITHMETIC | {"And": "{} AND {}", "Where": "CASE WHEN {} THEN {} ELSE {} END"}
+        self.operators |= {"Log": "LN({})", "Min": dialect.least + "({}, {})", "Max": dialect.greatest + "({}, {})"}
         self._operands = operands or {}
         self._segments: dict[str, _Segments] = {}
 

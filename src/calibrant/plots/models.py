@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from calibrant.comparing.compare import compare
 from calibrant.comparing.losses import MEASURES
-from calibrant.comparing.results import ComparisonFindings, MeasureDifference
-from calibrant.comparing.wording import difference, interval, verdict
+from calibrant.comparing.results import Comparison, MeasureDifference, difference, interval, verdict
 from calibrant.curves import CumulativeResiduals, Curve, binned_curve, cumulative_residuals, local_curve
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import ArgumentError
@@ -240,7 +239,7 @@ class DifferenceDisplay(ModelsDisplay):
 
     Parameters
     ----------
-    comparison : ComparisonFindings
+    comparison : Comparison
         What to draw: a result of `calibrant.compare`.
     name : str, optional
         Title.
@@ -260,7 +259,7 @@ class DifferenceDisplay(ModelsDisplay):
     ['calibration_error', 'brier_score', 'log_loss', 'roc_auc']
     """
 
-    def __init__(self, comparison: ComparisonFindings, *, name: str | None = None) -> None:
+    def __init__(self, comparison: Comparison, *, name: str | None = None) -> None:
         self.comparison, self.name = comparison, name
         self._pairs = len(comparison.differences) // len(comparison.measures)
         # Letters in front of a panel, where there are several pairs.

@@ -208,15 +208,13 @@ def _counts(rows: npt.ArrayLike | ScoreTable) -> npt.NDArray[np.int64]:
     if isinstance(rows, ScoreTable):
         need_counts(rows, "signs are drawn for rows")
         if not rows.exact:
-            raise DataError(
-                "a table of distinct scores", "cells of scores", "use rademacher_of_intervals, which ties only lower"
-            )
+            remedy = "use rademacher_of_intervals, which ties only lower"
+            raise DataError("a table of distinct scores", "cells of scores", remedy)
         return rows.n.astype(np.int64)
     counts = np.asarray(rows)
     if counts.ndim != 1 or not len(counts) or counts.dtype.kind not in "iu" or counts.min() < 1:
-        raise DataError(
-            "the number of rows at each score, whole numbers of at least 1", repr(rows)[:60], "count rows by score"
-        )
+        remedy = "count rows by score"
+        raise DataError("the number of rows at each score, whole numbers of at least 1", repr(rows)[:60], remedy)
     return counts.astype(np.int64)
 
 

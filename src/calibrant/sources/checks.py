@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from calibrant.sources.columns import Columns
-from calibrant.sources.faults import kind_of_weights, refuse, refuse_values
+from calibrant.sources.faults import refuse, refuse_values
 from calibrant.sources.file_columns import as_number
 from calibrant.sources.formats import quote_text
 from calibrant.sources.source import Source
@@ -92,12 +92,11 @@ def check(source: Source, columns: Columns) -> Summary:
     elif left_out is not None and left_out.n:
         raise describe_all_left_out(str(left_out), source.name)
     inspected = InspectedSource(source, shape)
-    refuse(seen, columns, inspected)
+    weights = refuse(seen, columns, inspected)
     for model in columns.models:
         if model != columns.score:
             check_scores(source, model, complete=True)
     others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
-    weights = kind_of_weights(seen, columns)
     distinct = int(seen["pairs" if weights == "other" else "distinct"])
     low, high = float(seen["score_low"]), float(seen["score_high"])
 

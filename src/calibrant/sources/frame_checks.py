@@ -1,32 +1,98 @@
 """Look at every row of a frame in an engine once before anything is added up, and say what is wrong.
 
+Rows that lack something may be left out before, and are counted where they are; in memory too.
 An engine knows no first row, so messages show a value that tells much, and how many rows are wrong in the same way.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import and_, or_
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from calibrant.cells.frame_rows import CheckedRows, Fetch, LazyRows
 from calibrant.errors import DataError
 from calibrant.sources.columns import Columns
-from calibrant.sources.faults import kind_of_weights, refuse
-from calibrant.sources.frame_gaps import column_of, count_of, is_word
+from calibrant.sources.faults import refuse
 from calibrant.table.fixed_point import BITS
-from calibrant.table.missing import Intake, words_for_missing
-from calibrant.table.row_errors import OTHERS, describe_missing, describe_no_rows, describe_not_numbers
+from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
+from calibrant.table.row_errors import (
+    OTHERS,
+    describe_all_left_out,
+    describe_missing,
+    describe_no_rows,
+    describe_not_numbers,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw
+
+    Frame = TypeVar("Frame", nw.DataFrame[Any], nw.LazyFrame[Any])
 
 _SIFT = 1021  # one in so many values is looked at to estimate how many are different; a prime
 _SPREAD = 1652.0127  # makes fractions of products of score and weight vary; any number without a pattern will do
 _MOST_LABELS = 1000  # of which the first are named
 _LARGE = 2.0**41  # weights from here on are more than rows can be counted; some engines cannot round much larger ones
+
+
+def column_of(name: str, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.Expr:
+    """Return a column; Spark takes dots in a name for fields of a struct unless it is quoted."""
+    import narwhals as nw
+
+    return nw.col("`" + name.replace("`", "``") + "`" if frame.implementation.is_spark_like() else name)
+
+
+def is_word(text: nw.Expr, words: frozenset[str]) -> nw.Expr:
+    """Whether a text is one of some words, in small letters or capitals and with spaces around it or not."""
+    return text.str.strip_chars().str.to_lowercase().is_in(sorted(words))
+
+
+def find_gaps(frame: Frame, columns: Columns, fetch: Callable[[Frame], Any]) -> tuple[nw.Expr, LeftOut]:
+    """Return the condition that rows meet which lack something, and count them in one scan; `fetch` runs a query."""
+    import narwhals as nw
+
+    gaps = [reduce(and_, (_missing(frame, name, words) for name in names)) for names, words in columns.causes.values()]
+    gap, kind = reduce(or_, gaps), frame.collect_schema()[columns.score]
+    aggregates = {"n_read": nw.len(), "n": count_of(gap)} | {f"gap{i}": count_of(one) for i, one in enumerate(gaps)}
+    if kind.is_numeric():
+        score = column_of(columns.score, frame).cast(nw.Float64)
+        inside = (score >= 0.0) & (score <= 1.0) & ~gaps[1]
+        for group, of in (("known", ~gaps[0]), ("unknown", gaps[0])):
+            scored = nw.when(inside & of).then(score)
+            aggregates[f"{group}_n"] = count_of(inside & of)
+            aggregates |= {f"{group}_mean": scored.mean(), f"{group}_var": scored.var()}
+    counted = {name: values[0] for name, values in fetch(frame.select(**aggregates)).items()}
+    known, unknown = (
+        Moments.of(*(counted.get(f"{group}_{what}") for what in ("n", "mean", "var"))) for group in ("known", "unknown")
+    )
+    causes = {cause: counted[f"gap{i}"] for i, cause in enumerate(columns.causes)}
+    left_out = LeftOut.of(counted["n"], counted["n_read"], causes, known, unknown)
+    if left_out.n and left_out.n == left_out.n_read:
+        raise describe_all_left_out(str(left_out))
+    return gap, left_out
+
+
+def _missing(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str, words: frozenset[str]) -> nw.Expr:
+    """Return where a column has no value."""
+    import narwhals as nw
+
+    value, kind = column_of(name, frame), frame.collect_schema()[name]
+    if kind.is_float():
+        return value.is_null() | value.is_nan()
+    if kind in (nw.String, nw.Categorical, nw.Enum):
+        return value.is_null() | is_word(value.cast(nw.String), words)
+    return value.is_null()
+
+
+def count_of(condition: nw.Expr) -> nw.Expr:
+    """Count the rows that meet a condition."""
+    import narwhals as nw
+
+    return nw.when(condition).then(1).otherwise(0).sum()
 
 
 def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, handed_over: bool) -> CheckedRows:
@@ -43,9 +109,9 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
         raise _emptiness(frame, columns, fetch) or error from None
     seen = _look(raw, columns, fetch, sifted=handed_over)
     inspected = InspectedFrame(raw, seen, fetch)
-    refuse(seen, columns, inspected)
+    weights = refuse(seen, columns, inspected)
     others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
-    rows, weights = raw.select("s", "y", *(f"by{i}" for i in range(len(columns.by)))), kind_of_weights(seen, columns)
+    rows = raw.select("s", "y", *(f"by{i}" for i in range(len(columns.by))))
     if weights != "none":
         kind = nw.Int64 if weights == "whole" else nw.Float64
         rows = raw.filter(nw.col("w") > 0.0).select("s", "y", nw.col("w").cast(kind))
@@ -117,11 +183,8 @@ def _label(label: nw.Expr, kind: Any, name: str) -> tuple[nw.Expr, bool]:
         return label.cast(nw.Float64), False
     if kind in (nw.String, nw.Categorical, nw.Enum):  # a set would not find an Enum
         return label.cast(nw.String), True
-    raise DataError(
-        "labels that are numbers, truth values or text",
-        f"values of type {kind} in column {name}",
-        "make a column of 0 and 1 first",
-    )
+    found = f"values of type {kind} in column {name}"
+    raise DataError("labels that are numbers, truth values or text", found, "make a column of 0 and 1 first")
 
 
 def _meant(pos_label: Any, *, text: bool) -> Any:
@@ -159,10 +222,7 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
         aggregates["label_unknown"] = count_of(is_word(label, words_for_missing(columns.pos_label)))
     if weighted:
         small = _small_weight()
-        aggregates |= {
-            **_limits("weight", "w", math.inf),
-            "weight_broken": count_of(small != small.floor()),
-        }
+        aggregates |= {**_limits("weight", "w", math.inf), "weight_broken": count_of(small != small.floor())}
     if sifted and not raw.implementation.is_duckdb():
         for name, (value, spread) in _sifted(weighted).items():
             aggregates[name] = nw.when(_kept(spread)).then(value).n_unique()

@@ -22,8 +22,7 @@ from calibrant.segments.values import describe_dates
 from calibrant.sources.array_rows import ArrayRows
 from calibrant.sources.columns import Columns
 from calibrant.sources.faults import describe_no_column
-from calibrant.sources.frame_checks import checked_rows, holds_numbers, need_numbers
-from calibrant.sources.frame_gaps import column_of, find_gaps
+from calibrant.sources.frame_checks import checked_rows, column_of, find_gaps, holds_numbers, need_numbers
 from calibrant.sources.protocol import HeldRows, ModelRows, Rows
 from calibrant.sources.segment_scan import EngineColumn, collect_columns, segments_of_engine
 from calibrant.table.missing import Intake

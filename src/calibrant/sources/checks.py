@@ -88,7 +88,7 @@ def check(source: Source, columns: Columns) -> Summary:
     left_out = _left_out(source, shape(source), columns) if columns.drops else None
     seen = _seen(source, sql, columns)
     if seen["rows"]:
-        source.expect(seen["rows"])
+        source.runner.expect(seen["rows"], "rows")
     elif left_out is not None and left_out.n:
         raise describe_all_left_out(str(left_out), source.name)
     inspected = InspectedSource(source, shape)

@@ -173,9 +173,8 @@ class FileRows(Rows):
         self._source.in_order()
         if self.columns.clusters:
             clusters = f"SELECT DISTINCT c FROM ({summary.sql})"
-            join = (
-                f" JOIN (SELECT c, row_number() OVER (ORDER BY c) - 1 AS number FROM ({clusters})) AS names USING (c)"
-            )
+            names = f"SELECT c, row_number() OVER (ORDER BY c) - 1 AS number FROM ({clusters})"
+            join = f" JOIN ({names}) AS names USING (c)"
             selected = [*selected, "CAST(names.number AS BIGINT) AS number"]
         numbered = self._source.numbered(lambda part: f"SELECT * FROM ({summary.shape(part.sql)})")
         return self._source.arrays(f"SELECT {', '.join(selected)} FROM {numbered}{join} ORDER BY file, position")
@@ -196,8 +195,9 @@ class FileRows(Rows):
         numbered = source.numbered(lambda part: f"SELECT {listed} FROM ({part.sql})")
         arrays = source.arrays(f"SELECT file, {', '.join(selected)} FROM {numbered} ORDER BY file, position")
         for what, name in further.items():
-            if name is not None:
-                _check_full(arrays[what], name)
+            if name is not None and np.ma.is_masked(arrays[what]):
+                row = int(np.argmax(np.ma.getmaskarray(arrays[what]))) + 1
+                raise DataError(f"a value of {name} in every row", f"none in row {row}", "fill it in, or drop the row")
         labels = arrays["label"]
         if columns.pos_label is None:
             labels = np.ma.filled(labels, np.nan)
@@ -209,9 +209,3 @@ class FileRows(Rows):
         has_files = source.format != "query" and source.name != name_of("-")
         file = names[np.ma.getdata(arrays["file"])] if has_files else None
         return OrderedRows(labels, np.ma.filled(arrays["score"], np.nan), **values, file=file)
-
-
-def _check_full(values: npt.NDArray[Any], column: str) -> None:
-    if np.ma.is_masked(values):
-        row = int(np.argmax(np.ma.getmaskarray(values))) + 1
-        raise DataError(f"a value of {column} in every row", f"none in row {row}", "fill it in, or drop the row")

@@ -126,8 +126,7 @@ def _emptiness(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> Data
     """Return the error for a frame without rows, or with a column of nothing: then its type says nothing."""
     import narwhals as nw
 
-    named = {"score": columns.score, "label": columns.label, "weight": columns.weight}
-    used = {what: name for what, name in named.items() if name is not None}
+    used = columns.of_rows
     missing = {what: count_of(column_of(name, frame).is_null()) for what, name in used.items()}
     seen = {name: values[0] for name, values in fetch(frame.select(rows=nw.len(), **missing)).items()}
     rows = int(seen["rows"])
@@ -207,9 +206,9 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
     s, y, label, number = (nw.col(name) for name in ("s", "y", "label", "number"))
     aggregates = {
         "rows": nw.len(),
-        **_limits("score", "s", 1.0),
+        **_limits("score", "s", 0.0, 1.0),
         "binary": count_of((s == 0.0) | (s == 1.0)),
-        **_limits("label", "number", math.inf),
+        **_limits("label", "number", -math.inf, math.inf),
         "label_missing": count_of(label.is_null()),
         "positives": y.sum(),
         "zeros": count_of(number == 0.0),
@@ -222,18 +221,18 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
         aggregates["label_unknown"] = count_of(is_word(label, words_for_missing(columns.pos_label)))
     if weighted:
         small = _small_weight()
-        aggregates |= {**_limits("weight", "w", math.inf), "weight_broken": count_of(small != small.floor())}
+        aggregates |= {**_limits("weight", "w", 0.0, math.inf), "weight_broken": count_of(small != small.floor())}
     if sifted and not raw.implementation.is_duckdb():
-        for name, (value, spread) in _sifted(weighted).items():
-            aggregates[name] = nw.when(_kept(spread)).then(value).n_unique()
+        for name in ("scores", "pairs") if weighted else ("scores",):
+            value, looked_at = _sifted(name)
+            aggregates[name] = nw.when(looked_at).then(value).n_unique()
     seen = {name: values[0] for name, values in fetch(raw.select(**aggregates)).items()}
     for name in ("score", "label", "weight") if weighted else ("score", "label"):
         # The limits that a Parquet file declares leave NaN out, and by them DuckDB 2.0.0 takes every test for it as
         # failed. Only a sum shows it then.
         if not seen[f"{name}_nan"] and not seen[f"{name}_infinite"] and math.isnan(seen[f"{name}_sum"] or 0.0):
             seen[f"{name}_nan"] = 1
-        outside = 0 if name == "label" else seen[f"{name}_outside"]
-        seen[f"{name}_bad"] = seen[f"{name}_infinite"] + outside
+        seen[f"{name}_bad"] = seen[f"{name}_infinite"] + seen[f"{name}_outside"]
     seen["label_bad"] += seen["label_nan"]
     seen["one_class"] = seen["positives"] == seen["rows"] or seen["rest_low"] == seen["rest_high"]
     seen.setdefault("label_unknown", 0)
@@ -253,8 +252,8 @@ def _finite(name: str) -> nw.Expr:
     return nw.when(_plain(name).abs() < math.inf).then(nw.col(name))
 
 
-def _limits(name: str, column: str, most: float) -> dict[str, nw.Expr]:
-    """Count what is no number from 0 to `most` in a column, and find the ends of the others."""
+def _limits(name: str, column: str, least: float, most: float) -> dict[str, nw.Expr]:
+    """Count what is no number from `least` to `most` in a column, and find the ends of the others."""
     import narwhals as nw
 
     finite = _finite(column)
@@ -263,7 +262,7 @@ def _limits(name: str, column: str, most: float) -> dict[str, nw.Expr]:
         f"{name}_nan": count_of(nw.col(column).is_nan()),
         f"{name}_sum": nw.col(column).sum(),
         f"{name}_infinite": count_of(_plain(column).abs() == math.inf),
-        f"{name}_outside": count_of((finite < 0.0) | (finite > most)),
+        f"{name}_outside": count_of((finite < least) | (finite > most)),
         f"{name}_least": _plain(column).min(),
         f"{name}_low": finite.min(),
         f"{name}_high": finite.max(),
@@ -276,15 +275,16 @@ def _small_weight() -> nw.Expr:
     return nw.when((_finite("w") >= 0.0) & (_finite("w") < _LARGE)).then(nw.col("w"))
 
 
-def _sifted(weighted: bool) -> Mapping[str, tuple[nw.Expr, nw.Expr]]:
-    """Return what different values are counted of, and what chooses the few of them that are looked at."""
+def _sifted(name: str) -> tuple[nw.Expr, nw.Expr]:
+    """Return scores, or what tells pairs of score and weight, and which of them are looked at: one in so many."""
     import narwhals as nw
 
     score = nw.when((_finite("s") >= 0.0) & (_finite("s") <= 1.0)).then(nw.col("s"))
-    sifted = {"scores": (score, score * (2.0**BITS / _SIFT))}
-    if weighted:
-        sifted["pairs"] = ((score + 1.0) * nw.col("w"), (score + 1.0) * _small_weight() * _SPREAD)
-    return sifted
+    value, spread = score, score * (2.0**BITS / _SIFT)
+    if name == "pairs":
+        value, spread = (score + 1.0) * nw.col("w"), (score + 1.0) * _small_weight() * _SPREAD
+    # Where the spread has a small fraction, or is not known.
+    return value, nw.when(spread - spread.floor() >= 1.0 / _SIFT).then(nw.lit(False)).otherwise(nw.lit(True))
 
 
 def _different(raw: nw.LazyFrame[Any], fetch: Fetch, seen: dict[str, Any], name: str) -> int:
@@ -292,15 +292,8 @@ def _different(raw: nw.LazyFrame[Any], fetch: Fetch, seen: dict[str, Any], name:
     if name in seen:
         return int(seen[name]) * _SIFT
     # DuckDB 2.0.0 would hold all rows in memory to count, beside other things, what is different among a few.
-    value, spread = _sifted(name == "pairs")[name]
-    return int(fetch(raw.filter(_kept(spread)).select(different=value.n_unique()))["different"][0]) * _SIFT
-
-
-def _kept(spread: nw.Expr) -> nw.Expr:
-    """Keep one in so many different values: where the spread has a small fraction, or is not known."""
-    import narwhals as nw
-
-    return nw.when(spread - spread.floor() >= 1.0 / _SIFT).then(nw.lit(False)).otherwise(nw.lit(True))
+    value, looked_at = _sifted(name)
+    return int(fetch(raw.filter(looked_at).select(different=value.n_unique()))["different"][0]) * _SIFT
 
 
 class InspectedFrame:
@@ -318,16 +311,13 @@ class InspectedFrame:
         what, kind = fault.split("_")
         if kind in ("missing", "other"):
             return f"column {column}", None
-        return f"column {column}", math.nan if kind == "nan" else self._unusable(what)
-
-    def _unusable(self, what: str) -> float:
-        seen = {name.removeprefix(f"{what}_"): value for name, value in self._seen.items() if name.startswith(what)}
-        if what != "label" and seen["outside"]:
-            low, high = float(seen["low"]), float(seen["high"])
-            return low if low < 0.0 else high
-        if what == "label" and seen["nan"]:
-            return math.nan
-        return math.inf if seen["infinite"] and seen["least"] != -math.inf else -math.inf
+        outside, low, high, least, nan = (
+            self._seen[f"{what}_{each}"] for each in ("outside", "low", "high", "least", "nan")
+        )
+        if kind == "nan" or (what == "label" and nan):
+            return f"column {column}", math.nan
+        end = low if outside and low < 0.0 else high if outside else least if least == -math.inf else math.inf
+        return f"column {column}", float(end)
 
     def score_limits(self) -> tuple[float, float]:
         """Return the least and the largest score."""

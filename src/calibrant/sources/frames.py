@@ -181,15 +181,11 @@ def _taken_out(frame: nw.DataFrame[Any], columns: Columns) -> ArrayRows:
 
 def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: npt.NDArray[np.int64] | None) -> Arrays:
     """Return the columns as arrays; a `DataError` about types and missing values tells the other faults too."""
-    used = {"score": columns.score, "label": columns.label, "weight": columns.weight}
-    named = {what: name for what, name in used.items() if name is not None}
+    named = columns.of_rows
     arrays = {what: frame[name].to_numpy() for what, name in named.items()}
     nulls = {what: frame[name].is_null().to_numpy() for what, name in named.items()}
-    texts = [
-        what
-        for what in named
-        if what != "label" and not nulls[what].all() and not holds_numbers(frame.schema[named[what]])
-    ]
+    texts = [what for what, name in named.items() if not nulls[what].all() and not holds_numbers(frame.schema[name])]
+    texts = [what for what in texts if what != "label"]
     if not texts and not any(null.any() for null in nulls.values()):
         return arrays
     errors = []

@@ -36,9 +36,10 @@ class Moments(NamedTuple):
     variance: float
 
     @classmethod
-    def of(cls, n: int | None, mean: float | None, variance: float | None) -> Moments:
-        """Return what an engine found, where None may stand for a number that there is not."""
-        return cls(int(n or 0), *(math.nan if value is None else float(value) for value in (mean, variance)))
+    def of(cls, n: Any, mean: Any, variance: Any) -> Moments:
+        """Return what an engine found; a mean of nothing may be anything."""
+        n = int(n or 0)
+        return cls(n, float(mean) if n else math.nan, float(variance) if n > 1 else math.nan)
 
 
 @dataclass(frozen=True)

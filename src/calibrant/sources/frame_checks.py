@@ -239,34 +239,32 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
     return seen
 
 
-def _plain(name: str) -> nw.Expr:
-    """Leave out NaN, by a function: engines disagree about comparisons with it."""
-    import narwhals as nw
-
-    return nw.when(~nw.col(name).is_nan()).then(nw.col(name))
-
-
 def _finite(name: str) -> nw.Expr:
+    """Leave out what is not finite, NaN by a function: engines disagree about whether it is more than a number."""
     import narwhals as nw
 
-    return nw.when(_plain(name).abs() < math.inf).then(nw.col(name))
+    value = nw.col(name)
+    # In two steps: DuckDB 2.0.0 may decide both conditions of one by the limits that a Parquet file declares.
+    number = nw.when(~value.is_nan()).then(value)
+    return nw.when(number.abs() < math.inf).then(value)
 
 
 def _limits(name: str, column: str, least: float, most: float) -> dict[str, nw.Expr]:
     """Count what is no number from `least` to `most` in a column, and find the ends of the others."""
     import narwhals as nw
 
-    finite = _finite(column)
-    return {
-        f"{name}_missing": count_of(nw.col(column).is_null()),
-        f"{name}_nan": count_of(nw.col(column).is_nan()),
-        f"{name}_sum": nw.col(column).sum(),
-        f"{name}_infinite": count_of(_plain(column).abs() == math.inf),
-        f"{name}_outside": count_of((finite < least) | (finite > most)),
-        f"{name}_least": _plain(column).min(),
-        f"{name}_low": finite.min(),
-        f"{name}_high": finite.max(),
+    value, finite = nw.col(column), _finite(column)
+    limits = {
+        "missing": count_of(value.is_null()),
+        "nan": count_of(value.is_nan()),
+        "sum": value.sum(),
+        "infinite": count_of(value.abs() == math.inf),
+        "bottomless": count_of(value == -math.inf),
+        "outside": count_of((finite < least) | (finite > most)),
+        "low": finite.min(),
+        "high": finite.max(),
     }
+    return {f"{name}_{what}": limit for what, limit in limits.items()}
 
 
 def _small_weight() -> nw.Expr:
@@ -311,13 +309,12 @@ class InspectedFrame:
         what, kind = fault.split("_")
         if kind in ("missing", "other"):
             return f"column {column}", None
-        outside, low, high, least, nan = (
-            self._seen[f"{what}_{each}"] for each in ("outside", "low", "high", "least", "nan")
-        )
-        if kind == "nan" or (what == "label" and nan):
+        seen = {name.removeprefix(f"{what}_"): value for name, value in self._seen.items()}
+        if kind == "nan" or (what == "label" and seen["nan"]):
             return f"column {column}", math.nan
-        end = low if outside and low < 0.0 else high if outside else least if least == -math.inf else math.inf
-        return f"column {column}", float(end)
+        low, high = (seen["low"], seen["high"]) if seen["outside"] else (-math.inf, math.inf)
+        below = low < 0.0 if seen["outside"] else seen["bottomless"]
+        return f"column {column}", float(low if below else high)
 
     def score_limits(self) -> tuple[float, float]:
         """Return the least and the largest score."""

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from calibrant.certificates.calibration_test import calibration_test
     from calibrant.certificates.certify import certify
     from calibrant.certificates.sample_size import required_sample_size
-    from calibrant.comparing.compare import Comparison, compare
+    from calibrant.comparing.compare import compare
+    from calibrant.comparing.results import Comparison
     from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
     from calibrant.export import load_model
     from calibrant.metrics import (
@@ -60,7 +61,8 @@ _HOME = {
         "VennAbersCalibrator",
     ],
     "certificates": ["calibration_test", "certify", "required_sample_size"],
-    "comparing.compare": ["Comparison", "compare"],
+    "comparing.compare": ["compare"],
+    "comparing.results": ["Comparison"],
     "errors": ["ArgumentError", "CalibrantError", "DataError", "SourceError"],
     "export": ["load_model"],
     "sources.files": ["read_table"],

@@ -80,15 +80,6 @@ def text_of(value: Any, path: str) -> str:
     return value if isinstance(value, str) else refuse(path, "a text", value)
 
 
-def array_of(value: Any, path: str) -> npt.NDArray[np.float64]:
-    """Return what should be a list of numbers, as floats."""
-    numbers = [
-        entry if type(entry) is float else number_of(entry, f"{path}[{i}]")
-        for i, entry in enumerate(list_of(value, path))
-    ]
-    return np.array(numbers, dtype=np.float64)
-
-
 def list_of(value: Any, path: str) -> list[Any]:
     """Return what should be a list."""
     return value if isinstance(value, list) else refuse(path, "a list", value)
@@ -206,7 +197,8 @@ def structure(kind: Any, value: Any, path: str) -> Any:
 def _array(kind: Any, value: Any, path: str) -> Any:
     """Return what should be an array, of numbers, whole numbers or texts."""
     if kind is np.float64:
-        return array_of(value, path)
+        numbers = enumerate(list_of(value, path))
+        return np.array([one if type(one) is float else number_of(one, f"{path}[{i}]") for i, one in numbers], kind)
     if kind is np.str_:
         return np.array(structure(list[str], value, path), dtype=np.str_)
     nested = bool(list_of(value, path)) and isinstance(value[0], list)

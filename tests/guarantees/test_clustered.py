@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant.certificates import calibration_test, certify, cutoff_interval
-from calibrant.certificates.clusters_asymptotic import clustered
+from calibrant.certificates.clusters import clustered
 from calibrant.table.clusters import cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import assert_failures_within

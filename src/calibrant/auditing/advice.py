@@ -7,7 +7,7 @@ from typing import TypeAlias
 from calibrant.auditing.findings import Action, Advice, Findings
 from calibrant.auditing.next_steps import CallTexts, next_step
 from calibrant.auditing.recalibration import Recalibration
-from calibrant.auditing.segment_wording import off_sentence
+from calibrant.auditing.segment_audit import off_sentence
 from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, REVERSED
 from calibrant.table.numbers import interval_text, share, write_interval
 

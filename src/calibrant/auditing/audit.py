@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.auditing import summary
 from calibrant.auditing.advice import NO_ADVICE, advise
-from calibrant.auditing.curves import decision_curve, loess
-from calibrant.auditing.evidence import bounds_of_expected_error, drawable_band, statements_about
+from calibrant.auditing.evidence import bounds_of_expected_error, statements_about
 from calibrant.auditing.findings import Findings, Sample
-from calibrant.auditing.measures import measure
+from calibrant.auditing.measures import decision_curve, drawable_band, loess, measure
 from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import arguments_of, complete, provenance_of
 from calibrant.auditing.recalibration import cross_fitted
-from calibrant.auditing.rows import READ, AuditedRows, audited_rows, given_rows
-from calibrant.auditing.segment_audit import segment_audit
-from calibrant.auditing.segment_repair import segments_differ
-from calibrant.auditing.segment_rows import check_segments, names_of, segment_request
-from calibrant.auditing.summary import details, summary, summary_facts
+from calibrant.auditing.rows import READ, AuditedRows, audited_rows, given_rows, names_of, segment_request
+from calibrant.auditing.segment_audit import segment_audit, segments_differ
 from calibrant.auditing.warnings import data_warnings
 from calibrant.auditing.wording import assumptions, limitations
 from calibrant.certificates.question import Question
@@ -65,7 +62,7 @@ class Audit(Findings, Report):
     _display, _page = "AuditDisplay", "render_audit"
 
     def __str__(self) -> str:
-        text = summary(self, _WIDTH)
+        text = summary.summary(self, _WIDTH)
         return text if self.segments is None else f"{text}\n\n{self.segments}"
 
     def __repr__(self) -> str:
@@ -73,14 +70,14 @@ class Audit(Findings, Report):
         return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
 
     def _repr_html_(self) -> str:
-        facts = [(fact.label, fact.value) for fact in summary_facts(self)]
+        facts = [(fact.label, fact.value) for fact in summary.summary_facts(self)]
         picture = resolve("picture_html")(self, "Reliability diagram and cumulative residuals")
         segments = "" if self.segments is None else self.segments._repr_html_()
         return f"{html_table(self.name, facts)}{picture}{segments}"
 
     def details(self) -> str:
         """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
-        return details(self, _WIDTH)
+        return summary.details(self, _WIDTH)
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> DrawnAudit:
         """Draw the reliability diagram with the distribution of scores, and the cumulative residuals.
@@ -212,8 +209,6 @@ def audit(
     question = Question(**arguments_of(Question, arguments))
     if clusters is not None:
         question.need_cluster_method()
-    if by is not None:
-        check_segments(weighted=weight is not None or sample_weight is not None, clustered=clusters is not None)
     segments, differ = None, None
     with subtask(READ), given_rows(**arguments_of(given_rows, arguments)) as source:
         rows = audited_rows(source, y_true, grouped=clusters is not None)

@@ -8,18 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.auditing.rows import AuditedRows
-from calibrant.certificates import (
-    Band,
-    CalibrationTest,
-    Certificate,
-    ExpectedErrorCertificate,
-    calibration_test,
-    certify_ece,
-    isotonic_band,
-)
+from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate, calibration_test, certify_ece
 from calibrant.certificates.certify import certify_table
-from calibrant.certificates.clusters import certify_clusters, cluster_test
-from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS, need_clusters
+from calibrant.certificates.clusters import LEAST_GROUPS, certify_clusters, cluster_test, need_clusters
 from calibrant.certificates.question import Question
 from calibrant.decisions import Decision, saving_bound
 from calibrant.decisions.clusters import cluster_saving
@@ -31,8 +22,6 @@ from calibrant.table.score_table import ScoreTable
 
 # Labels are simulated at every distinct score: a fifth of a second at so many, and some seconds at the second limit.
 _EXACT, _MOST = 20_000, 200_000
-_FEWEST_ROWS = 6  # a band needs them
-_BAND_POINTS = 400
 
 
 def _affordable_test(table: ScoreTable, random_state: int | np.random.Generator) -> CalibrationTest | None:
@@ -57,25 +46,6 @@ def bounds_of_expected_error(table: ScoreTable, confidence_level: float) -> Expe
         return certify_ece(table, confidence_level=confidence_level)
     except DataError:
         return None
-
-
-def drawable_band(table: ScoreTable, confidence_level: float) -> Band | None:
-    """Return the band around the isotonic fit at no more scores than a picture can show.
-
-    None if the weights are not whole numbers, or there are too few rows for a band.
-    """
-    if not table.independent or table.total < _FEWEST_ROWS:
-        return None
-    band = isotonic_band(table, confidence_level=confidence_level)
-    if len(band.score) <= _BAND_POINTS:
-        return band
-    # Half of them spread over the scores, half over the rows. Limits hold at each score, so any choice is a band.
-    kept = np.zeros(len(band.score), dtype=bool)
-    kept[np.linspace(0, len(kept) - 1, _BAND_POINTS // 2).astype(np.intp)] = True
-    rows = np.cumsum(band.n)
-    kept[np.searchsorted(rows, np.linspace(0.0, 1.0, _BAND_POINTS // 2) * rows[-1])] = True
-    columns: dict[str, Any] = {name: values[kept] for name, values in band.columns().items()}
-    return replace(band, **columns)
 
 
 class Statements(NamedTuple):

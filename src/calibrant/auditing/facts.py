@@ -14,19 +14,9 @@ from calibrant.auditing import wording
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.performance import Performance
 from calibrant.decisions import Decision
+from calibrant.table import numbers
 from calibrant.table.facts import Fact, estimated, joined
-from calibrant.table.numbers import (
-    confidence,
-    number,
-    points,
-    rows,
-    score_text,
-    share,
-    signed,
-    write_interval,
-    write_lower,
-    write_upper,
-)
+from calibrant.table.numbers import confidence, number, rows, share, write_lower, write_upper
 from calibrant.table.row_errors import OTHERS
 
 DETAILS = ("calibration", "accuracy", "data", "clusters", "cost", "effect", "conclusion", "origin")
@@ -51,20 +41,20 @@ _INFINITE = "a positive had score 0, or a negative score 1"
 
 def audit_facts(audit: Findings) -> list[Fact]:
     """Write all facts of an audit, those of a section in the order in which they are read."""
-    numbers = [*_performance(audit, audit.performance, "performance"), *_costs(audit)]
-    by_key = {fact.key: fact for fact in numbers}
+    tables = [*_performance(audit, audit.performance, "performance"), *_costs(audit)]
+    by_key = {fact.key: fact for fact in tables}
     unseen = () if audit.performance_unseen is None else _performance(audit, audit.performance_unseen, "unseen")
     headline = (
         Fact(key, label, text, section="headline", rank=rank) for rank, key, label, text in _headline(audit, by_key)
     )
     details = (Fact(key, label, text, section=section) for section, key, label, text in _details(audit, by_key))
-    facts = [*headline, *_segments(audit), *details, *numbers, *unseen, *_measures(audit)]
+    facts = [*headline, *_segments(audit), *details, *tables, *unseen, *_measures(audit)]
     return [fact for fact in facts if fact.value]
 
 
-def _headline(audit: Findings, numbers: dict[str, Fact]) -> Iterator[tuple[int, str, str, str]]:
+def _headline(audit: Findings, by_key: dict[str, Fact]) -> Iterator[tuple[int, str, str, str]]:
     """Yield what matters most, the verdict first: rank, key, label and text."""
-    sample, auc = audit.sample, numbers["roc_auc"]
+    sample, auc = audit.sample, by_key["roc_auc"]
     exact = ", exact" if auc.method == "exact" else ""  # where the usual interval would be wrong
     areas = auc._replace(upper=auc.upper + exact).with_limits()
     clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} cluster{'s' * (sample.clusters != 1)}"
@@ -75,13 +65,13 @@ def _headline(audit: Findings, numbers: dict[str, Fact]) -> Iterator[tuple[int, 
         yield 2, "warning", "Warning", warning.message
     yield 4, "error", "Error", joined(wording.error_text(audit), _bounds(audit))
     yield 9, "chance", "By chance", _chance(audit)
-    yield 5, "accuracy", "Accuracy", f"AUC {areas}, Brier score {numbers['brier'].with_limits()}"
-    yield 6, "data", "Data", f"{_rows(audit)}{clusters}, {level}, O:E {numbers['observed_expected'].value}"
+    yield 5, "accuracy", "Accuracy", f"AUC {areas}, Brier score {by_key['brier'].with_limits()}"
+    yield 6, "data", "Data", f"{_rows(audit)}{clusters}, {level}, O:E {by_key['observed_expected'].value}"
     yield 2, "outcome", "Outcome", _classes(audit)
     yield 2, "left_out", "Left out", str(audit.left_out) if audit.left_out is not None and audit.left_out.n else ""
-    if "cost" in numbers:
-        saving = f"; at most {numbers['saving'].value} can be saved" if "saving" in numbers else ""
-        value, *ends = numbers["cost"].with_limits().partition(" ")
+    if "cost" in by_key:
+        saving = f"; at most {by_key['saving'].value} can be saved" if "saving" in by_key else ""
+        value, *ends = by_key["cost"].with_limits().partition(" ")
         yield 7, "cost", "Cost", f"{value} per case{''.join(ends)}{saving}"
     yield 3, "advice", "Advice", wording.advice_sentence(audit)
     yield 0, "command", "Next", audit.advice.command or ""
@@ -131,16 +121,16 @@ def _segments(audit: Findings) -> Iterator[Fact]:
         yield Fact("segments", "Segments", text, section="segments")
 
 
-def _details(audit: Findings, numbers: dict[str, Fact]) -> Iterator[tuple[str, str, str, str]]:
+def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[tuple[str, str, str, str]]:
     """Yield every statement of the audit as a sentence: section, key, label and text."""
     sample, found = audit.sample, audit.performance
     sure = f"{confidence(found.roc_auc.confidence_level)} CI "
 
     def interval(key: str) -> str:
         why = getattr(found, key).note
-        if not numbers[key].lower and why.startswith("no interval"):
-            return f"{numbers[key].value} ({why})"
-        return numbers[key].with_limits(sure)
+        if not by_key[key].lower and why.startswith("no interval"):
+            return f"{by_key[key].value} ({why})"
+        return by_key[key].with_limits(sure)
 
     reversed_ = " (below 0.5: negatives tend to have the higher scores)" if found.roc_auc.value < 0.5 else ""
     exact = found.roc_auc.note if found.roc_auc.method == "exact" else ""
@@ -156,7 +146,7 @@ def _details(audit: Findings, numbers: dict[str, Fact]) -> Iterator[tuple[str, s
             ties += f", {rows(sample.tied_rows)} rows tied" if sample.tied_rows else ", no ties"
     level = (
         f"{_rows(audit)}, {rows(sample.positives)} positive; mean predicted {share(sample.mean_score)}, observed rate "
-        f"{share(sample.base_rate)}: calibration in the large {points(-audit.cutoff.mean_residual)}, "
+        f"{share(sample.base_rate)}: calibration in the large {numbers.points(-audit.cutoff.mean_residual)}, "
         f"O:E {interval('observed_expected')}"
     )
     python = f"in Python: {audit.advice.python}" if audit.advice.python else ""
@@ -172,7 +162,7 @@ def _details(audit: Findings, numbers: dict[str, Fact]) -> Iterator[tuple[str, s
     yield "data", "outcome", "Outcome", _classes(audit)
     yield "data", "left_out", "Left out", "" if audit.left_out is None else str(audit.left_out)
     yield "clusters", "unseen", "Unseen clusters", _unseen(audit)
-    yield "cost", "cost", "Expected cost", _cost_sentence(audit, numbers)
+    yield "cost", "cost", "Expected cost", _cost_sentence(audit, by_key)
     yield "effect", "recalibration", "Recalibration", wording.recalibration_sentence(audit.recalibration)
     yield "conclusion", "advice", "Advice", wording.advice_sentence(audit)
     yield "conclusion", "next", "Next", joined(audit.advice.command or "", python)
@@ -229,7 +219,7 @@ def _unseen(audit: Findings) -> str:
         return ""
     tail = 0.5 - 0.5 * found.brier.confidence_level
     limits = ", ".join(
-        f"{name} {write_interval(estimate.value, estimate.lower, estimate.upper).ends}"
+        f"{name} {numbers.write_interval(estimate.value, estimate.lower, estimate.upper).ends}"
         for name, estimate in (("AUC", found.roc_auc), ("Brier score", found.brier), ("O:E", found.observed_expected))
     )
     return (
@@ -287,14 +277,17 @@ def _costs(audit: Findings) -> Iterator[Fact]:
 
 
 def _at_given_costs(decision: Decision) -> Iterator[Fact]:
-    sure, rule = confidence(decision.confidence_level), f"Predict positive from {score_text(decision.threshold)}"
+    sure, rule = (
+        confidence(decision.confidence_level),
+        f"Predict positive from {numbers.score_text(decision.threshold)}",
+    )
     limited, error = not math.isnan(decision.cost_lower), ""
     if limited:
-        cost = write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
+        cost = numbers.write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
         yield Fact("cost", rule, *cost, note="mean over all rows", section="costs")
         error = (
-            f"true cost minus this: {write_lower(decision.forecast_error_lower, write=signed)} to "
-            f"{write_upper(decision.forecast_error_upper, write=signed)}, with {sure} confidence"
+            f"true cost minus this: {write_lower(decision.forecast_error_lower, write=numbers.signed)} to "
+            f"{write_upper(decision.forecast_error_upper, write=numbers.signed)}, with {sure} confidence"
         )
     else:
         yield Fact("cost", rule, number(decision.cost), note="no limits: see above", section="costs")
@@ -312,7 +305,7 @@ def _at_given_costs(decision: Decision) -> Iterator[Fact]:
         yield Fact("saving", f"{_SAVING}, at these costs", most, note=note, section="costs")
 
 
-def _cost_sentence(audit: Findings, numbers: dict[str, Fact]) -> str:
+def _cost_sentence(audit: Findings, by_key: dict[str, Fact]) -> str:
     """Write expected costs, and an upper limit of what recalibration can save."""
     decision, regret = audit.decision, audit.max_regret
     if decision is None:
@@ -320,19 +313,19 @@ def _cost_sentence(audit: Findings, numbers: dict[str, Fact]) -> str:
             return "no costs given"
         return (
             "no costs given; at any costs a of a false positive and b of a false negative, no order-preserving "
-            f"recalibration saves more than {numbers['regret'].value} per case "
+            f"recalibration saves more than {by_key['regret'].value} per case "
             f"({confidence(regret.confidence_level)} confidence)"
         )
-    sure, cost = confidence(decision.confidence_level), numbers["cost"]
+    sure, cost = confidence(decision.confidence_level), by_key["cost"]
     limits = f" ({sure} confidence interval {cost.ends})" if cost.lower else ""
     saving = "no limits"
-    if "saving" in numbers:
+    if "saving" in by_key:
         sure = joined(f"{sure} confidence", wording.saving_caveat(decision))
-        saving = f"no order-preserving recalibration saves more than {numbers['saving'].value} ({sure})"
+        saving = f"no order-preserving recalibration saves more than {by_key['saving'].value} ({sure})"
     return (
-        f"predicting positive from {score_text(decision.threshold)} costs {cost.value} per case{limits}, "
-        f"{numbers['forecast'].value} predicted by the scores; treat all {numbers['treat_all'].value}, treat "
-        f"none {numbers['treat_none'].value}; {saving}"
+        f"predicting positive from {numbers.score_text(decision.threshold)} costs {cost.value} per case{limits}, "
+        f"{by_key['forecast'].value} predicted by the scores; treat all {by_key['treat_all'].value}, treat "
+        f"none {by_key['treat_none'].value}; {saving}"
     )
 
 

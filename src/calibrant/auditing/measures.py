@@ -1,23 +1,23 @@
-"""The measures of calibration that other people report, for those who have to quote them."""
+"""The measures of calibration that other people report, and curves at as many points as a picture needs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from calibrant.metrics import (
-    BinnedCalibration,
-    IntegratedCalibration,
-    LocalCalibration,
-    ScoreDecomposition,
-    binned_calibration,
-    brier_decomposition,
-    integrated_calibration_index,
-    local_calibration,
-    smooth_calibration_error,
-)
+import numpy as np
+
+from calibrant import metrics
+from calibrant.certificates import Band, isotonic_band
+from calibrant.curves import Curve, local_curve
+from calibrant.decisions import Decision, NetBenefit, net_benefit
 from calibrant.metrics.proper import calibrated_miscalibration
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.visible_scores import score_view, spread_thresholds
+
+_LOESS_POINTS, _THRESHOLDS, _BAND_POINTS = 60, 200, 400
+_FEWEST_ROWS = 6  # a band needs them
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,54 @@ class Measures(Result):
         whole numbers.
     """
 
-    binned: BinnedCalibration
-    integrated: IntegratedCalibration
-    local: LocalCalibration
+    binned: metrics.BinnedCalibration
+    integrated: metrics.IntegratedCalibration
+    local: metrics.LocalCalibration
     smooth: float
-    brier_parts: ScoreDecomposition
+    brier_parts: metrics.ScoreDecomposition
     miscalibration_null_mean: float
 
 
 def measure(table: ScoreTable) -> Measures:
     """Compute them all on a table with rows of both classes."""
     return Measures(
-        binned=binned_calibration(table),
-        integrated=integrated_calibration_index(table),
-        local=local_calibration(table),
-        smooth=smooth_calibration_error(table),
-        brier_parts=brier_decomposition(table),
+        binned=metrics.binned_calibration(table),
+        integrated=metrics.integrated_calibration_index(table),
+        local=metrics.local_calibration(table),
+        smooth=metrics.smooth_calibration_error(table),
+        brier_parts=metrics.brier_decomposition(table),
         miscalibration_null_mean=calibrated_miscalibration(table)[0],
     )
+
+
+def loess(table: ScoreTable) -> Curve:
+    """Local regression as `integrated_calibration_index` makes it, at points that are evenly spread in a picture."""
+    points = score_view(table.score, table.n).grid(_LOESS_POINTS)
+    points = points[(points >= table.low[0]) & (points <= table.high[-1])]
+    return local_curve(table, span=0.75, degree=2, kernel="tricube", at=points if len(points) else table.score[:1])
+
+
+def decision_curve(table: ScoreTable, decision: Decision | None, confidence_level: float) -> NetBenefit:
+    """Decisions at thresholds spread over the scores, that of the costs among them."""
+    own = () if decision is None else (decision.threshold,)
+    thresholds = spread_thresholds(table.score, table.n, _THRESHOLDS, *own)
+    return net_benefit(table, at=thresholds, confidence_level=confidence_level)
+
+
+def drawable_band(table: ScoreTable, confidence_level: float) -> Band | None:
+    """Return the band around the isotonic fit at no more scores than a picture can show.
+
+    None if the weights are not whole numbers, or there are too few rows for a band.
+    """
+    if not table.independent or table.total < _FEWEST_ROWS:
+        return None
+    band = isotonic_band(table, confidence_level=confidence_level)
+    if len(band.score) <= _BAND_POINTS:
+        return band
+    # Half of them spread over the scores, half over the rows. Limits hold at each score, so any choice is a band.
+    kept = np.zeros(len(band.score), dtype=bool)
+    kept[np.linspace(0, len(kept) - 1, _BAND_POINTS // 2).astype(np.intp)] = True
+    rows = np.cumsum(band.n)
+    kept[np.searchsorted(rows, np.linspace(0.0, 1.0, _BAND_POINTS // 2) * rows[-1])] = True
+    columns: dict[str, Any] = {name: values[kept] for name, values in band.columns().items()}
+    return replace(band, **columns)

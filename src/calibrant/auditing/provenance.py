@@ -118,9 +118,7 @@ def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, row
         sha256=sha256,
         rows=rows,
         digest=f"{digest:016x}",
-        title=given["title"],
-        note=given["note"],
-        author=given["author"],
+        **{name: given[name] for name in ("title", "note", "author")},
     )
 
 

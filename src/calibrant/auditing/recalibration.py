@@ -15,8 +15,8 @@ import numpy.typing as npt
 from calibrant.certificates.widths import monotone_width
 from calibrant.decisions import CostCurve
 from calibrant.decisions.clusters import cluster_cost_curve
+from calibrant.decisions.comparison import MappedPart, pair_mapped
 from calibrant.decisions.cost_curve import curve_of
-from calibrant.decisions.paired import MappedPart, pair_mapped
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.fits.pool import Pool, PooledMap, fit_default_pool
@@ -125,7 +125,7 @@ class _Fold(NamedTuple):
     score: FloatArray
     n: NumberArray
     k: NumberArray
-    cluster: npt.NDArray[np.int64] | None
+    cluster: npt.NDArray[np.int64]  # empty for independent rows
 
 
 def cross_fitted(
@@ -184,21 +184,22 @@ def cross_fitted(
         clusters.append(fold.cluster)
     if not parts:
         return None
-    of_brier = _gain(parts, clusters, rows, squared_loss_of)
-    of_log_loss = _gain(parts, clusters, rows, log_loss_of)
+    cluster = np.concatenate(clusters)
+    brier_gain, brier_gain_error = _gain(parts, cluster, rows, squared_loss_of)
+    log_loss_gain, log_loss_gain_error = _gain(parts, cluster, rows, log_loss_of)
     # Most scores of a fold share their value with others: they are pooled before those of all folds are sorted.
     pooled = (np.concatenate(columns) for columns in zip(*(pool_counts(*part[1:]) for part in parts), strict=True))
     after = ScoreTable(*pool_counts(*pooled))
     fitted_map = whole or fit(table)  # rows of one class too
     fitted = _mapped(fitted_map, table.score)
-    bound, costs = None, None
+    bound, costs, critical_value = None, None, normal_quantile(1.0 - _CHANCE)
     if all((part.second[1:] >= part.second[:-1]).all() for part in parts):
         at = score_view(table.score, table.n).grid(99)
         costs = curve_of(table, at, confidence_level, (after, pair_mapped(parts, at)))
     if isinstance(rows, ClusteredRows):
-        cluster = np.concatenate([one for one in clusters if one is not None])
         mapped = MappedPart(*(np.concatenate(column) for column in zip(*parts, strict=True)))
         costs = None if costs is None else cluster_cost_curve(rows.size, cluster, mapped, costs)
+        critical_value = Jackknife(rows.size).quantile(_CHANCE)
     elif _never_falls(fitted_map):
         width = monotone_width(table.total, failure_probability(confidence_level))
         bound = min(1.0, cutoff_calibration_error(ScoreTable(*pool_counts(fitted, table.n, table.k))) + width)
@@ -212,11 +213,11 @@ def cross_fitted(
         brier_after=brier_score(after),
         log_loss_before=log_loss(table),
         log_loss_after=log_loss(after),
-        brier_gain=of_brier[0],
-        brier_gain_error=of_brier[1],
-        log_loss_gain=of_log_loss[0],
-        log_loss_gain_error=of_log_loss[1],
-        critical_value=_critical_value(rows),
+        brier_gain=brier_gain,
+        brier_gain_error=brier_gain_error,
+        log_loss_gain=log_loss_gain,
+        log_loss_gain_error=log_loss_gain_error,
+        critical_value=critical_value,
         bound_after=bound,
         confidence_level=confidence_level,
         costs=costs,
@@ -240,16 +241,10 @@ def _never_falls(calibrator: PooledMap) -> bool:
     """Whether the maps of a calibrator are nondecreasing on all of [0, 1], whatever rows they are fitted on."""
     if isinstance(calibrator, Pool):
         return True
-    from calibrant.calibrators import (
-        AutoCalibrator,
-        BetaCalibrator,
-        IsotonicCalibrator,
-        LipschitzIsotonicCalibrator,
-        TemperatureCalibrator,
-    )
+    from calibrant import calibrators as of
 
-    known = (AutoCalibrator, BetaCalibrator, IsotonicCalibrator, LipschitzIsotonicCalibrator, TemperatureCalibrator)
-    return isinstance(calibrator, known) and getattr(calibrator, "members", None) is None
+    known = (of.AutoCalibrator, of.BetaCalibrator, of.IsotonicCalibrator, of.LipschitzIsotonicCalibrator)
+    return isinstance(calibrator, (*known, of.TemperatureCalibrator)) and getattr(calibrator, "members", None) is None
 
 
 def _name(calibrator: PooledMap) -> str:
@@ -266,7 +261,7 @@ def _folds_of_rows(table: ScoreTable, n_folds: int, random_state: int | np.rando
     for n, k in split_counts(table.n, table.k, n_folds, generator_for(table, random_state)):
         part, rest = table.with_counts(n, k), table.with_counts(table.n - n, table.k - k)
         if len(part) and len(rest):
-            yield _Fold(rest, part.score, part.n, part.k, None)
+            yield _Fold(rest, part.score, part.n, part.k, np.zeros(0, np.int64))
 
 
 def _folds_of_clusters(rows: ClusteredRows, n_folds: int, random_state: int | np.random.Generator) -> Iterator[_Fold]:
@@ -283,7 +278,7 @@ def _folds_of_clusters(rows: ClusteredRows, n_folds: int, random_state: int | np
 
 def _gain(
     parts: Sequence[MappedPart],
-    clusters: Sequence[npt.NDArray[np.int64] | None],
+    cluster: npt.NDArray[np.int64],
     rows: ScoreTable | ClusteredRows,
     loss: Callable[[int, FloatArray], FloatArray],
 ) -> tuple[float, float]:
@@ -304,14 +299,7 @@ def _gain(
         return gain, math.nan
     if not isinstance(rows, ClusteredRows):
         return gain, math.sqrt(max(0.0, squares / total - gain**2) / total)
-    cluster = np.concatenate([one for one in clusters if one is not None])
     jackknife = Jackknife(rows.size)
     of_cluster = np.bincount(cluster, np.concatenate(falls), len(rows.size)).astype(np.float64)
     without = jackknife.means_without(of_cluster)
     return gain, float(jackknife.deviation(((without - gain) ** 2).sum()))
-
-
-def _critical_value(rows: ScoreTable | ClusteredRows) -> float:
-    if isinstance(rows, ClusteredRows):
-        return Jackknife(rows.size).quantile(_CHANCE)
-    return normal_quantile(1.0 - _CHANCE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,21 +11,37 @@ import numpy.typing as npt
 
 from calibrant.auditing.provenance import arguments_of
 from calibrant.auditing.rows import segment_totals
-from calibrant.auditing.segment_table import OF_MIXTURES, SegmentFindings, judged_segments
-from calibrant.auditing.segment_wording import audit_rows, audit_text
+from calibrant.auditing.segment_table import (
+    Grid,
+    SegmentTable,
+    grid,
+    grid_text,
+    judged_segments,
+    of_mixtures,
+    scores_of,
+)
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import SHARES, confidence_shares, largest_error, lower_bounds, upper_bounds
+from calibrant.printable import visible
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import SegmentTotals
-from calibrant.table.numbers import confidence, rows, write_upper
+from calibrant.segments.values import column_values
+from calibrant.sources.protocol import Rows
+from calibrant.table.numbers import confidence, given, rows, significant, write_lower, write_upper
+from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.results import Drawable, Report
 from calibrant.table.shown import html_grid
 
+_PRINTED = 20  # segments of a printed table
+_CHANCE = 0.05  # largest p-value of a number of positives that is called wrong, times the number of segments
+_VERDICTS = ("refuted", "undecided", "certified")
+# The repair itself holds out 20,000 of more than 100,000 rows; more to fit on would change its test little.
+_ENOUGH = 120_000
 _REFERENCES = ("gao2017", "bentkus2004", "shevtsova2010", "shevtsova2013", "fan2015", "berger1982", "feller1951")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SegmentAudit(SegmentFindings, Drawable, Report):
+class SegmentAudit(SegmentTable, Drawable, Report):
     """Result of `calibrant.audit_segments`: one entry of each array per segment, column by column.
 
     Attributes
@@ -86,12 +102,22 @@ class SegmentAudit(SegmentFindings, Drawable, Report):
 
     _display, _page = "SegmentDisplay", "render_segments"
 
+    verdict: str | None
+    bound: float
+    tolerance: float | None
+    n_families: int
+    upper: FloatArray
+    verdicts: npt.NDArray[Any]
+    contribution: FloatArray
+    exact: bool
+
     def __str__(self) -> str:
-        return audit_text(self)
+        text = grid_text([self.claim, *sentences(self)], *audit_rows(self, _PRINTED))
+        left = self.n_segments - _PRINTED
+        return text + (f"\n... and {rows(left)} more segments" if left > 0 else "")
 
     def _repr_html_(self) -> str:
-        heads, lines = audit_rows(self)
-        return html_grid(self.claim, heads, lines)
+        return html_grid(self.claim, *audit_rows(self))
 
 
 def audit_segments(
@@ -177,45 +203,107 @@ def audit_segments(
 
 def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_ROWS) -> SegmentAudit:
     """Judge the segments of rows that were added up."""
-    tolerance, confidence_level = question.tolerance, question.confidence_level
-    judged = judged_segments(found, min_rows)
-    delta = 1.0 - confidence_level
-    shares = confidence_shares(judged.families)
-    bound = largest_error(judged.families, SHARES[0] * delta)
+    tolerance, delta = question.tolerance, 1.0 - question.confidence_level
+    families, known = judged_segments(found, min_rows)
+    shares = confidence_shares(families)
+    bound = largest_error(families, SHARES[0] * delta)
     # Both hold together with what is said of the worst segment, so that caps all of them.
-    upper = np.minimum(upper_bounds(judged.families, SHARES[1] * delta * shares), bound)
-    lower = lower_bounds(judged.families, SHARES[2] * delta * shares)
-    known = judged.fields(lower)
+    upper = np.minimum(upper_bounds(families, SHARES[1] * delta * shares), bound)
+    lower = lower_bounds(families, SHARES[2] * delta * shares)
+    least = float(lower.max())
+    which = f"the {rows(len(upper))} segments listed" if len(upper) > 1 else "the one segment listed"
     return SegmentAudit(
         **known,
-        claim=_claim(bound, tolerance, len(upper), min_rows, confidence_level, mixed=judged.mixed),
-        verdict=None if tolerance is None else _verdict(known["lower_bound"], bound, tolerance),
+        claim=f"None of {which} (at least {rows(min_rows)} row{'s' if min_rows > 1 else ''} each) is off by more than "
+        f"{write_upper(bound, tolerance)}, with {confidence(question.confidence_level)} "
+        f"confidence{of_mixtures(known)}.",
+        lower_bound=least,
+        lower=lower,
+        verdict=None if tolerance is None else _verdict(least, bound, tolerance),
         bound=bound,
-        confidence_level=confidence_level,
+        confidence_level=question.confidence_level,
         tolerance=tolerance,
-        n_families=len(judged.families),
+        n_families=len(families),
         upper=upper,
-        verdicts=np.array(
-            ["" if tolerance is None else _verdict(*ends, tolerance) for ends in zip(lower, upper, strict=True)]
-        ),
+        verdicts=np.array([_verdict(*ends, tolerance) for ends in zip(lower, upper, strict=True)]),
         contribution=known["share"] * known["error"],
         exact=found.exact,
         references=_REFERENCES,
     )
 
 
-def _verdict(lower: float, upper: float, tolerance: float) -> str:
-    if lower > tolerance:
-        return "refuted"
-    return "certified" if upper <= tolerance else "undecided"
+def _verdict(lower: float, upper: float, tolerance: float | None) -> str:
+    if tolerance is None:
+        return ""
+    return "refuted" if lower > tolerance else "certified" if upper <= tolerance else "undecided"
 
 
-def _claim(
-    bound: float, tolerance: float | None, segments: int, min_rows: int, confidence_level: float, *, mixed: bool
-) -> str:
-    which = f"the {rows(segments)} segments listed" if segments > 1 else "the one segment listed"
-    least = f"at least {rows(min_rows)} row{'s' if min_rows > 1 else ''} each"
-    return (
-        f"None of {which} ({least}) is off by more than {write_upper(bound, tolerance)}, with "
-        f"{confidence(confidence_level)} confidence{OF_MIXTURES if mixed else ''}."
-    )
+def notable(audit: SegmentAudit) -> list[int]:
+    """Order of the segments: refuted, undecided, certified, and among these by the lower bound, then by the error."""
+    first = np.array([_VERDICTS.index(verdict or "undecided") for verdict in audit.verdicts.tolist()], dtype=np.float64)
+    places: list[int] = score_order(first, -audit.lower, -audit.error).tolist()
+    return places
+
+
+def audit_rows(audit: SegmentAudit, most: int | None = None) -> Grid:
+    """Heads and rows of the table of segments, the most notable first."""
+    further = {"Upper": [write_upper(upper, audit.tolerance) for upper in audit.upper.tolist()]}
+    if audit.tolerance is not None:
+        further["Verdict"] = audit.verdicts.tolist()
+    return grid(audit, notable(audit)[:most], further)
+
+
+def sentences(audit: SegmentAudit) -> Iterator[str]:
+    """Say how many segments have each verdict, what is known of the worst from below, and how many are too small."""
+    if audit.tolerance is not None:
+        found = audit.verdicts.tolist()
+        counts = [f"{rows(found.count(word))} {word}" for word in reversed(_VERDICTS) if word in found]
+        yield f"At tolerance {given(audit.tolerance)}: {', '.join(counts)}."
+    worst = int(np.argmax(audit.lower))
+    if audit.lower_bound <= 0.0:
+        yield "No segment is shown to be miscalibrated."
+    else:
+        yield (
+            f"The segment {visible(audit.segment[worst])} is off by at least "
+            f"{write_lower(audit.lower_bound, audit.tolerance)} (asymptotic): "
+            f"predictions are {audit.direction[worst]} at scores {scores_of(audit, worst)}."
+        )
+    if audit.n_unlisted:
+        have, are = ("s have", "are") if audit.n_unlisted > 1 else (" has", "is")
+        fewer = f"fewer than {rows(audit.min_rows)} rows"
+        yield f"{rows(audit.n_unlisted)} further segment{have} {fewer} and {are} not judged."
+
+
+def off_sentence(audit: SegmentAudit) -> str:
+    """What is shown to be wrong in segments, refuted or with another number of positives; empty if nothing is."""
+    refuted = int((audit.verdicts == "refuted").sum())
+    parts = []
+    if refuted:
+        parts.append(
+            f"{refuted} of the {rows(audit.n_segments)} segments listed {'is' if refuted == 1 else 'are'} refuted"
+        )
+    least = int(np.argmin(audit.p_value))
+    if audit.p_value[least] * audit.n_segments <= _CHANCE:
+        n, p_value = float(audit.rows[least]), significant(float(audit.p_value[least]), digits=2)
+        parts.append(
+            f"{visible(audit.segment[least])} has {rows(n * audit.observed_rate[least])} positives where "
+            f"{n * audit.mean_predicted[least]:,.1f} are predicted (p = {p_value})"
+        )
+    return "; ".join(parts)
+
+
+def segments_differ(audit: SegmentAudit, rows: Rows) -> bool | None:
+    """Whether `SegmentCalibrator` repairs segments; None if nothing is shown to be wrong in them, or rows are too many.
+
+    Of more than 120,000 rows as many are drawn at random; more than a million in files or engines stay there.
+    """
+    if not (off_sentence(audit) and audit.exact):
+        return None
+    from calibrant.calibrators import SegmentCalibrator
+
+    held = rows.held()
+    n = len(held.label)
+    chosen = np.arange(n) if n <= _ENOUGH else np.random.default_rng(0).permutation(n)[:_ENOUGH]
+    segments = {name: column_values(values, name)[chosen] for name, values in held.by.items()}
+    repair = SegmentCalibrator().fit(held.score[chosen], held.label[chosen], segments)
+    return bool(repair.decision_ == "repaired")

@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.rows import segment_totals
-from calibrant.auditing.segment_table import OF_MIXTURES, SearchFindings, judged_segments
-from calibrant.auditing.segment_wording import search_rows, search_text
+from calibrant.auditing.segment_table import Grid, SegmentTable, grid, grid_text, judged_segments, of_mixtures
 from calibrant.certificates.segments import detectable_error, lower_bounds
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import SegmentTotals
-from calibrant.table.numbers import confidence, rows, write_lower
+from calibrant.table.numbers import confidence, number, rows, write_lower
 from calibrant.table.parameters import failure_probability
 from calibrant.table.pooling import score_order
 from calibrant.table.shown import html_grid
@@ -25,7 +24,7 @@ _SHARES, _POWER = (0.01, 0.05, 0.2), 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
-class SegmentSearch(SearchFindings):
+class SegmentSearch(SegmentTable):
     """Result of `calibrant.find_segments`: one entry of each array per segment, the highest lower bound first.
 
     Attributes
@@ -55,12 +54,26 @@ class SegmentSearch(SearchFindings):
         What must hold, and keys of `calibrant.references`.
     """
 
+    worst: str | None
+    n_found: int
+    detectable: dict[str, float]
+
     def __str__(self) -> str:
-        return search_text(self)
+        found = ", ".join(
+            f"{number(error)} in a segment with {100 * float(of):g}%" for of, error in self.detectable.items()
+        )
+        power = (
+            f"Found with a probability of about 80%: an error of {found} of the rows, if its scores are like those of "
+            "all rows."
+        )
+        return grid_text([self.claim, power if found else ""], *self._rows(5))
 
     def _repr_html_(self) -> str:
-        heads, lines = search_rows(self, 20)
-        return html_grid(self.claim, heads, lines)
+        return html_grid(self.claim, *self._rows(20))
+
+    def _rows(self, most: int) -> Grid:
+        """Heads and rows of the table, as it has them: those shown to be miscalibrated first."""
+        return grid(self, range(min(most, self.n_segments)), {})
 
 
 def find_segments(
@@ -125,22 +138,29 @@ def find_segments(
     arguments = dict(locals())
     failure_probability(confidence_level)
     found = segment_totals(arguments)
-    judged = judged_segments(found, min_rows)
-    n_segments = len(judged.levels)
-    delta = 1.0 - confidence_level
-    lower = lower_bounds(judged.families, np.full(n_segments, delta / n_segments))
-    columns = judged.columns
-    order = score_order(-lower, -columns["error"] * np.sqrt(columns["rows"]))
-    known = judged.fields(lower, order)
-    n_found = int((lower > 0.0).sum())
+    families, known = judged_segments(found, min_rows)
+    n_segments = known["n_segments"]
+    delta = (1.0 - confidence_level) / n_segments
+    lower = lower_bounds(families, np.full(n_segments, delta))
+    order = score_order(-lower, -known["error"] * np.sqrt(known["rows"]))
+    known |= {name: values[order] for name, values in known.items() if isinstance(values, np.ndarray)}
+    known |= {name: tuple(known[name][place] for place in order) for name in ("columns_of", "levels")}
+    n_found, most = int((lower > 0.0).sum()), float(lower.max())
     worst = str(known["segment"][0]) if n_found else None
+    claim = f"None of {rows(n_segments)} segments is shown to be miscalibrated."
+    if worst is not None:  # else it is no statement about the population, so none of confidence
+        others = f", {rows(n_found)} of {rows(n_segments)} are shown to be miscalibrated" if n_found > 1 else ""
+        sure = f"with {confidence(confidence_level)} confidence (asymptotic){of_mixtures(known)}"
+        claim = f"The segment {worst} is off by at least {write_lower(most)}{others}, {sure}."
     return SegmentSearch(
         **known,
-        claim=_claim(worst, known["lower_bound"], n_found, n_segments, confidence_level, mixed=judged.mixed),
+        claim=claim,
+        lower_bound=most,
+        lower=lower[order],
         worst=worst,
         n_found=n_found,
         confidence_level=confidence_level,
-        detectable=_detectable(found, min_rows, delta / n_segments),
+        detectable=_detectable(found, min_rows, delta),
         references=("gao2017", "feller1951", "anderson1955"),
     )
 
@@ -158,13 +178,3 @@ def _detectable(found: SegmentTotals, min_rows: int, delta: float) -> dict[str, 
         if found.n * share >= min_rows
     }
     return {share: error for share, error in errors.items() if error < 1.0}
-
-
-def _claim(
-    worst: str | None, lower: float, n_found: int, segments: int, confidence_level: float, *, mixed: bool
-) -> str:
-    if worst is None:  # no statement about the population, so none of confidence
-        return f"None of {rows(segments)} segments is shown to be miscalibrated."
-    others = f", {rows(n_found)} of {rows(segments)} are shown to be miscalibrated" if n_found > 1 else ""
-    sure = f"with {confidence(confidence_level)} confidence (asymptotic){OF_MIXTURES if mixed else ''}"
-    return f"The segment {worst} is off by at least {write_lower(lower)}{others}, {sure}."

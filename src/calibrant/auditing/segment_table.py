@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +15,10 @@ from calibrant.certificates.segments import Listed
 from calibrant.distributions.binomial import level_p_values
 from calibrant.errors import DataError
 from calibrant.segments.totals import SegmentTotals
+from calibrant.table.numbers import interval_text, number, rows, share, significant, write_lower
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Tabular
+from calibrant.table.shown import short_name, text_grid
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 
 MIXTURE = (
@@ -21,7 +26,6 @@ MIXTURE = (
     "segment is that of its mixture of levels at the shares that they have in these rows, given who is in which "
     "segment."
 )
-OF_MIXTURES = ", for the mixture of levels at the shares in these rows, given who is in which segment"
 _ASSUMPTIONS = (
     COUNTED_ROWS,
     FIXED_CLASSIFIER,
@@ -31,7 +35,10 @@ _ASSUMPTIONS = (
     ),
     "Lower bounds, and with them the verdict 'refuted', are asymptotic in the rows of the segment.",
 )
-_WANTED = ("n", "k", "mean_predicted", "value", "low", "high", "sign")
+HEADS = ("Segment", "Rows", "Observed", "Predicted", "O:E", "p", "Error", "Lower", "Upper", "Where", "Verdict")
+_ONLY_ON_PAGES = ("Observed", "Predicted", "Where")
+_WIDTH = 80
+Grid: TypeAlias = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,65 +75,14 @@ class SegmentTable(Statement, Tabular):
         return {name: known[name] for name in sorted(known, key=lambda name: name in SegmentTable.__annotations__)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class SegmentFindings(SegmentTable):
-    """The numbers of a `SegmentAudit`, which describes them."""
-
-    verdict: str | None
-    bound: float
-    tolerance: float | None
-    n_families: int
-    upper: FloatArray
-    verdicts: npt.NDArray[Any]
-    contribution: FloatArray
-    exact: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchFindings(SegmentTable):
-    """The numbers of a `SegmentSearch`, which describes them."""
-
-    worst: str | None
-    n_found: int
-    detectable: dict[str, float]
-
-
-class Judged(NamedTuple):
-    """The segments with enough rows, of all families."""
-
-    n: int  # rows, also of segments that are not judged
-    families: list[Listed]
-    columns: dict[str, npt.NDArray[Any]]  # what is said of each segment, whatever is claimed
-    names: list[tuple[str, ...]]  # of each segment, the names of its columns
-    levels: list[tuple[str, ...]]  # of each segment, the names of its levels
-    unlisted: int  # segments that have rows, but too few
-    min_rows: int
-    mixed: bool  # whether some rows of a segment are not taken for identically distributed
-
-    def fields(self, lower: FloatArray, order: npt.NDArray[np.intp] | None = None) -> dict[str, Any]:
-        """Return the fields of a `SegmentTable` that say no more than the lower bounds do, in an order of segments."""
-        order = np.arange(len(lower)) if order is None else order
-        return {
-            "lower_bound": float(lower.max()),
-            "n": self.n,
-            "n_segments": len(lower),
-            "n_unlisted": self.unlisted,
-            "min_rows": self.min_rows,
-            **{name: values[order] for name, values in self.columns.items()},
-            "lower": lower[order],
-            "columns_of": tuple(self.names[place] for place in order),
-            "levels": tuple(self.levels[place] for place in order),
-            "assumptions": (*_ASSUMPTIONS, MIXTURE) if self.mixed else _ASSUMPTIONS,
-        }
-
-
-def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
-    """Keep the segments that have enough rows, and say what is known of each."""
-    families, names, levels, labels = [], [], [], []
-    unlisted = 0
+def judged_segments(found: SegmentTotals, min_rows: int) -> tuple[list[Listed], dict[str, Any]]:
+    """Keep the segments with enough rows: by family, and as those fields of a `SegmentTable` that claim nothing."""
+    families: list[Listed] = []
+    names: list[tuple[str, ...]] = []
+    levels: list[tuple[str, ...]] = []
+    labels: list[str] = []
     for family, totals in zip(found.families, found.totals, strict=True):
         cells = np.flatnonzero(totals.n >= max(1, min_rows))
-        unlisted += int(((totals.n > 0) & (totals.n < min_rows)).sum())
         families.append(Listed(totals.pick(cells), family.identical[cells], found.n))
         labels += family.labels(cells)
         levels += family.levels(cells)
@@ -138,11 +94,18 @@ def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
             f"at most {most} rows in one",
             "lower `min_rows`, or name other columns",
         )
-    joined = {name: np.concatenate([getattr(of.totals, name) for of in families]) for name in _WANTED}
-    n, k, mean = joined["n"], joined["k"], joined["mean_predicted"]
+    n, k, mean, value, low, high, sign = (
+        np.concatenate([getattr(of.totals, name) for of in families])
+        for name in ("n", "k", "mean_predicted", "value", "low", "high", "sign")
+    )
     with np.errstate(divide="ignore", invalid="ignore"):  # all scores are 0
         ratio = k / (n * mean)
-    columns: dict[str, npt.NDArray[Any]] = {
+    mixed = len(families) > 1 or not all(bool(of.identical.all()) for of in families)
+    return families, {
+        "n": found.n,
+        "n_segments": len(labels),
+        "n_unlisted": sum(int(((totals.n > 0) & (totals.n < min_rows)).sum()) for totals in found.totals),
+        "min_rows": min_rows,
         "segment": np.array(labels),
         "rows": n,
         "share": n / found.n,
@@ -150,10 +113,55 @@ def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
         "mean_predicted": mean,
         "observed_expected": ratio,
         "p_value": level_p_values(n, k, mean),
-        "error": joined["value"],
-        "low": joined["low"],
-        "high": joined["high"],
-        "direction": np.array(["", "too low", "too high"])[joined["sign"]],
+        "error": value,
+        "low": low,
+        "high": high,
+        "direction": np.array(["", "too low", "too high"])[sign],
+        "columns_of": tuple(names),
+        "levels": tuple(levels),
+        "assumptions": (*_ASSUMPTIONS, MIXTURE) if mixed else _ASSUMPTIONS,
     }
-    mixed = len(families) > 1 or not all(bool(of.identical.all()) for of in families)
-    return Judged(found.n, families, columns, names, levels, unlisted, min_rows, mixed)
+
+
+def of_mixtures(known: dict[str, Any]) -> str:
+    """Say so where rows of a segment are not taken for identically distributed."""
+    mixed = MIXTURE in known["assumptions"]
+    return ", for the mixture of levels at the shares in these rows, given who is in which segment" if mixed else ""
+
+
+def scores_of(found: SegmentTable, place: int) -> str:
+    """Write the interval of scores where the error of a segment is found."""
+    return interval_text((float(found.low[place]), float(found.high[place])))
+
+
+def grid(found: SegmentTable, places: Iterable[int], further: Mapping[str, Sequence[str]]) -> Grid:
+    """Heads and rows of a table of segments; `further` has columns that only one kind of result has, by their heads."""
+    tolerance = getattr(found, "tolerance", None)
+    lines = [
+        {
+            "Segment": str(found.segment[i]),
+            "Rows": rows(float(found.rows[i])),
+            "Observed": share(float(found.observed_rate[i])),
+            "Predicted": share(float(found.mean_predicted[i])),
+            "O:E": number(float(found.observed_expected[i])),
+            "p": significant(float(found.p_value[i]), digits=2),
+            "Error": number(float(found.error[i])),
+            "Lower": write_lower(float(found.lower[i]), tolerance),
+            "Where": "" if math.isnan(found.high[i]) else f"{found.direction[i]} {scores_of(found, i)}",
+        }
+        | {head: cells[i] for head, cells in further.items()}
+        for i in places
+    ]
+    heads = tuple(head for head in HEADS if head in lines[0])
+    return heads, [tuple(line[head] for head in heads) for line in lines]
+
+
+def grid_text(sentences: Iterable[str], heads: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:
+    """Write sentences, and a table without the columns that only pages have; names are cut where it is too wide."""
+    left_out = (*_ONLY_ON_PAGES, "Error") if "Upper" in heads else _ONLY_ON_PAGES  # it lies between its bounds
+    printed = [i for i, head in enumerate(heads) if head not in left_out]
+    cells = [[line[i] for i in printed] for line in [heads, *lines]]
+    width = _WIDTH - sum(2 + max(map(len, column)) for column in list(zip(*cells, strict=True))[1:])
+    cut = [[short_name(name, width), *further] for name, *further in cells]
+    table = text_grid(cut, words=[i for i, head in enumerate(cells[0]) if head in ("Segment", "Verdict")])
+    return "\n".join(textwrap.fill(sentence, _WIDTH) for sentence in sentences if sentence) + f"\n\n{table}"

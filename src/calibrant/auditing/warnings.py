@@ -7,6 +7,7 @@ in the order drawn, whose scores are as assumed (docs/reference/warnings.md).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,15 +26,13 @@ from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 
-CONSTANT, DECISIONS, DEPENDENCE, FEW_CLUSTERS, IN_SAMPLE, REVERSED, TWO_SCORES = (
-    "constant_score",
-    "decisions",
-    "dependent_rows",
-    "few_clusters",
-    "in_sample",
-    "reversed_labels",
-    "two_scores",
-)
+CONSTANT = "constant_score"
+DECISIONS = "decisions"
+DEPENDENCE = "dependent_rows"
+FEW_CLUSTERS = "few_clusters"
+IN_SAMPLE = "in_sample"
+REVERSED = "reversed_labels"
+TWO_SCORES = "two_scores"
 
 _RATE = 0.01  # at most, of false alarms
 _STANDARD_ERRORS = 3.0  # of a mean product that count as clear; 1 in 700 under a normal distribution
@@ -76,105 +75,93 @@ def data_warnings(
 
     `unseen` says whether intervals allow for clusters of a kind that none shows: then there are some for any clusters.
     """
-    if isinstance(rows, ClusteredRows):
-        found = [_few_scores(rows.table), _few_clusters(rows, unseen=unseen), _reversed(rows)]
-    elif rows.independent:
-        found = [_few_scores(rows), _reversed(rows), _in_sample(rows, cutoff), _dependence(rows, order)]
-    else:
-        found = [_few_scores(rows)]
-    return tuple(warning for warning in found if warning is not None)
+    table, clusters = (rows.table, rows) if isinstance(rows, ClusteredRows) else (rows, None)
+    found = [_few_scores(table)]
+    if clusters is not None:
+        found += [_few_clusters(clusters, unseen=unseen), _reversed(table, clusters)]
+    elif table.independent:
+        found += [_reversed(table, None), _in_sample(table, cutoff), _dependence(table, order)]
+    return tuple(warning for of_kind in found for warning in of_kind)
 
 
-def _few_scores(table: ScoreTable) -> DataWarning | None:
+def _few_scores(table: ScoreTable) -> Iterator[DataWarning]:
     """Scores that tell no row from another, or that are decisions. Chance has no part in it."""
     low, high = float(table.low[0]), float(table.high[-1])
     if low == high:
         message = f"All scores are {score_text(low)}, so they tell no row from another. Is this the column of scores?"
-        return DataWarning(CONSTANT, message)
-    if not table.exact or len(table) > 2:
-        return None
-    if (low, high) == (0.0, 1.0):
+        yield DataWarning(CONSTANT, message)
+    elif not table.exact or len(table) > 2:
+        return
+    elif (low, high) == (0.0, 1.0):
+        message = (
+            "All scores are 0 or 1: these are decisions, not probabilities. Audit the probabilities, such as "
+            "model.predict_proba(X)[:, 1]."
+        )
         if table.k.tolist() == [0, table.n[1]]:
             message = (
                 "All scores are 0 or 1 and equal the outcome. Is this the column of outcomes? Name that of scores."
             )
-        else:
-            message = (
-                "All scores are 0 or 1: these are decisions, not probabilities. Audit the probabilities, such as "
-                "model.predict_proba(X)[:, 1]."
-            )
-        return DataWarning(DECISIONS, message)
-    if table.total < _FEW:
-        return None
-    message = (
-        f"There are only two different scores, {score_text(low)} and {score_text(high)}. If they stand for decisions "
-        "or classes, audit the probabilities behind them."
-    )
-    return DataWarning(TWO_SCORES, message)
+        yield DataWarning(DECISIONS, message)
+    elif table.total >= _FEW:
+        message = (
+            f"There are only two different scores, {score_text(low)} and {score_text(high)}. If they stand for "
+            "decisions or classes, audit the probabilities behind them."
+        )
+        yield DataWarning(TWO_SCORES, message)
 
 
-def _few_clusters(rows: ClusteredRows, *, unseen: bool) -> DataWarning | None:
-    """Clusters so few, or so unequal, that intervals are approximate or cannot be had."""
-    jackknife = Jackknife(rows.size)
-    if jackknife.effective >= ENOUGH_CLUSTERS:
-        return _few_with_events(rows)
-    clusters = len(rows.size)
-    if jackknife.refusal and not unseen:
-        return DataWarning(FEW_CLUSTERS, f"{jackknife.refusal[0].upper()}{jackknife.refusal[1:]}.")
-    unequal = f" ({clusters}, of unequal size)" if round(jackknife.effective, 1) < clusters else ""
-    worth = f"{jackknife.effective:.3g} effective cluster{'s' * (jackknife.effective != 1.0)}"
-    message = f"Only {worth}{unequal}: intervals are approximate, and wide for it."
-    return DataWarning(FEW_CLUSTERS, message)
-
-
-def _few_with_events(rows: ClusteredRows) -> DataWarning | None:
-    """Enough clusters, of which few have most of the rows of the rarer class."""
+def _few_clusters(rows: ClusteredRows, *, unseen: bool) -> Iterator[DataWarning]:
+    """Clusters so few, or so unequal, that intervals are approximate or cannot be had; or few with events."""
+    jackknife, clusters = Jackknife(rows.size), len(rows.size)
+    if jackknife.effective < ENOUGH_CLUSTERS:
+        unequal = f" ({clusters}, of unequal size)" if round(jackknife.effective, 1) < clusters else ""
+        worth = f"{jackknife.effective:.3g} effective cluster{'s' * (jackknife.effective != 1.0)}"
+        message = f"Only {worth}{unequal}: intervals are approximate, and wide for it."
+        if jackknife.refusal and not unseen:
+            message = f"{jackknife.refusal[0].upper()}{jackknife.refusal[1:]}."
+        yield DataWarning(FEW_CLUSTERS, message)
+        return
     positives_rarer = 2.0 * rows.table.positives <= rows.table.total
     of_cluster = rows.by_cluster(rows.k if positives_rarer else rows.negatives)
-    worth = Jackknife(of_cluster).effective if of_cluster.any() else 0.0
-    if not 0.0 < worth < _ENOUGH_WITH_EVENTS:
-        return None
-    rarer = "positives" if positives_rarer else "negatives"
-    message = (
-        f"A few clusters have most of the {rarer}, worth {worth:.3g} clusters with as many each: intervals are "
-        "approximate, and miss up to twice as often as they say."
-    )
-    return DataWarning(FEW_CLUSTERS, message)
+    events = Jackknife(of_cluster).effective if of_cluster.any() else 0.0
+    if 0.0 < events < _ENOUGH_WITH_EVENTS:
+        message = (
+            f"A few clusters have most of the {'positives' if positives_rarer else 'negatives'}, worth {events:.3g} "
+            "clusters with as many each: intervals are approximate, and miss up to twice as often as they say."
+        )
+        yield DataWarning(FEW_CLUSTERS, message)
 
 
-def _reversed(rows: ScoreTable | ClusteredRows) -> DataWarning | None:
+def _reversed(table: ScoreTable, clusters: ClusteredRows | None) -> Iterator[DataWarning]:
     """Scores that rank negatives above positives: the area under the ROC curve is below 1/2 by its 99% interval.
 
     The rate of false alarms is that of one end of the interval, about 0.005, where the area is 1/2, and less above.
     """
-    table, clusters = (rows.table, rows) if isinstance(rows, ClusteredRows) else (rows, None)
     if roc_auc(table) >= 0.5:
-        return None
+        return
     found = area_of(SampledRows(table, clusters, 1.0 - _RATE))
-    if not found.upper < 0.5:
-        return None
-    written = write_interval(found.value, found.lower, found.upper, 0.5)
-    message = (
-        f"Negatives tend to have the higher scores: AUC {written.value}, 99% interval {written.ends}. "
-        "Is the positive class reversed? Check which outcome counts as 1 (--pos-label, "
-        "pos_label=) and that the score is its probability."
-    )
-    return DataWarning(REVERSED, message)
+    if found.upper < 0.5:
+        written = write_interval(found.value, found.lower, found.upper, 0.5)
+        message = (
+            f"Negatives tend to have the higher scores: AUC {written.value}, 99% interval {written.ends}. "
+            "Is the positive class reversed? Check which outcome counts as 1 (--pos-label, "
+            "pos_label=) and that the score is its probability."
+        )
+        yield DataWarning(REVERSED, message)
 
 
-def _in_sample(table: ScoreTable, cutoff: CutoffCalibration) -> DataWarning | None:
+def _in_sample(table: ScoreTable, cutoff: CutoffCalibration) -> Iterator[DataWarning]:
     """An error below the 1% quantile of its null distribution, which is also the rate of false alarms."""
-    if not null_lower_tail(table, cutoff.value_upper) <= _RATE:
-        return None
-    message = (
-        f"The calibration error, {number(cutoff.value)}, is smaller than in 99 of 100 samples of perfectly calibrated "
-        f"scores (mean {number(cutoff.null_mean)}). Were these rows used to fit the classifier or its calibration? "
-        "Then audit others."
-    )
-    return DataWarning(IN_SAMPLE, message)
+    if null_lower_tail(table, cutoff.value_upper) <= _RATE:
+        message = (
+            f"The calibration error, {number(cutoff.value)}, is smaller than in 99 of 100 samples of perfectly "
+            f"calibrated scores (mean {number(cutoff.null_mean)}). Were these rows used to fit the classifier or its "
+            "calibration? Then audit others."
+        )
+        yield DataWarning(IN_SAMPLE, message)
 
 
-def _dependence(table: ScoreTable, order: RowOrder | None) -> DataWarning | None:
+def _dependence(table: ScoreTable, order: RowOrder | None) -> Iterator[DataWarning]:
     """Products of residuals that independent rows would not show.
 
     Residuals are those of the isotonic fit, so that scores may be miscalibrated. For independent rows in the order
@@ -185,14 +172,13 @@ def _dependence(table: ScoreTable, order: RowOrder | None) -> DataWarning | None
     """
     runs = None if order is None else _runs(table, order)
     signs = list(filter(None, [runs, _same_outcomes(table), _mirrored(table)]))
-    if not signs:
-        return None
-    sorting = "; or is the file sorted by something that predicts the outcome, which does no harm?" if runs else "."
-    message = (
-        f"Are these rows independent? {'; '.join(signs)}{sorting} If rows share something, such as the patient, no "
-        "statement that counts them as independent holds: name it with --cluster COLUMN (clusters=)."
-    )
-    return DataWarning(DEPENDENCE, message)
+    if signs:
+        sorting = "; or is the file sorted by something that predicts the outcome, which does no harm?" if runs else "."
+        message = (
+            f"Are these rows independent? {'; '.join(signs)}{sorting} If rows share something, such as the patient, no "
+            "statement that counts them as independent holds: name it with --cluster COLUMN (clusters=)."
+        )
+        yield DataWarning(DEPENDENCE, message)
 
 
 def _runs(table: ScoreTable, order: RowOrder) -> str | None:

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
+from calibrant.fits.isotonic import IsotonicFit, VennAbersFit, isotonic_fit, venn_abers_fit
 from calibrant.fits.lipschitz import LipschitzFit, lipschitz_fit
-from calibrant.fits.venn_abers import VennAbersFit, venn_abers_fit
 from calibrant.table.numbers import short
 from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.pooling import FloatArray
@@ -130,9 +129,8 @@ class LipschitzIsotonicCalibrator(Calibrator):
 
     def _in_words(self) -> str:
         score, value = self.fit_.score, self.fit_.value
-        limit = (
-            "" if math.isinf(self.lipschitz) else f"; it rises at most {self.lipschitz:g} times as fast as the score"
-        )
+        rises = f"; it rises at most {self.lipschitz:g} times as fast as the score"
+        limit = "" if math.isinf(self.lipschitz) else rises
         return (
             f"Nondecreasing map, linear between {len(score)} points, from {short(value[0])} for scores up to "
             f"{short(score[0])} to {short(value[-1])} from {short(score[-1])} on{limit}."

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.fits.interpolation import interpolate
+from calibrant.fits.isotonic import interpolate
 from calibrant.fits.local_polynomial import check_smoother, local_fit
 from calibrant.table.bins import bin_starts, equal_width_bins
 from calibrant.table.numbers import short

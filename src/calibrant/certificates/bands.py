@@ -148,11 +148,8 @@ def isotonic_band(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a band needs rows")
     if method == "binomial" and not table.exact:
-        raise ArgumentError(
-            "method 'fixed_design' for tables with cells",
-            "method 'binomial'",
-            "leave the method out: cells may have been chosen by outcomes, which only the other one allows",
-        )
+        remedy = "leave the method out: cells may have been chosen by outcomes, which only the other one allows"
+        raise ArgumentError("method 'fixed_design' for tables with cells", "method 'binomial'", remedy)
     method = method or ("binomial" if table.exact else "fixed_design")
     rate = isotonic_fit(table).step(table.score)
     width = None

@@ -195,11 +195,8 @@ def certify_table(
         return math.inf if method == "anytime" else split_width(rows, brier, delta)
 
     if form == "printed" and rademacher is not None and rademacher * math.sqrt(n) > PRINTED_LIMIT:
-        raise ArgumentError(
-            f"form 'printed' only where sqrt(n) * rademacher is at most {PRINTED_LIMIT}",
-            f"{rademacher * math.sqrt(n):.3g}",
-            "use form 'sharp' or 'proof', which hold for every class",
-        )
+        found, remedy = f"{rademacher * math.sqrt(n):.3g}", "use form 'sharp' or 'proof', which hold for every class"
+        raise ArgumentError(f"form 'printed' only where sqrt(n) * rademacher is at most {PRINTED_LIMIT}", found, remedy)
     if method in ("default", "bernstein"):
         width = charged_bound(table, walk, delta, method=method) - estimate
     else:

@@ -141,11 +141,9 @@ def certify_sample(
         check_choice("weight_kind", weight_kind, ("counts", "importance"))
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     if isinstance(y_true, ScoreTable) and (weight_kind == "importance" or not table.independent):
-        raise ArgumentError(
-            "rows where weights are not counts",
-            "a ScoreTable, which holds the total weight at each score",
-            "pass labels, scores and weights as arrays: the width depends on the weight of every single row",
-        )
+        wanted = "rows where weights are not counts"
+        remedy = "pass labels, scores and weights as arrays: the width depends on the weight of every single row"
+        raise ArgumentError(wanted, "a ScoreTable, which holds the total weight at each score", remedy)
     if weight_kind == "counts":
         need_counts(table, "counts are what was announced with weight_kind")
     n, weight = int(table.total), None

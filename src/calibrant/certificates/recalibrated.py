@@ -158,9 +158,8 @@ def certify_recalibrated(
     rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     after = clean_scores(recalibrated)
     if len(after) != len(rows.score):
-        raise DataError(
-            "as many recalibrated scores as rows", f"{len(after)} for {len(rows.score)} rows", "pass the same rows"
-        )
+        remedy = "pass the same rows"
+        raise DataError("as many recalibrated scores as rows", f"{len(after)} for {len(rows.score)} rows", remedy)
     _check_monotone(rows.score.astype(np.float64), after.astype(np.float64))
     table = ScoreTable.from_scores(rows.label, after, sample_weight=rows.weight)
     need_counts(table, "a certificate needs rows")
@@ -178,8 +177,9 @@ def certify_recalibrated(
         width, sure = monotone_width(n, delta), INDEPENDENT.sure(confidence_level, " (by simulation, not proved)")
         assumptions = (*_ASSUMPTIONS, SIMULATED_BAND)
     else:
-        width, sure = _asymptotic_width(table, delta), INDEPENDENT.sure(confidence_level, " (asymptotic)")
-        assumptions = _ASSUMPTIONS
+        q, brier = range_upper_quantile(delta), table.squared_total / n
+        width = q * math.sqrt((brier + 2.0 / n) / n) + max(0.5, -math.log(delta) - 1.41 * q) / n
+        sure, assumptions = INDEPENDENT.sure(confidence_level, " (asymptotic)"), _ASSUMPTIONS
     bound = min(1.0, estimate + width)
     trivial = max(table.mean_score, 1.0 - table.mean_score)
     return RecalibratedCertificate(
@@ -199,30 +199,19 @@ def certify_recalibrated(
     )
 
 
-def _asymptotic_width(table: ScoreTable, delta: float) -> float:
-    n, q = table.total, range_upper_quantile(delta)
-    brier = table.squared_total / n
-    return q * math.sqrt((brier + 2.0 / n) / n) + max(0.5, -math.log(delta) - 1.41 * q) / n
-
-
 def _check_monotone(before: FloatArray, after: FloatArray) -> None:
     """Refuse a map that is no function of the score, or neither nondecreasing nor nonincreasing."""
+    remedy = "certify on rows that the recalibration has not seen, with certify"
     order = score_order(before, after)
     before, after = before[order], after[order]
     tied = before[1:] == before[:-1]
     steps = np.diff(after)
     if (steps[tied] != 0.0).any():
         where = int(np.flatnonzero(tied & (steps != 0.0))[0])
-        raise DataError(
-            "recalibrated scores that are a function of the score",
-            f"score {before[where]:.6g} mapped to {after[where]:.6g} and to {after[where + 1]:.6g}",
-            "certify on rows that the recalibration has not seen, with certify",
-        )
+        found = f"score {before[where]:.6g} mapped to {after[where]:.6g} and to {after[where + 1]:.6g}"
+        raise DataError("recalibrated scores that are a function of the score", found, remedy)
     falls, rises = steps < -_ROUNDING, steps > _ROUNDING
     if falls.any() and rises.any():
         falling, rising = int(np.argmax(falls)), int(np.argmax(rises))
-        raise DataError(
-            "a monotone recalibration",
-            f"one that rises after score {before[rising]:.6g} and falls after score {before[falling]:.6g}",
-            "certify on rows that the recalibration has not seen, with certify",
-        )
+        found = f"one that rises after score {before[rising]:.6g} and falls after score {before[falling]:.6g}"
+        raise DataError("a monotone recalibration", found, remedy)

@@ -147,11 +147,9 @@ class Plan(Result):
     rows: dict[str, int]
 
     def __str__(self) -> str:
-        asked = (
-            "a bound of that width above the empirical error"
-            if self.power is None
-            else f"power {self.power:g} if the scores are calibrated"
-        )
+        asked = "a bound of that width above the empirical error"
+        if self.power is not None:
+            asked = f"power {self.power:g} if the scores are calibrated"
         guess = f"a Brier score of {self.brier:g}"
         if self.brier == _LARGEST_BRIER:
             guess += ", the largest of calibrated scores: name the prevalence, or the Brier score, that you expect"

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.certificates.buckets import HALF_WIDTH, bucket_middles, buckets_of, keeps_scores, run_starts
+from calibrant.cells import gathering
+from calibrant.cells.gathering import CELL_BITS
+from calibrant.cells.grid import Grid
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
+from calibrant.table.fixed_point import BITS, UNIT, IntArray, score_units
 from calibrant.table.parameters import check_random_state, failure_probability
-from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.pooling import FloatArray, IndexArray, NumberArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.splitting import split_counts
@@ -97,8 +100,8 @@ def split_lower_bound(
         return 0.0
     starts = run_starts(bucket)
     n, k = (np.add.reduceat(counts, starts) for counts in (table.n, table.k))
-    middles = ScoreTable(bucket_middles(bucket[starts]), n, k)
-    return max(0.0, _repeated(middles, delta, random_state) - HALF_WIDTH)
+    middles = np.minimum((bucket[starts] + 0.5) * 2.0**-CELL_BITS, 1.0)  # the last bucket holds 1 alone
+    return max(0.0, _repeated(ScoreTable(middles, n, k), delta, random_state) - HALF_WIDTH)
 
 
 def _repeated(table: ScoreTable, delta: float, random_state: int | np.random.Generator) -> float:
@@ -129,16 +132,10 @@ def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
     highest, lowest = (above, -below) if found.sign > 0 else (below, -above)
     _, guess = _moments(chosen.score, chosen.n, chosen.k, found, chosen.total)
     mean, squares = _moments(table.score, table.n - n, table.k - k, found, others)
-    width = mean_width(
-        others,
-        squares,
-        delta,
-        top=centre - lowest,
-        largest=max(centre - lowest, highest - centre),
-        reach=highest - lowest,
-        # kept above 0, though a few rows may all agree
-        expected=guess + (centre - lowest) ** 2 / chosen.total,
-    )
+    top, reach = centre - lowest, highest - lowest
+    expected = guess + top**2 / chosen.total  # kept above 0, though a few rows may all agree
+    largest = max(top, highest - centre)
+    width = mean_width(others, squares, delta, top=top, largest=largest, reach=reach, expected=expected)
     return max(0.0, mean - float(width))
 
 
@@ -186,3 +183,31 @@ def repeated_width(n: float, deviation: float, delta: float, width: Callable[[fl
     splits, rank = _SPLITS[n <= _MANY]
     gain = (0.67 if rank > 1 else 1.03) * deviation / math.sqrt(2.0 * n)
     return max(0.0, width((1.0 - PROPOSE) * n, delta * rank / splits or delta) - gain)
+
+
+# Equal buckets of the scores, fixed before any row is seen; a cell that reading rows makes lies within one. How the
+# cells of a table divide a bucket depends on outcomes, and on how the rows were read; which bucket a row is in does
+# not. So a statement from sums of buckets is the same for every way of reading the same rows.
+BUCKETS = Grid(BITS - CELL_BITS)
+# How far a score is from the middle of its bucket at most; scores are put into buckets after rounding to units.
+HALF_WIDTH = 2.0 ** (BUCKETS.shift - 1) * UNIT + UNIT
+
+
+def keeps_scores(table: ScoreTable) -> bool:
+    """Whether a table has few enough scores to be kept one by one on every way of reading its rows.
+
+    Ways of reading count different scores approximately, and put neighbours into cells from `MOST_DISTINCT` on; half of
+    it is far enough below.
+    """
+    return table.cells is None and 2 * len(table) <= gathering.MOST_DISTINCT
+
+
+def buckets_of(table: ScoreTable) -> IntArray | None:
+    """Return the bucket of each row of a table; None if one reaches over a border, as no way of reading makes it."""
+    low, high = (BUCKETS.bucket_of(score_units(ends)) for ends in (table.low, table.high))
+    return low if np.array_equal(low, high) else None
+
+
+def run_starts(bucket: IntArray) -> IndexArray:
+    """Return where the rows of each bucket begin."""
+    return np.flatnonzero(np.append(True, bucket[1:] != bucket[:-1]))

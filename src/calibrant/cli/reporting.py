@@ -15,7 +15,7 @@ from calibrant.cli.sources import name_of, paths_of, source_of
 
 if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit
-    from calibrant.comparing.compare import Comparison
+    from calibrant.comparing.results import Comparison
 
 _COMPUTED = 0.9  # share of the job until a result is there that a report shows
 

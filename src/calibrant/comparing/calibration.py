@@ -78,16 +78,12 @@ class _Deviations(NamedTuple):
     def most(self, cells: _Cells, near: npt.NDArray[np.bool_]) -> FloatArray:
         """Largest rise or fall, in each draw, over the intervals that are `near`; not below 0."""
         rising, falling = near.reshape(2, -1)
+        sides = ((rising, self.top, self.bottom), (falling, -self.bottom, -self.top))
         found = np.zeros(len(self.path))
         for left in range(cells.size):
-            here = cells.left == left
-            for kept, ends, start in (
-                (rising, self.top, self.bottom[:, left]),
-                (falling, -self.bottom, -self.top[:, left]),
-            ):
-                right = cells.right[here & kept]
-                if len(right):
-                    np.maximum(found, ends[:, right].max(axis=1) - start, out=found)
+            for chosen, ends, starts in sides:
+                right = cells.right[(cells.left == left) & chosen]
+                np.maximum(found, ends[:, right].max(axis=1, initial=-math.inf) - starts[:, left], out=found)
         return found
 
 

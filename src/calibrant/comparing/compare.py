@@ -3,68 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, product, repeat
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.provenance import arguments_of, complete, provenance_of
-from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS
+from calibrant.certificates.clusters import LEAST_GROUPS
 from calibrant.certificates.question import Question
 from calibrant.comparing.calibration import calibration_limits, least_probability
 from calibrant.comparing.joint import Limits, critical_value, left_out_limits, paired_limits
-from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, measures_of, possible_changes, terms_of
-from calibrant.comparing.results import ComparedModel, ComparisonFindings, MeasureDifference
+from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, possible_changes
+from calibrant.comparing.results import ComparedModel, Comparison, MeasureDifference
 from calibrant.comparing.rows import ComparedRows, compared_rows
 from calibrant.comparing.units import Units
-from calibrant.comparing.wording import (
-    FIXED_MODELS,
-    INDEPENDENT_CLUSTERS,
-    LIKE_SCORES,
-    LIMITATIONS,
-    claim_of,
-    comparison_facts,
-    summary,
-)
 from calibrant.curves import binned_curve, cumulative_residuals
 from calibrant.distributions.cluster_jackknife import Guarantee, Jackknife, Parts
 from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
 from calibrant.metrics.without_clusters import areas_without
 from calibrant.table.clusters import Clusters
+from calibrant.table.numbers import at_least
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.progress import report_progress, subtask
-from calibrant.table.results import Drawable, Report
 from calibrant.table.seeding import generator_for
-from calibrant.table.shown import html_table
 from calibrant.table.statements import INDEPENDENT_ROWS
-from calibrant.upward import resolve
 
 _CURVE_POINTS = 900  # as many as an audit keeps of the cumulative residuals
 _CALIBRATION = 0.3  # share of a comparison that is the calibration errors
-_WIDTH = 80  # columns of a printed comparison
 _MOST_ROWS = 1e9  # more could not be collected
-
-
-@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Comparison(ComparisonFindings, Drawable, Report):
-    """Result of `calibrant.compare`: its numbers are those of `ComparisonFindings`; print it, or show it otherwise."""
-
-    _display, _page = "DifferenceDisplay", "render_comparison"
-
-    def __str__(self) -> str:
-        return summary(self, _WIDTH)
-
-    def __repr__(self) -> str:
-        return f"<Comparison {self.name!r}: n={self.n}, models={', '.join(self.models)}>"
-
-    def _repr_html_(self) -> str:
-        picture = resolve("picture_html")(self, "Differences with their intervals")
-        facts = [(fact.label, fact.with_limits()) for fact in comparison_facts(self)]
-        return f"{html_table(self.name, facts)}{picture}"
+_INDEPENDENT_CLUSTERS = (
+    "The clusters are independent draws from the population the statements are about; rows of one cluster may depend "
+    "on each other."
+)
+_FIXED_MODELS = "All models were fixed before these rows were seen: none was trained, tuned or selected on them."
+_LIKE_SCORES = "For the log loss: no score is closer to 0 or to 1 than those of the same model in these rows."
+_LIMITATIONS = (
+    "The intervals are asymptotic: they hold for many rows, and with clusters for many clusters.",
+    "It is about the population that these rows were drawn from, not about another place or a later time.",
+    "It is about all of these rows together: within a part of them, another model may be the better one.",
+)
 
 
 def compare(
@@ -162,27 +142,40 @@ def compare(
     """
     arguments = dict(locals())  # by name, of which functions take those that they know
     question = Question(**arguments_of(Question, arguments))
-    half, prices = 0.5 * question.delta, question.prices
+    half = 0.5 * question.delta
     rows = compared_rows(**arguments_of(compared_rows, arguments))
     _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
-    models = {one: _model(rows, one, prices) for one in rows.scores}
+    models = {}
+    for i, (one, table) in enumerate(rows.tables.items()):
+        cutoff = cutoff_calibration(table)
+        means = {measure.key: float(rows.terms[j, i].mean()) for j, measure in enumerate(rows.measures)}
+        models[one] = ComparedModel(
+            name=one,
+            measures={CALIBRATION.key: cutoff.value} | means,
+            mean_score=table.mean_score,
+            cutoff=cutoff,
+            reliability=binned_curve(table),
+            cumulative_residuals=cumulative_residuals(table, n_points=_CURVE_POINTS),
+        )
     with subtask(_CALIBRATION):
         calibration = list(_calibration(rows, models, half, rng))
-    critical, others = _means(rows, prices, half, rng)
+    critical, others = _means(rows, half, rng)
     differences = tuple(one for key in MEASURES for one in (*calibration, *others) if one.measure == key)
     n_clusters = None if rows.units.cluster is None else len(rows.units.size)
+    drawn = "rows" if n_clusters is None else "clusters"
     result = Comparison(
-        claim=claim_of(confidence_level, n_clusters),
+        claim=f"With probability at least {at_least(confidence_level)} (asymptotic) over the draw of the {drawn}, all "
+        "differences between these models in the population lie in their intervals.",
         confidence_level=confidence_level,
-        assumptions=(INDEPENDENT_ROWS if n_clusters is None else INDEPENDENT_CLUSTERS, FIXED_MODELS, LIKE_SCORES),
-        references=("gao2017", "delong1988", "gaffke2005", "hothorn2008") + (("vickers2006",) if prices else ()),
+        assumptions=(INDEPENDENT_ROWS if n_clusters is None else _INDEPENDENT_CLUSTERS, _FIXED_MODELS, _LIKE_SCORES),
+        references=("gao2017", "delong1988", "gaffke2005", "hothorn2008") + (("vickers2006",) if rows.costs else ()),
         name=name,
         n=rows.units.n,
         positives=int(rows.label.sum()),
         n_clusters=n_clusters,
         effective_clusters=None if n_clusters is None else rows.units.effective,
-        costs=prices,
+        costs=rows.costs,
         models=models,
         differences=differences,
         ranks=_ranks(differences, models),
@@ -190,7 +183,7 @@ def compare(
         provenance=provenance_of(compare, arguments, rows=float(rows.units.n), digest=rows.digest),
     )
     report_progress("Done", 1.0)
-    return complete(result, result.assumptions, LIMITATIONS)
+    return complete(result, result.assumptions, _LIMITATIONS)
 
 
 def _need_few_pairs(models: int, delta: float, confidence_level: float) -> None:
@@ -203,22 +196,6 @@ def _need_few_pairs(models: int, delta: float, confidence_level: float) -> None:
             f"{confidence_level!r}",
             "choose a lower one" + (", or compare fewer models" if models > 2 else ""),
         )
-
-
-def _model(rows: ComparedRows, name: str, costs: tuple[float, float] | None) -> ComparedModel:
-    table, score = rows.tables[name], rows.scores[name]
-    cutoff = cutoff_calibration(table)
-    measures = {CALIBRATION.key: cutoff.value}
-    for measure in measures_of(costs):
-        measures[measure.key] = float(terms_of(measure, rows.label, score, costs).mean())
-    return ComparedModel(
-        name=name,
-        measures=measures,
-        mean_score=table.mean_score,
-        cutoff=cutoff,
-        reliability=binned_curve(table),
-        cumulative_residuals=cumulative_residuals(table, n_points=_CURVE_POINTS),
-    )
 
 
 def _calibration(
@@ -237,44 +214,35 @@ def _calibration(
         yield _difference(CALIBRATION, one, two, limits, rows.units)
 
 
-def _means(
-    rows: ComparedRows, costs: tuple[float, float] | None, delta: float, rng: np.random.Generator
-) -> tuple[float, list[MeasureDifference]]:
+def _means(rows: ComparedRows, delta: float, rng: np.random.Generator) -> tuple[float, list[MeasureDifference]]:
     """Compare what is a mean over rows, for every pair, all with probability ``1 - delta``."""
     report_progress("Other measures")
-    names, measures = list(rows.scores), measures_of(costs)
+    names, terms = list(rows.scores), rows.terms
     pairs = list(combinations(range(len(names)), 2))
-    terms = np.array(
-        [[terms_of(measure, rows.label, rows.scores[one], costs) for one in names] for measure in measures]
-    )
     # An infinite log loss has no standard error; it counts as one more measure that is independent of the others.
-    finite = np.isfinite(terms).all(axis=(1, 2), keepdims=True)
-    known = np.where(finite, terms, 0.0)
-    together: dict[tuple[str, int, int], Limits] = {}
+    known = np.where(np.isfinite(terms).all(axis=(1, 2), keepdims=True), terms, 0.0)
+    together: Iterable[Limits | None] = repeat(None)
     if rows.units.jackknife is None:
         critical = critical_value(known, pairs, rows.units, delta, rng)
     else:
-        places = [(measure.key, i, j) for measure in measures for i, j in pairs]
-        critical, limits_of_all = _left_out(rows, measures, known, pairs, rows.units.jackknife, delta, rng)
-        together = dict(zip(places, limits_of_all, strict=True))
+        critical, together = _left_out(rows, known, pairs, rows.units.jackknife, delta, rng)
     found = []
-    for measure, of_models in zip(measures, terms, strict=True):
-        for i, j in pairs:
-            both = rows.scores[names[i]], rows.scores[names[j]]
-            limits = _infinite(of_models[i], of_models[j], both) or together.get((measure.key, i, j))
-            if limits is None or limits.standard_error == 0.0:  # what no row shows, some rows may still do
-                possible = possible_changes(measure, rows.label, both, costs)
-                units = rows.units if limits is None else Units(rows.units.n)
-                limits = paired_limits(of_models[j] - of_models[i], possible, critical, units)
-            if measure == AUC:  # a difference of areas has limits that its terms do not know
-                limits = limits._replace(lower=max(-1.0, limits.lower), upper=min(1.0, limits.upper))
-            found.append(_difference(measure, names[i], names[j], limits, rows.units))
+    places = product(zip(rows.measures, terms, strict=True), pairs)
+    for ((measure, of_models), (i, j)), left_out in zip(places, together, strict=False):
+        both = rows.scores[names[i]], rows.scores[names[j]]
+        limits = _infinite(of_models[i], of_models[j], both) or left_out
+        if limits is None or limits.standard_error == 0.0:  # what no row shows, some rows may still do
+            possible = possible_changes(measure, rows.label, both, rows.costs)
+            units = rows.units if limits is None else Units(rows.units.n)
+            limits = paired_limits(of_models[j] - of_models[i], possible, critical, units)
+        if measure == AUC:  # a difference of areas has limits that its terms do not know
+            limits = limits._replace(lower=max(-1.0, limits.lower), upper=min(1.0, limits.upper))
+        found.append(_difference(measure, names[i], names[j], limits, rows.units))
     return critical, found
 
 
 def _left_out(
     rows: ComparedRows,
-    measures: Sequence[Measure],
     terms: FloatArray,
     pairs: Sequence[tuple[int, int]],
     jackknife: Jackknife,
@@ -282,47 +250,41 @@ def _left_out(
     rng: np.random.Generator,
 ) -> tuple[float, list[Limits]]:
     """Limits of all pairs by leaving out one cluster at a time, measure by measure; and their critical value."""
+    area = rows.measures.index(AUC)  # which is no mean of its terms
     values, without = terms.mean(axis=2), jackknife.means_without(rows.units.sums(terms))
-    without[measures.index(AUC)] = [_areas_without(rows, score) for score in rows.scores.values()]
+    assert rows.units.cluster is not None
+    for i, score in enumerate(rows.scores.values()):
+        order = score_order(score)
+        ones, cluster = np.ones(len(order)), rows.units.cluster[order]
+        without[area, i] = areas_without(score[order], ones, rows.label[order], cluster, len(rows.units.size))
     one, two = np.transpose(pairs)
     unit = np.nanmax(np.abs(without), axis=(1, 2))
     unit = np.repeat(np.where(unit > 0.0, unit, 1.0), len(pairs))  # so that no unit of costs shows
     differences = (values[:, two] - values[:, one]).ravel() / unit
     dropped = (without[:, two] - without[:, one]).reshape(len(unit), -1) / unit[:, None]
-    parts = [_parts(rows, terms[:, j] - terms[:, i], jackknife) for i, j in pairs]
-    added, taken, products = (np.stack(column, axis=-1) for column in zip(*parts, strict=True))
-    products[:, measures.index(AUC)] = np.nan  # no mean of these terms
+    # What rows add to differences of means, and what they take off.
+    changes = (terms[:, j] - terms[:, i] for i, j in pairs)
+    sums = (np.array([rows.units.sums(np.maximum(0.0, sign * change)) for sign in (1.0, -1.0)]) for change in changes)
+    parts = zip(*map(jackknife.parts, sums), strict=True)
+    added, taken, products = (np.stack(column, axis=-1) for column in parts)
+    products[:, area] = np.nan
     signed = Parts(added.ravel() / unit, taken.ravel() / unit, products.reshape(3, -1))
     critical, found = left_out_limits(differences, dropped, signed, jackknife, delta, rng)
-    return critical, [
-        Limits(*(number * size for number in one)) for one, size in zip(found, unit.tolist(), strict=True)
-    ]
-
-
-def _parts(rows: ComparedRows, changes: FloatArray, jackknife: Jackknife) -> Parts:
-    """What rows add to differences of means, and what they take off."""
-    return jackknife.parts(np.array([rows.units.sums(np.maximum(0.0, sign * changes)) for sign in (1.0, -1.0)]))
-
-
-def _areas_without(rows: ComparedRows, score: FloatArray) -> FloatArray:
-    order, cluster = score_order(score), rows.units.cluster
-    assert cluster is not None
-    ones = np.ones(len(order))
-    return areas_without(score[order], ones, rows.label[order], cluster[order], len(rows.units.size))
+    in_units = (np.multiply(limits, size).tolist() for limits, size in zip(found, unit, strict=True))
+    return critical, [Limits(*limits) for limits in in_units]
 
 
 def _infinite(first: FloatArray, second: FloatArray, scores: tuple[FloatArray, FloatArray]) -> Limits | None:
     """Limits where a measure of either model is infinite; None if neither is."""
     infinite = [not np.isfinite(values).all() for values in (first, second)]
-    if any(infinite):
-        # A positive had score 0, or a negative score 1: the log loss is infinite in the population too; and that of the
-        # other model may be, if it gives any row a score of 0 or 1.
-        sure = [score.min() == 0.0 or score.max() == 1.0 for score in scores]
-        if all(sure):
-            return Limits(math.nan, math.nan, -math.inf, math.inf)
-        value = -math.inf if infinite[0] else math.inf
-        return Limits(value, math.nan, value, value)
-    return None
+    if not any(infinite):
+        return None
+    # A positive had score 0, or a negative score 1: the log loss is infinite in the population too; and that of the
+    # other model may be, if it gives any row a score of 0 or 1.
+    if all(score.min() == 0.0 or score.max() == 1.0 for score in scores):
+        return Limits(math.nan, math.nan, -math.inf, math.inf)
+    value = -math.inf if infinite[0] else math.inf
+    return Limits(value, math.nan, value, value)
 
 
 def _difference(measure: Measure, first: str, second: str, found: Limits, units: Units) -> MeasureDifference:

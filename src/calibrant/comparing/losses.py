@@ -10,11 +10,17 @@ from calibrant.table.pooling import FloatArray, score_order
 
 
 class Measure(NamedTuple):
-    """A measure of a model: its name in results and in words, and whether more is better."""
+    """A measure of a model: its name in results, in words and over columns, and whether more is better."""
 
     key: str
     name: str
+    short: str
     larger_is_better: bool = False
+
+    @property
+    def inside(self) -> str:
+        """Its name inside a sentence."""
+        return self.name if self in (BRIER, AUC) else self.name[0].lower() + self.name[1:]
 
 
 class Possible(NamedTuple):
@@ -29,23 +35,21 @@ class Possible(NamedTuple):
     share: float = 1.0
 
 
-CALIBRATION = Measure("calibration_error", "Calibration error")
-BRIER = Measure("brier_score", "Brier score")
-LOG_LOSS = Measure("log_loss", "Log loss")
-AUC = Measure("roc_auc", "AUC", larger_is_better=True)
-COST = Measure("expected_cost", "Expected cost")
-BENEFIT = Measure("net_benefit", "Net benefit", larger_is_better=True)
+CALIBRATION = Measure("calibration_error", "Calibration error", "Calibration")
+BRIER = Measure("brier_score", "Brier score", "Brier")
+LOG_LOSS = Measure("log_loss", "Log loss", "Log loss")
+AUC = Measure("roc_auc", "AUC", "AUC", larger_is_better=True)
+COST = Measure("expected_cost", "Expected cost", "Cost")
+BENEFIT = Measure("net_benefit", "Net benefit", "Benefit", larger_is_better=True)
 MEASURES = {measure.key: measure for measure in (CALIBRATION, BRIER, LOG_LOSS, AUC, COST, BENEFIT)}
 
 
 def measures_of(costs: tuple[float, float] | None) -> list[Measure]:
     """Return the measures that are means over rows; with costs also what decisions cost and bring."""
-    found = [BRIER, LOG_LOSS, AUC]
-    if costs is not None:
-        found.append(COST)
-        if costs[1] > 0.0:  # else the threshold is 1, where net benefit is not defined
-            found.append(BENEFIT)
-    return found
+    if costs is None:
+        return [BRIER, LOG_LOSS, AUC]
+    # Where the second cost is 0, the threshold is 1, where net benefit is not defined.
+    return [BRIER, LOG_LOSS, AUC, COST, BENEFIT][: 5 if costs[1] > 0.0 else 4]
 
 
 def terms_of(measure: Measure, label: FloatArray, score: FloatArray, costs: tuple[float, float] | None) -> FloatArray:

@@ -1,7 +1,9 @@
-"""What a comparison of models returns."""
+"""What a comparison of models returns, and how it is written. Nothing is computed here."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +11,22 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.provenance import Provenance
+from calibrant.auditing.summary import wrapped
+from calibrant.auditing.warnings import ENOUGH_CLUSTERS
+from calibrant.comparing.losses import MEASURES
 from calibrant.curves import CumulativeResiduals, Curve
 from calibrant.metrics import CutoffCalibration
-from calibrant.table.results import Result
+from calibrant.printable import visible
+from calibrant.table.facts import Fact, joined
+from calibrant.table.numbers import confidence, number, rows, share, signed, write_interval
+from calibrant.table.results import Drawable, Report, Result
+from calibrant.table.shown import html_table, short_name
 from calibrant.table.statements import Statement
+from calibrant.upward import resolve
+
+_WIDTH = 80  # columns of a printed comparison
+# Columns of the table of a summary: measure, value of either model, difference, interval.
+_MEASURE, _VALUE, _INTERVAL = 18, 10, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +95,9 @@ class MeasureDifference(Result):
     clusters_needed: int | None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ComparisonFindings(Statement):
-    """All numbers of a comparison.
+@dataclass(frozen=True, repr=False, kw_only=True, eq=False)
+class Comparison(Statement, Drawable, Report):
+    """Result of `calibrant.compare`: print it, or show it in another form.
 
     Attributes
     ----------
@@ -113,6 +127,8 @@ class ComparisonFindings(Statement):
         When and by which call it was made, of which rows, and the fingerprint of its numbers.
     """
 
+    _display, _page = "DifferenceDisplay", "render_comparison"
+
     name: str
     n: int
     positives: int
@@ -124,6 +140,17 @@ class ComparisonFindings(Statement):
     ranks: dict[str, dict[str, int]]
     critical_value: float
     provenance: Provenance
+
+    def __str__(self) -> str:
+        return summary(self, _WIDTH)
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.name!r}: n={self.n}, models={', '.join(self.models)}>"
+
+    def _repr_html_(self) -> str:
+        picture = resolve("picture_html")(self, "Differences with their intervals")
+        facts = [(fact.label, fact.with_limits()) for fact in comparison_facts(self)]
+        return f"{html_table(self.name, facts)}{picture}"
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -157,3 +184,115 @@ class ComparisonFindings(Statement):
                 model.pop("reliability")
                 model.pop("cumulative_residuals")
         return {"calibrant": self.provenance.version, "kind": "comparison"} | found
+
+
+def interval(found: MeasureDifference) -> str:
+    """Write the interval of a difference."""
+    if math.isinf(found.value):
+        return "infinite for one"
+    if math.isinf(found.lower) and math.isinf(found.upper):
+        return "no limits"
+    return write_interval(found.value, found.lower, found.upper, write=signed).ends
+
+
+def difference(found: MeasureDifference) -> str:
+    """Write a difference, with its sign."""
+    if math.isnan(found.value):
+        return "unknown"
+    written = write_interval(found.value, found.lower, found.upper, write=signed).value
+    return f"+{written}" if found.value > 0.0 else written
+
+
+def verdict(found: MeasureDifference) -> str:
+    """Write which model is better, or that these rows do not show it."""
+    return "undecided" if found.better is None else f"{found.better} better"
+
+
+def _needed(found: MeasureDifference) -> str:
+    """Write how many rows or clusters would decide, with two digits: no more is known of such a number."""
+    return rows(float(f"{found.clusters_needed or found.rows_needed:.2g}"))
+
+
+def verdict_sentences(found: Comparison) -> Iterator[str]:
+    """Say, pair by pair, which model is better at what, and what is undecided."""
+    pairs = dict.fromkeys((one.first, one.second) for one in found.differences)
+    for first, second in pairs:
+        of_pair = [one for one in found.differences if (one.first, one.second) == (first, second)]
+        parts, at = [], {}
+        for name in (first, second, None):
+            measures = [MEASURES[one.measure].inside for one in of_pair if one.better == name]
+            at[name] = " and ".join(filter(None, [", ".join(measures[:-1]), *measures[-1:]]))
+        for name, other in ((second, first), (first, second)):
+            if at[name]:
+                parts.append(f"{visible(name)} is better than {visible(other)} at {at[name]}")
+        if all(one.value == 0.0 for one in of_pair):
+            yield f"{visible(first)} and {visible(second)} agree on every measure."
+        elif not parts:
+            yield f"These rows do not show whether {visible(first)} or {visible(second)} is better, at any measure."
+        else:
+            yield joined(*parts, f"undecided: {at[None]}" if at[None] else "") + "."
+
+
+def summary(found: Comparison, width: int | None = None) -> str:
+    """Write who is better at what, then every measure with its differences, then the rows."""
+    lines = [wrapped(sentence, width) for sentence in verdict_sentences(found)]
+    lines += _table_of_two(found) if len(found.models) == 2 else _table_of_many(found)
+    labelled = {"Data": _rows_text(found)}
+    undecided = [one for one in found.differences if one.rows_needed is not None]
+    if undecided and len(found.models) == 2:
+        what = "rows" if found.n_clusters is None else "clusters like these"
+        listed = ", ".join(f"{MEASURES[one.measure].inside} {_needed(one)}" for one in undecided)
+        labelled = {"To decide": f"about so many {what}, were the differences what they seem: {listed}"} | labelled
+    labelled["Intervals"] = f"all hold together with {confidence(found.confidence_level)} confidence (asymptotic)"
+    if found.effective_clusters is not None and found.effective_clusters < ENOUGH_CLUSTERS:
+        labelled["Intervals"] += f"; only {found.effective_clusters:.3g} effective clusters"
+    lines += [wrapped(f"{label:<11}{text}", width, indent=11) for label, text in labelled.items()]
+    return "\n".join(lines)
+
+
+def _rows_text(found: Comparison) -> str:
+    clusters = "" if found.n_clusters is None else f" in {rows(found.n_clusters)} clusters"
+    text = f"{rows(found.n)} rows{clusters}, {rows(found.positives)} positive: {share(found.positives / found.n)}"
+    if found.costs is None:
+        return text
+    return text + "; costs {:g} (false positive) and {:g} (false negative)".format(*found.costs)
+
+
+def comparison_facts(found: Comparison) -> Iterator[Fact]:
+    """Yield who is better at what, every difference with its limits, and the rows, as notebook and page show them."""
+    for sentence in verdict_sentences(found):
+        yield Fact("verdict", "Verdict", sentence, section="headline")
+    for one in found.differences:
+        label = f"{MEASURES[one.measure].name}: {one.second} \N{MINUS SIGN} {one.first}"
+        needed = ""
+        if one.rows_needed is not None:
+            what = "rows" if one.clusters_needed is None else "clusters like these"
+            needed = f"about {_needed(one)} {what} would decide, were the difference what it seems"
+        note = joined(verdict(one), needed)
+        yield Fact(one.measure, label, difference(one), interval(one), note=note, section="differences")
+    yield Fact("data", "Data", _rows_text(found), section="headline")
+
+
+def _table_of_two(found: Comparison) -> Iterator[str]:
+    (one, first), (two, second) = found.models.items()
+    names = short_name(one, _VALUE - 1), short_name(two, _VALUE - 1)
+    lines = [("", *names, "difference", f"{confidence(found.confidence_level)} interval", "better")]
+    for part in found.differences:
+        values = number(first.measures[part.measure]), number(second.measures[part.measure])
+        better = "undecided" if part.better is None else part.better
+        lines.append((MEASURES[part.measure].name, *values, difference(part), interval(part), better))
+    for measure, before, after, change, limits, better in lines:
+        text = f"{measure:<{_MEASURE}}{before:>{_VALUE - 1}}{after:>{_VALUE}}{change:>{_VALUE + 1}}  "
+        text += f"{limits:<{_INTERVAL}} "
+        yield (text + short_name(better, _WIDTH - len(text))).rstrip()
+
+
+def _table_of_many(found: Comparison) -> Iterator[str]:
+    """Value and rank of every model."""
+    longest = max(len(short_name(name, 16)) for name in found.models)
+    keys = list(found.ranks)
+    yield f"{'':<{longest}}" + "".join(f"{MEASURES[key].short:>12}" for key in keys)
+    for name, model in found.models.items():
+        cells = (f"{number(model.measures[key])} ({found.ranks[key][name]})" for key in keys)
+        yield f"{short_name(name, 16):<{longest}}" + "".join(f"{cell:>12}" for cell in cells)
+    yield "(rank): one more than the number of models that are better beyond chance"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.auditing.rows import READ
-from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS
+from calibrant.certificates.clusters import LEAST_GROUPS
+from calibrant.comparing.losses import Measure, measures_of, terms_of
 from calibrant.comparing.units import Units
+from calibrant.decisions.cost import cost_pair
 from calibrant.distributions.cluster_jackknife import LEAST_CLUSTERS, LEAST_EFFECTIVE, Guarantee, allows_unseen
 from calibrant.errors import ArgumentError, DataError
 from calibrant.sources.array_rows import TableRows
@@ -36,6 +38,18 @@ class ComparedRows:
     scores: dict[str, FloatArray]
     units: Units
     tables: dict[str, ScoreTable]
+    costs: tuple[float, float] | None
+
+    @cached_property
+    def measures(self) -> list[Measure]:
+        """The measures that are means over rows."""
+        return measures_of(self.costs)
+
+    @cached_property
+    def terms(self) -> FloatArray:
+        """What every row adds to each of these measures, of each model: three axes."""
+        scores = self.scores.values()
+        return np.array([[terms_of(one, self.label, score, self.costs) for score in scores] for one in self.measures])
 
     @property
     def digest(self) -> int:
@@ -50,6 +64,7 @@ def compared_rows(
     label: str | None,
     scores: Sequence[str] | None,
     clusters: Any,
+    costs: Any,
     guarantee: Guarantee,
     pos_label: Any,
 ) -> ComparedRows:
@@ -75,22 +90,44 @@ def compared_rows(
             "the scores of the models by name", found, "pass {'old': p, 'new': q}, or with a table label= and scores="
         )
     _need_several([str(name) for name in y_proba])
-    return _cleaned(y_true, {str(name): score for name, score in y_proba.items()}, clusters, guarantee, pos_label)
+    if isinstance(y_true, ScoreTable):
+        TableRows(y_true).models()
+    cleaned = {}
+    for name, score in y_proba.items():
+        try:
+            rows = clean_rows(y_true, score, pos_label=pos_label)
+        except DataError as error:
+            raise error.but(found=f"{error.found} (model {str(name)!r})") from None
+        labels, cleaned[str(name)] = rows.label, rows.score.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+    if not 0 < np.count_nonzero(labels) < len(labels):
+        raise describe_one_outcome(f"only {'positives' if labels[0] else 'negatives'} in {len(labels)} rows")
+    tables = {name: ScoreTable.from_scores(labels, score) for name, score in cleaned.items()}
+    order = score_order(*cleaned.values(), labels)
+    cluster = None
+    if clusters is not None:
+        # Numbered in the order in which they appear, so that their names do not show.
+        code = cluster_numbers(clusters, len(labels))[order]
+        first = np.full(int(code.max()) + 1, len(code))
+        np.minimum.at(first, code, np.arange(len(code)))
+        cluster = number_values(first[code])
+    units = Units(len(labels), cluster, allows_unseen(guarantee))
+    _need_clusters(units)
+    in_order = {name: score[order] for name, score in cleaned.items()}
+    prices = None if costs is None else cost_pair(costs)
+    return ComparedRows(labels[order].astype(np.float64), in_order, units, tables, prices)
 
 
 def _need_several(names: Sequence[str]) -> None:
     """Refuse fewer models than two, too many, and a model that is there twice."""
     if len(names) < 2:
-        raise ArgumentError(
-            "at least two models", "one" if names else "none", "to judge one model alone use calibrant.audit"
-        )
+        remedy = "to judge one model alone use calibrant.audit"
+        raise ArgumentError("at least two models", "one" if names else "none", remedy)
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
         raise ArgumentError("different models", f"{twice[0]!r} twice", "name each column of scores once")
     if len(names) > _MOST_MODELS:
-        raise ArgumentError(
-            f"at most {_MOST_MODELS} models", f"{len(names)}", "leave some out: every pair has its intervals"
-        )
+        remedy = "leave some out: every pair has its intervals"
+        raise ArgumentError(f"at most {_MOST_MODELS} models", f"{len(names)}", remedy)
 
 
 def _named(source: Any, label: str, scores: Sequence[str], clusters: Any, pos_label: Any) -> ModelRows:
@@ -107,52 +144,14 @@ def _named(source: Any, label: str, scores: Sequence[str], clusters: Any, pos_la
         return rows.models()
 
 
-def _cleaned(
-    y_true: Any, scores: Mapping[str, Any], clusters: Any, guarantee: Guarantee, pos_label: Any
-) -> ComparedRows:
-    if isinstance(y_true, ScoreTable):
-        TableRows(y_true).models()
-    label, cleaned = None, {}
-    for name, score in scores.items():
-        try:
-            rows = clean_rows(y_true, score, pos_label=pos_label)
-        except DataError as error:
-            raise error.but(found=f"{error.found} (model {name!r})") from None
-        label, cleaned[name] = rows.label, rows.score.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
-    assert label is not None
-    if not 0 < np.count_nonzero(label) < len(label):
-        raise describe_one_outcome(f"only {'positives' if label[0] else 'negatives'} in {len(label)} rows")
-    tables = {name: ScoreTable.from_scores(label, score) for name, score in cleaned.items()}
-    order = score_order(*cleaned.values(), label)
-    code = None
-    if clusters is not None:
-        code = _by_appearance(cluster_numbers(clusters, len(label))[order])
-    units = Units(len(label), code, allows_unseen(guarantee))
-    _need_clusters(units)
-    in_order = {name: score[order] for name, score in cleaned.items()}
-    return ComparedRows(label[order].astype(np.float64), in_order, units, tables)
-
-
 def _need_clusters(units: Units) -> None:
     """Refuse clusters so few, or so unequal, that nothing could be said of chance."""
-    if units.cluster is None:
-        return
-    jackknife, least = units.jackknife, LEAST_GROUPS
-    if jackknife is not None:
-        if not jackknife.refusal:
-            return
-        least = LEAST_EFFECTIVE
-    share = units.size.max() / units.size.sum()
-    if units.effective < least or jackknife is not None:
+    jackknife = units.jackknife
+    few = units.effective < LEAST_GROUPS if jackknife is None else bool(jackknife.refusal)
+    if units.cluster is not None and few:
+        least, share = LEAST_GROUPS if jackknife is None else LEAST_EFFECTIVE, units.size.max() / units.size.sum()
         raise DataError(
             f"at least {LEAST_CLUSTERS} clusters, worth at least {least:g} of equal size",
             f"{len(units.size)} clusters, the largest with {share:.0%} of the rows, worth {units.effective:.3g}",
             "take more clusters, or finer ones if these are independent",
         )
-
-
-def _by_appearance(code: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Number clusters in the order in which they appear, so that their names do not show."""
-    first = np.full(int(code.max()) + 1, len(code))
-    np.minimum.at(first, code, np.arange(len(code)))
-    return number_values(first[code])

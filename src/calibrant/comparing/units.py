@@ -84,14 +84,14 @@ class Units:
         second array are numbered after those of the first, and so on. Clusters are centred: of their sums their rows
         times the mean of all is taken off, since clusters of different size are compared.
         """
-        size = n_cells * len(cells)
-        total = np.concatenate([np.bincount(c, v, n_cells) for c, v in zip(cells, values, strict=True)])
+        size, parts = n_cells * len(cells), list(zip(cells, values, strict=True))
+        total = np.concatenate([np.bincount(cell, value, n_cells) for cell, value in parts])
         if self.cluster is None:
-            found = np.zeros((size, size))
-            for i, (one, first) in enumerate(zip(cells, values, strict=True)):
-                for j, (two, second) in enumerate(zip(cells, values, strict=True)):
-                    part = np.bincount(one * n_cells + two, first * second, n_cells**2).reshape(n_cells, n_cells)
-                    found[i * n_cells : (i + 1) * n_cells, j * n_cells : (j + 1) * n_cells] = part
+            blocks = [
+                [np.bincount(one * n_cells + two, first * second, n_cells**2) for two, second in parts]
+                for one, first in parts
+            ]
+            found = np.block([[part.reshape(n_cells, n_cells) for part in row] for row in blocks])
             return np.asarray(found - np.outer(total, total) / self.n)
         found = np.zeros((size, size))
         at_once = max(1, _SUMS // size)
@@ -100,7 +100,7 @@ class Units:
             kept = np.flatnonzero((self.cluster >= start) & (self.cluster < stop))
             row = (self.cluster[kept] - start) * size
             added = np.zeros((stop - start) * size)
-            for i, (where, what) in enumerate(zip(cells, values, strict=True)):
+            for i, (where, what) in enumerate(parts):
                 added += np.bincount(row + i * n_cells + where[kept], what[kept], len(added))
             centred = added.reshape(-1, size) - np.outer(self.size[start:stop], total / self.n)
             found += centred.T @ centred

@@ -14,7 +14,7 @@ from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.cluster_jackknife import LOG_ODDS, Jackknife
 from calibrant.errors import ArgumentError
 from calibrant.fits.isotonic import isotonic_fit
-from calibrant.fits.local_polynomial import LocalFit, check_smoother, evenly_spaced, local_fit
+from calibrant.fits.local_polynomial import check_smoother, evenly_spaced, local_fit
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.bins import bin_starts
 from calibrant.table.clusters import ClusteredRows, cluster_blocks
@@ -227,22 +227,20 @@ def local_curve(
     confidence_level = check_between("confidence_level", confidence_level, 0.0, 1.0)
     averages = degree == 0 and kernel_name == "rectangular"
     if interval is not None and not averages:
-        raise ArgumentError(
-            "no interval to be chosen, or degree=0 with kernel='rectangular'",
-            f"interval={interval!r} with degree={degree}, kernel={kernel_name!r}",
-            "leave interval out: other fits than plain averages have the normal interval",
-        )
+        wanted = "no interval to be chosen, or degree=0 with kernel='rectangular'"
+        remedy = "leave interval out: other fits than plain averages have the normal interval"
+        raise ArgumentError(wanted, f"interval={interval!r} with degree={degree}, kernel={kernel_name!r}", remedy)
     points = evenly_spaced(table, n_points) if at is None else _points(at)
     inside = (points >= table.low[0]) & (points <= table.high[-1])
     fit = local_fit(
         table, points[inside], span=span, degree=degree, kernel=kernel_name, variance="none" if averages else "robust"
     )
     method = interval or "wilson" if averages else "normal"
-    lower, upper = (
-        share_interval(fit.windows.n, fit.windows.k, confidence_level, method)
-        if averages
-        else _normal(fit, confidence_level)
-    )
+    if averages:
+        lower, upper = share_interval(fit.windows.n, fit.windows.k, confidence_level, method)
+    else:
+        half = normal_quantile(0.5 + 0.5 * confidence_level) * np.sqrt(fit.variance)
+        lower, upper = np.clip(fit.value - half, 0.0, 1.0), np.clip(fit.value + half, 0.0, 1.0)
 
     def over_all_points(values: NumberArray, outside: float) -> NumberArray:
         whole = np.full(len(points), outside, dtype=values.dtype)
@@ -264,8 +262,3 @@ def _points(at: npt.ArrayLike) -> FloatArray:
         found = f"shape {points.shape}" if points.ndim != 1 else f"{points[~np.isfinite(points)][0]} among them"
         raise ArgumentError("at to be a finite score or a list of them", found, "pass the scores at which to fit")
     return points
-
-
-def _normal(fit: LocalFit, confidence_level: float) -> tuple[FloatArray, FloatArray]:
-    half = normal_quantile(0.5 + 0.5 * confidence_level) * np.sqrt(fit.variance)
-    return np.clip(fit.value - half, 0.0, 1.0), np.clip(fit.value + half, 0.0, 1.0)

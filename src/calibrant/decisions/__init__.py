@@ -1,8 +1,7 @@
 """What scores cost when decisions are made with them."""
 
-from calibrant.decisions.cost import decide, expected_cost, optimal_threshold
+from calibrant.decisions.cost import CostForecast, cost_forecast, decide, expected_cost, optimal_threshold
 from calibrant.decisions.cost_curve import CostCurve, cost_curve
-from calibrant.decisions.forecast import CostForecast, cost_forecast
 from calibrant.decisions.max_regret import MaxRegret, max_regret
 from calibrant.decisions.net_benefit import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
 from calibrant.decisions.saving import Decision, isotonic_harm_bound, regret_bound, saving_bound

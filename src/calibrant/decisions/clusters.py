@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions.cost import check_costs, costs_by_cut
+from calibrant.decisions.comparison import MappedPart
+from calibrant.decisions.cost import COSTS_FIXED, check_costs, costs_by_cut
 from calibrant.decisions.cost_curve import CostCurve
 from calibrant.decisions.net_benefit import NetBenefit
-from calibrant.decisions.paired import MappedPart
-from calibrant.decisions.saving import Decision
+from calibrant.decisions.saving import Decision, decision_at
 from calibrant.distributions.cluster_bound import Sums, largest_ratio
 from calibrant.distributions.cluster_jackknife import (
     LOG,
@@ -52,7 +52,7 @@ def cluster_saving(
     table, tau, half = rows.table, a / (a + b), 0.5 * failure_probability(confidence_level)
     costs = costs_by_cut(table, a, b)
     cut = int(np.searchsorted(table.score, tau, side="left"))
-    cost, best = float(costs[cut]), float(costs.min())
+
     positive = rows.score >= tau
     negatives = rows.negatives
     paid = rows.by_cluster(np.where(positive, a * negatives, b * rows.k))
@@ -66,29 +66,20 @@ def cluster_saving(
     # What is saved is part of what is paid; both statements together fail with probability delta.
     bound = float(np.fmin(saving, cost_limits[1]))
     limit = f" ({'' if unseen else 'asymptotic in the number of clusters; '}for clusters of these sizes)"
-    return Decision(
+    return decision_at(
+        cut,
+        costs,
+        (a, b),
+        (*cost_limits, float(mean_predicted.sum()) / table.total, *error_limits),
+        bound,
         claim=f"{rows.sampling.sure(confidence_level, limit)}, no order-preserving recalibration saves more than "
         f"{claim_upper(bound)} per case, at costs {a:g} (false positive) and {b:g} (false negative).",
-        false_positive_cost=a,
-        false_negative_cost=b,
-        threshold=tau,
-        cost=cost,
-        cost_lower=cost_limits[0],
-        cost_upper=cost_limits[1],
-        cost_forecast=float(mean_predicted.sum()) / table.total,
-        forecast_error_lower=error_limits[0],
-        forecast_error_upper=error_limits[1],
-        cost_treat_all=float(costs[0]),
-        cost_treat_none=float(costs[-1]),
-        best_cost=best,
-        saving=cost - best,
-        saving_bound=bound,
         confidence_level=confidence_level,
         method="bernstein" if unseen else "cluster jackknife",
         assumptions=(
             "The clusters are independent draws from the population the statement is about.",
             FIXED_CLASSIFIER,
-            "The costs were fixed before these rows were seen, and are the same for every case.",
+            f"The costs {COSTS_FIXED}",
         ),
         references=("gao2017", "fan2015") if unseen else ("gao2017",),
         n_clusters=len(rows.size),

@@ -1,19 +1,25 @@
-"""Cost of predicting positive where the score reaches a threshold."""
+"""What predicting positive from a threshold costs, what the scores say it will cost, and how far the two are apart."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.binomial import clopper_pearson
+from calibrant.distributions.mean_limits import mean_width
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
-from calibrant.table.parameters import check_between
+from calibrant.table.numbers import claim_lower, claim_upper
+from calibrant.table.parameters import check_between, failure_probability
 from calibrant.table.pooling import BoolArray, FloatArray, NumberArray
+from calibrant.table.sampling import INDEPENDENT
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import clean_scores
+from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
+from calibrant.table.validation import clean_scores, need_binary, need_counts
 
 
 def check_costs(false_positive_cost: float, false_negative_cost: float) -> tuple[float, float]:
@@ -33,11 +39,8 @@ def cost_pair(costs: Mapping[str, float] | Sequence[float] | NumberArray) -> tup
             return check_costs(costs["false_positive"], costs["false_negative"])
     elif (isinstance(costs, Sequence) and len(costs) == 2) or (isinstance(costs, np.ndarray) and costs.shape == (2,)):
         return check_costs(costs[0], costs[1])
-    raise ArgumentError(
-        "`costs` as a pair (false positive, false negative)",
-        repr(costs),
-        "pass (a, b) or {'false_positive': a, 'false_negative': b}",
-    )
+    remedy = "pass (a, b) or {'false_positive': a, 'false_negative': b}"
+    raise ArgumentError("`costs` as a pair (false positive, false negative)", repr(costs), remedy)
 
 
 def optimal_threshold(false_positive_cost: float, false_negative_cost: float) -> float:
@@ -155,3 +158,179 @@ def costs_by_cut(table: ScoreTable, false_positive_cost: float, false_negative_c
     true_negatives = np.concatenate([[0.0], np.cumsum(table.negatives, dtype=np.float64)])
     false_positives = true_negatives[-1] - true_negatives
     return np.asarray((false_positive_cost * false_positives + false_negative_cost * false_negatives) / table.total)
+
+
+COSTS_FIXED = "were fixed before these rows were seen, and are the same for every case."
+
+
+@dataclass(frozen=True)
+class CostForecast(Statement):
+    """Cost per case of predicting positive from a threshold, and the cost that the scores predict.
+
+    Attributes
+    ----------
+    confidence_level, assumptions, references
+        As in every `Statement`.
+    claim : str
+        What is asserted of the scores as forecasts of the cost, in one sentence. It is about the average forecast over
+        the population, not about `forecast`, the average over these rows; limits for the cost itself are `cost_lower`
+        and `cost_upper`.
+    false_positive_cost, false_negative_cost : float
+        The costs a and b.
+    threshold : float
+        Score from which one predicts positive.
+    cost : float
+        Average cost per case on these rows.
+    cost_lower, cost_upper : float
+        Confidence interval for the true expected cost per case.
+    forecast : float
+        Average cost per case on these rows if every score were the probability of its row.
+    error : float
+        ``cost - forecast``; positive where the decisions cost more than predicted.
+    error_lower, error_upper : float
+        Confidence interval for the true expected cost less the true expected forecast.
+    n : int
+        Rows.
+    """
+
+    false_positive_cost: float
+    false_negative_cost: float
+    threshold: float
+    cost: float
+    cost_lower: float
+    cost_upper: float
+    forecast: float
+    error: float
+    error_lower: float
+    error_upper: float
+    n: int
+
+
+def cost_forecast(
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    false_positive_cost: float,
+    false_negative_cost: float,
+    threshold: float | None = None,
+    confidence_level: float = 0.95,
+    sample_weight: Weights = None,
+    pos_label: Any = None,
+) -> CostForecast:
+    r"""Compare what decisions cost with what the scores forecast, with confidence limits for every number of rows.
+
+    Parameters
+    ----------
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
+    false_positive_cost, false_negative_cost : float
+        Costs a and b, fixed before seeing the rows.
+    threshold : float, optional
+        Score from which to predict positive, in [0, 1], fixed before seeing the rows; by default ``a / (a + b)``.
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+
+    Returns
+    -------
+    CostForecast
+        Costs per case, in the currency of the costs. From a table with cells, the intervals allow for the rows of
+        the cell in which the threshold lies, and the rest takes it to be predicted by its mean score.
+
+    See Also
+    --------
+    regret_bound : From a bound on the calibration error, how far forecasts can be off at all thresholds at once.
+
+    Notes
+    -----
+    With C(A) the mean of ``y - s`` over the rows in A, times their share,
+
+    .. math:: \text{cost} - \text{forecast} = b\,C(s < t) - a\,C(s \ge t),
+
+    at most ``a + b`` times the cutoff calibration error in size [1]_. At one threshold the limits for a mean of one
+    bounded term per row are several times closer [2]_. The cost itself is a sum of two priced shares with exact limits
+    [3]_, each for half of the probability of failure, or one for all of it where the other has no price
+    (docs/theory/5-costs.md, 5.3).
+
+    References
+    ----------
+    .. [1] Gao, Parameswaran & Peng (2017). AISTATS. (Claim 1)
+    .. [2] Fan, Grama & Liu (2015). Electronic Journal of Probability.
+    .. [3] Clopper & Pearson (1934). Biometrika.
+
+    Examples
+    --------
+    >>> from calibrant.decisions import cost_forecast
+    >>> y, s = [0, 0, 0, 1] * 250, [0.1, 0.1, 0.4, 0.4] * 250
+    >>> found = cost_forecast(y, s, false_positive_cost=1, false_negative_cost=4)
+    >>> found.cost, round(found.cost_lower, 4), round(found.cost_upper, 4)
+    (0.25, 0.2198, 0.2952)
+    >>> round(found.forecast, 4), round(found.error, 4), round(found.error_lower, 4), round(found.error_upper, 4)
+    (0.5, -0.25, -0.3182, -0.1818)
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    a, b, tau = prices(false_positive_cost, false_negative_cost, threshold)
+    delta = failure_probability(confidence_level)
+    need_counts(table, "confidence limits for a cost need rows")
+    cut = int(np.searchsorted(table.score, tau, side="left"))
+    cost = float(costs_by_cut(table, a, b)[cut])
+    # what it would be if every score were the probability of its rows
+    mean_predicted = table.n * table.score
+    positive = float(table.n[cut:].sum()) - float(mean_predicted[cut:].sum())
+    forecast = (a * positive + b * float(mean_predicted[:cut].sum())) / table.total
+    chosen = "" if threshold is None else "and the threshold "
+    cost_lower, cost_upper = _cost_limits(table, a, b, tau, delta)
+    error = cost - forecast
+    error_lower, error_upper = _error_limits(table, a, b, tau, error, delta)
+    return CostForecast(
+        claim=f"{INDEPENDENT.sure(confidence_level)}, the expected cost per case of predicting positive from "
+        f"{tau:.4g}, at costs {a:g} (false positive) and {b:g} (false "
+        f"negative), minus the cost that the scores predict on average over the population, lies between "
+        f"{claim_lower(error_lower)} and {claim_upper(error_upper)}.",
+        false_positive_cost=a,
+        false_negative_cost=b,
+        threshold=tau,
+        cost=cost,
+        cost_lower=cost_lower,
+        cost_upper=cost_upper,
+        forecast=forecast,
+        error=error,
+        error_lower=error_lower,
+        error_upper=error_upper,
+        confidence_level=confidence_level,
+        n=int(table.total),
+        assumptions=(COUNTED_ROWS, FIXED_CLASSIFIER, f"The costs {chosen}{COSTS_FIXED}"),
+        references=("gao2017", "shevtsova2013", "fan2015", "clopper1934"),
+    )
+
+
+def _cost_limits(table: ScoreTable, a: float, b: float, tau: float, delta: float) -> tuple[float, float]:
+    """Limits for ``min(a, b) P(mistake) + |a - b| P(dearer mistake)``."""
+    need_binary(table, "the limits of Clopper and Pearson count mistakes")
+    above, below = table.low >= tau, table.high < tau
+    # a cell in which the threshold lies: its rows may be mistakes of one kind or the other
+    straddling = ~(above | below)
+    negatives = table.negatives
+    false_positives = np.array([negatives[above].sum(), negatives[above | straddling].sum()])
+    false_negatives = np.array([table.k[below].sum(), table.k[below | straddling].sum()])
+    dearer = false_positives if a > b else false_negatives
+    both = (min(a, b), false_positives + false_negatives), (abs(a - b), dearer)
+    priced = [(price, counts) for price, counts in both if price > 0.0]
+    lower = upper = 0.0
+    for price, counts in priced:
+        ends = clopper_pearson(np.full(2, table.n.sum()), counts, 1.0 - delta / len(priced))
+        lower, upper = lower + price * float(ends[0][0]), upper + price * float(ends[1][1])
+    return lower, upper
+
+
+def _error_limits(table: ScoreTable, a: float, b: float, tau: float, error: float, delta: float) -> tuple[float, float]:
+    """Limits for the mean of ``a (s - y)`` from the cut and ``b (y - s)`` below it, none above a and b."""
+    dearest = max(a, b)
+    above, below = table.low >= tau, table.high < tau
+    straddling = float(table.n[~(above | below)].sum())
+    squared_acted, squared_rest = float(table.squared[above].sum()), float(table.squared[below].sum())
+    squares = (a / dearest) ** 2 * squared_acted + (b / dearest) ** 2 * squared_rest + straddling
+    width = float(mean_width(table.total, squares / table.total, 0.5 * delta or delta))  # half may be no float
+    half = dearest * (width + 2.0 * straddling / table.total)
+    return max(-dearest, error - half), min(dearest, error + half)

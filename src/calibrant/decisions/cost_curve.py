@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions.comparison import compare, mistakes, ratio, with_limits
+from calibrant.decisions.comparison import Pairs, compare, mistakes, pair_rows, ratio, with_limits
 from calibrant.decisions.cost import largest_cell
-from calibrant.decisions.paired import Pairs, pair_rows
 from calibrant.errors import ArgumentError
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
@@ -191,11 +190,8 @@ def cost_curve(
     if after is None:
         return curve_of(table, p, confidence_level)
     if before is None or isinstance(y_true, ScoreTable):
-        raise ArgumentError(
-            "labels, scores before and scores after",
-            "a ScoreTable with scores after",
-            "pass the rows: a table does not know which row had which score",
-        )
+        remedy = "pass the rows: a table does not know which row had which score"
+        raise ArgumentError("labels, scores before and scores after", "a ScoreTable with scores after", remedy)
     other = as_table(y_true, after, sample_weight=sample_weight, pos_label=pos_label)
     pairs = pair_rows(y_true, before, after, p, sample_weight=sample_weight, pos_label=pos_label)
     return curve_of(table, p, confidence_level, (other, pairs))

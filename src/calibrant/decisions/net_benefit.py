@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions.comparison import normal_half_width
+from calibrant.decisions.comparison import normal_half_width, pair_rows
 from calibrant.decisions.cost_curve import points_or_grid
-from calibrant.decisions.paired import pair_rows
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import Labels, Scores, Weights, as_table

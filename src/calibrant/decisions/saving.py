@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.decisions.cost import check_costs, costs_by_cut, largest_cell
-from calibrant.decisions.forecast import cost_forecast
+from calibrant.decisions.cost import check_costs, cost_forecast, costs_by_cut, largest_cell
 from calibrant.distributions.brownian import kuiper_upper_quantile, normal_quantile
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
@@ -170,36 +169,37 @@ def saving_bound(
     n, tau = table.total, a / (a + b)
     costs = costs_by_cut(table, a, b)
     cut = int(np.searchsorted(table.score, tau, side="left"))
-    cost, best = float(costs[cut]), float(costs.min())
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
     slack = 2.0 * max(a, b) * largest_cell(table) / n
-    mean_predicted = cost_forecast(
-        table, false_positive_cost=a, false_negative_cost=b, confidence_level=confidence_level
-    )
-    largest = (cost - costs) / (a + b) + _widths(table, tau, cut, 0.5 * delta or delta, method)
-    bound = min((a + b) * float(largest.max()) + slack, mean_predicted.cost_upper)
-    return Decision(
+    known = cost_forecast(table, false_positive_cost=a, false_negative_cost=b, confidence_level=confidence_level)
+    largest = (float(costs[cut]) - costs) / (a + b) + _widths(table, tau, cut, 0.5 * delta or delta, method)
+    bound = min((a + b) * float(largest.max()) + slack, known.cost_upper)
+    return decision_at(
+        cut,
+        costs,
+        (a, b),
+        (known.cost_lower, known.cost_upper, known.forecast, known.error_lower, known.error_upper),
+        bound,
         claim=f"{INDEPENDENT.sure(confidence_level)}, no order-preserving recalibration saves more than "
         f"{claim_upper(bound)} per case at costs {a:g} (false positive) and {b:g} (false negative).",
-        false_positive_cost=a,
-        false_negative_cost=b,
-        threshold=tau,
-        cost=cost,
-        cost_lower=mean_predicted.cost_lower,
-        cost_upper=mean_predicted.cost_upper,
-        cost_forecast=mean_predicted.forecast,
-        forecast_error_lower=mean_predicted.error_lower,
-        forecast_error_upper=mean_predicted.error_upper,
-        cost_treat_all=float(costs[0]),
-        cost_treat_none=float(costs[-1]),
-        best_cost=best,
-        saving=cost - best,
-        saving_bound=bound,
         confidence_level=confidence_level,
         method=method,
-        assumptions=mean_predicted.assumptions,
+        assumptions=known.assumptions,
         references=("gao2017", "hoeffding1963" if method == "hoeffding" else "shevtsova2013", "fan2015", "clopper1934"),
     )
+
+
+# Limits for a cost, its forecast, and limits for the error of the forecast, in the order of the fields of `Decision`.
+_Around = tuple[float, float, float, float, float]
+
+
+def decision_at(
+    cut: int, costs: FloatArray, prices: tuple[float, float], around: _Around, bound: float, **statement: Any
+) -> Decision:
+    """Make a `Decision` from what predicting positive costs from every cut, and from what is known of that at one."""
+    (a, b), cost, best = prices, float(costs[cut]), float(costs.min())
+    ends = float(costs[0]), float(costs[-1])
+    return Decision(a, b, a / (a + b), cost, *around, *ends, best, cost - best, bound, **statement)
 
 
 def _widths(table: ScoreTable, tau: float, cut: int, delta: float, method: str) -> FloatArray:

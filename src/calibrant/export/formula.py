@@ -11,10 +11,6 @@ from calibrant.calibrators.segment.repair import SegmentRepair
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.pooling import FloatArray
 
-# Between these logistic maps and mixtures are kept.
-LEAST = float(np.finfo(np.float64).tiny)
-MOST = 1.0 - 2.0**-53
-
 _NEAR_ZERO = -(2.0**-54)  # logarithms of floats below 1 are less
 _NEGLIGIBLE = 2.0**-900  # a coefficient that moves no logit by as much as rounding does
 
@@ -64,14 +60,14 @@ class LogOdds:
 
 @dataclass(frozen=True)
 class Logistic:
-    """``1 / (1 + exp(-logit))``, kept between `LEAST` and `MOST`."""
+    """``1 / (1 + exp(-logit))``, kept inside (0, 1)."""
 
     logit: Lines | LogOdds
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """Weighted sum of other formulas, kept between `LEAST` and `MOST`; the first of them is added first."""
+    """Weighted sum of other formulas, kept inside (0, 1); the first of them is added first."""
 
     parts: tuple[tuple[float, Formula], ...]
 
@@ -97,7 +93,7 @@ def steps(start: FloatArray, value: FloatArray) -> Lines:
 
 
 def lines_through(knot: FloatArray, value: FloatArray) -> Lines:
-    """Return the map that `calibrant.fits.interpolation.interpolate` evaluates, with the same arithmetic."""
+    """Return the map that `calibrant.fits.isotonic.interpolate` evaluates, with the same arithmetic."""
     with np.errstate(over="ignore"):
         slope = np.diff(value) / np.diff(knot)
     slope[~np.isfinite(slope)] = 0.0  # there it jumps

@@ -16,9 +16,8 @@ from calibrant.calibrators.segment.gains import SegmentGains
 from calibrant.calibrators.segment.repair import Node, SegmentRepair, Split, splits_of
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, Shifted, lines_through, steps
-from calibrant.fits.isotonic import IsotonicFit
+from calibrant.fits.isotonic import IsotonicFit, VennAbersFit
 from calibrant.fits.lipschitz import LipschitzFit
-from calibrant.fits.venn_abers import VennAbersFit
 from calibrant.segments.columns import SegmentColumn
 from calibrant.typed_json import Checks, Finite, Positive, Probabilities, Rising, Scores, Size, Weights, Within
 

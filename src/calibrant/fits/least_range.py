@@ -16,6 +16,9 @@ import numpy.typing as npt
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
 
+Pair = tuple[FloatArray, FloatArray]
+Crossings = list[tuple[int, int]]  # rows at which the walk has had its highest and its lowest point
+
 _MOST_STEPS = 200
 _FIRST_RADIUS = 0.5  # change of the logits, root mean square, that one step may make at first in each direction
 _LAST_RADIUS = 1e-8
@@ -54,8 +57,7 @@ class LogisticMaps(NamedTuple):
 
     def walk(self, theta: FloatArray) -> FloatArray:
         """Cumulative residuals with their start at 0, shape (m + 1,)."""
-        steps = np.cumsum(self.k - self.n * self.expected(theta)) / self.total
-        return np.concatenate([[0.0], steps])
+        return np.append(0.0, np.cumsum(self.k - self.n * self.expected(theta)) / self.total)
 
     def walk_slopes(self, theta: FloatArray) -> FloatArray:
         """Derivatives of the walk along the basis, shape (r, m + 1)."""
@@ -115,8 +117,8 @@ def least_range(maps: LogisticMaps, start: FloatArray) -> FloatArray:
             break
         slopes = maps.walk_slopes(theta)
         while radius > _LAST_RADIUS:
-            step, mean_predicted = _flattest(maps, theta, walk, slopes, radius, rows)
-            gain = now - mean_predicted
+            step, predicted = _flattest(maps, theta, walk, slopes, radius, rows)
+            gain = now - predicted
             if gain <= _ENOUGH * now:
                 return theta
             there = maps.moved(theta, step)
@@ -141,13 +143,12 @@ def least_loss(maps: LogisticMaps, start: FloatArray, limit: float) -> FloatArra
     theta, radius = start, 1.0
     if not maps.basis.shape[1]:
         return theta
-    pairs: list[tuple[int, int]] = []
+    pairs: Crossings = []
     for _ in range(_MOST_STEPS):
-        before = maps.loss(theta)
-        walk, slopes = maps.walk(theta), maps.walk_slopes(theta)
-        model = maps.loss_slopes(theta)
+        before, model = maps.loss(theta), maps.loss_slopes(theta)
+        tangent = maps.walk(theta), maps.walk_slopes(theta)
         while radius > _LAST_RADIUS:
-            step = _steepest(maps, theta, walk, slopes, model, limit, radius, pairs)
+            step = _steepest(maps, theta, tangent, model, limit, radius, pairs)
             there = theta if step is None else maps.moved(theta, step)
             after = maps.loss(there)
             if after < before and np.ptp(maps.walk(there)) <= limit:
@@ -181,13 +182,9 @@ def _flattest(
     for _ in range(_CUTS):
         tangent, height = slopes[:, rows].T / scale, walk[rows] / scale
         one, none = np.ones((len(rows), 1)), np.zeros((len(rows), 1))
-        found = linprog(
-            cost,
-            A_ub=np.vstack([np.hstack([tangent, -one, none]), np.hstack([-tangent, none, one]), walls]),
-            b_ub=np.concatenate([-height, height, theta[~maps.signed]]),
-            bounds=bounds,
-            method="highs-ds",
-        )
+        sides = np.vstack([np.hstack([tangent, -one, none]), np.hstack([-tangent, none, one]), walls])
+        limits = np.concatenate([-height, height, theta[~maps.signed]])
+        found = linprog(cost, A_ub=sides, b_ub=limits, bounds=bounds, method="highs-ds")
         if found.x is None:
             break
         step = found.x[:size]
@@ -201,16 +198,10 @@ def _flattest(
 
 
 def _steepest(
-    maps: LogisticMaps,
-    theta: FloatArray,
-    walk: FloatArray,
-    slopes: FloatArray,
-    model: tuple[FloatArray, FloatArray],
-    limit: float,
-    radius: float,
-    pairs: list[tuple[int, int]],
+    maps: LogisticMaps, theta: FloatArray, tangent: Pair, model: Pair, limit: float, radius: float, pairs: Crossings
 ) -> FloatArray | None:
     """Return the step that minimises the model while the tangent of the walk keeps the limit; `pairs` grows."""
+    walk, slopes = tangent
     size = len(slopes)
     box = np.vstack([np.eye(size), -np.eye(size), maps.basis[~maps.signed]])
     sides = np.concatenate([np.full(2 * size, -radius), -theta[~maps.signed]])

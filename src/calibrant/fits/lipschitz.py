@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import DataError
-from calibrant.fits.interpolation import interpolate
+from calibrant.fits.isotonic import interpolate
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.typed_json import Probabilities, Scores, Size
@@ -135,9 +135,8 @@ def _zeros(mean: Floats, weight: Floats, step: Floats, top: float, span: float) 
         offset += d
         if offset > span:
             # Bends above the top are never reached. Without them no bend is moved twice, and offsets stay accurate.
-            reachable = [(place + offset, bend) for place, bend in zip(right, right_bend, strict=True)]
-            reachable = [(place, bend) for place, bend in reachable if place <= top]
-            right, right_bend = [place for place, _ in reachable], [bend for _, bend in reachable]
+            right_bend = [bend for place, bend in zip(right, right_bend, strict=True) if place + offset <= top]
+            right = [place + offset for place in right if place + offset <= top]
             offset = 0.0
         if y < low:
             right += (high - offset, low - offset)

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.parameters import check_between, check_choice, check_count
-from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers
+from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, distinct_numbers
 from calibrant.table.score_table import ScoreTable
 
-Indices = npt.NDArray[np.intp]
 Pieces = list[FloatArray]
 
 # locfit's own allowance: n * nn is rounded down to whole rows after adding this.
@@ -40,8 +39,8 @@ class Windows:
 
     at: FloatArray
     reach: FloatArray
-    start: Indices
-    stop: Indices
+    start: IndexArray
+    stop: IndexArray
     n: NumberArray
     k: NumberArray
 
@@ -108,11 +107,11 @@ def _windows(
     m, (n_up_to, k_up_to) = len(score), up_to
     last_start = np.searchsorted(n_up_to, n_up_to[-1] - weight, side="right") - 1
 
-    def end(start: Indices) -> Indices:
+    def end(start: IndexArray) -> IndexArray:
         """Return the last row of the shortest run from `start` that holds the weight."""
         return np.minimum(np.searchsorted(n_up_to, n_up_to[start] + weight, side="left"), m) - 1
 
-    def reach_of_run(start: Indices) -> FloatArray:
+    def reach_of_run(start: IndexArray) -> FloatArray:
         return np.maximum(at - score[start], score[end(start)] - at)
 
     # Over runs from left to right the distance of the first row falls and that of the last rises: the shortest
@@ -250,24 +249,17 @@ class _Sums:
 class _Basis:
     """Polynomials of degree 0, 1, ... that are orthogonal over the rows of a window.
 
-    `weight` is the kernel weight of a row at each score; `terms` the polynomials there, `at` their values at the point,
-    and `squares` their sums of squares over the weighted rows.
+    `weight` is the kernel weight of a row at each score; each of `terms` holds a polynomial there, its value at the
+    point, and its sum of squares over the weighted rows.
     """
 
     weight: Pieces
-    terms: list[Pieces]
-    at: list[float]
-    squares: list[float]
-
-    def add(self, term: Pieces, at: float, square: float) -> None:
-        self.terms.append(term)
-        self.at.append(at)
-        self.squares.append(square)
+    terms: list[tuple[Pieces, float, float]]
 
     def share(self) -> Pieces:
         """How much one row at each score counts in the value at the point."""
-        factors = [at / square for at, square in zip(self.at, self.squares, strict=True)]
-        return [weight * _mix(factors, terms) for weight, *terms in zip(self.weight, *self.terms, strict=True)]
+        factors, polynomials = [at / square for _, at, square in self.terms], [pieces for pieces, _, _ in self.terms]
+        return [weight * _mix(factors, terms) for weight, *terms in zip(self.weight, *polynomials, strict=True)]
 
 
 def _orthogonal(score: Pieces, n: Pieces, at: float, reach: float, degree: int, kernel: str) -> _Basis:
@@ -279,7 +271,7 @@ def _orthogonal(score: Pieces, n: Pieces, at: float, reach: float, degree: int, 
     total = float(sum(c.sum() for c in counted))
     if total == 0.0:
         return _orthogonal(score, n, at, reach, 0, "rectangular")
-    basis = _Basis(weight, [[np.ones(len(s)) for s in score]], [1.0], [total])
+    basis = _Basis(weight, [([np.ones(len(s)) for s in score], 1.0, total)])
     possible = min(degree, sum(int(np.count_nonzero(w)) for w in weight) - 1)
     if possible < 1:
         return basis
@@ -293,14 +285,14 @@ def _orthogonal(score: Pieces, n: Pieces, at: float, reach: float, degree: int, 
     second = _dot(counted, square)
     if second <= total * _LEAST_SPREAD**2:
         return basis
-    basis.add(line, line_at, second)
+    basis.terms.append((line, line_at, second))
     if possible < 2:
         return basis
     level, slope = second / total, _dot([c * u for c, u in zip(counted, line, strict=True)], square) / second
     parabola = [v - level - slope * u for u, v in zip(line, square, strict=True)]
     fourth = _dot(counted, [v * v for v in parabola])
     if fourth > total * _LEAST_SPREAD**2:
-        basis.add(parabola, line_at * line_at - level - slope * line_at, fourth)
+        basis.terms.append((parabola, line_at * line_at - level - slope * line_at, fourth))
     return basis
 
 
@@ -309,14 +301,13 @@ def _robust_variance(basis: _Basis, share: Pieces, n: Pieces, k: Pieces) -> floa
     value, concentration = _dot(share, k), _dot([part * part for part in share], n)
     if min(value, 1.0 - value) < _LEAST_OF_A_CLASS * concentration:
         return math.nan
-    heights = [
-        _dot([w * term for w, term in zip(basis.weight, pieces, strict=True)], k) / square
-        for pieces, square in zip(basis.terms, basis.squares, strict=True)
-    ]
+    polynomials, _, squares = zip(*basis.terms, strict=True)
+    products = [[w * term for w, term in zip(basis.weight, pieces, strict=True)] for pieces in polynomials]
+    heights = [_dot(product, k) / square for product, square in zip(products, squares, strict=True)]
     variance = 0.0
-    for weight, part, rows, hits, *terms in zip(basis.weight, share, n, k, *basis.terms, strict=True):
+    for weight, part, rows, hits, *terms in zip(basis.weight, share, n, k, *polynomials, strict=True):
         fitted = _mix(heights, terms)
-        left = 1.0 - weight * _mix([1.0 / square for square in basis.squares], [term * term for term in terms])
+        left = 1.0 - weight * _mix([1.0 / square for square in squares], [term * term for term in terms])
         if left.min() < _LEAST_FREEDOM:
             return math.nan
         residual = hits * (1.0 - fitted) ** 2 + (rows - hits) * fitted**2
@@ -348,7 +339,7 @@ def _running(values: NumberArray) -> NumberArray:
     return sums
 
 
-def _first(holds: Callable[[Indices], npt.NDArray[np.bool_]], low: Indices, high: Indices) -> Indices:
+def _first(holds: Callable[[IndexArray], npt.NDArray[np.bool_]], low: IndexArray, high: IndexArray) -> IndexArray:
     """Find the first index at which a condition holds that, once true, stays so; `high` if none below it does."""
     while (searching := low < high).any():
         middle = np.where(searching, (low + high) // 2, 0)

@@ -9,8 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from calibrant.errors import DataError
-from calibrant.fits.logistic import logistic_fit
-from calibrant.fits.profile import logistic
+from calibrant.fits.logistic import logistic, logistic_fit
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
@@ -86,11 +85,9 @@ def likelihood_fit(columns: Sequence[FloatArray], table: ScoreTable, positives: 
     Raises a `DataError` if no finite ones have it.
     """
     fit = logistic_fit(np.stack(columns).T, table.n, positives)
-    if fit.status == "collinear":
-        return None
-    if not fit.converged:
+    if not fit.converged and fit.status != "collinear":
         raise _infinite("classes that the scores separate")
-    return fit.coefficients
+    return fit.coefficients if fit.converged else None
 
 
 def constant_fit(table: ScoreTable, positives: FloatArray) -> float:
@@ -102,11 +99,9 @@ def constant_fit(table: ScoreTable, positives: FloatArray) -> float:
 
 
 def _infinite(found: str) -> DataError:
-    return DataError(
-        "labels of both classes at overlapping scores",
-        f"{found}, for which no finite parameters have the largest likelihood",
-        "leave smooth_targets=True, or fit on more rows",
-    )
+    found = f"{found}, for which no finite parameters have the largest likelihood"
+    remedy = "leave smooth_targets=True, or fit on more rows"
+    return DataError("labels of both classes at overlapping scores", found, remedy)
 
 
 def temperature_columns(scores: FloatArray, clip: Clip) -> list[FloatArray]:

@@ -1,7 +1,11 @@
-"""Logistic regression of positives on a few columns, one row per group of rows, by Newton's method."""
+"""Logistic regression of positives on a few columns, one row per group of rows, by Newton's method.
+
+And on one column with one of its two coefficients held fixed.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -10,6 +14,8 @@ import numpy.typing as npt
 
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
+
+Status = Literal["converged", "separated", "collinear", "unfinished"]
 
 _CHUNK = 8192  # rows at a time, so that what is computed on the way stays in the cache
 _CELLS = 1 << 13  # groups of neighbouring rows that a first fit of many rows is made on
@@ -20,6 +26,7 @@ _NEAR = 1e-16
 _COLLINEAR = 1e-11  # share of a column that other columns leave unexplained; that of R's glm
 _ON_THE_BORDER = 1e-9  # relative size of a margin that counts as none
 _LONGEST = 100.0  # change of the logits in one step, on average over rows and relative to the logits if these are large
+_MOST_OF_A_PROFILE, _NEAR_OF_A_PROFILE = 100, 1e-10  # steps, and the size of the last relative to the coefficient
 _FIRST_LOOK = 12  # steps after which slow progress is suspected to be separation
 
 
@@ -40,7 +47,7 @@ class LogisticFit(Result):
     coefficients: FloatArray
     covariance: FloatArray
     deviance: float
-    status: Literal["converged", "separated", "collinear", "unfinished"]
+    status: Status
 
     @property
     def converged(self) -> bool:
@@ -65,19 +72,18 @@ def logistic_fit(
     )
     first = _neighbours_joined(data) if data.n.size > 4 * _CELLS else data
     p = len(data.columns)
+    unknown = np.full((p, p), np.nan)
     basis = _basis(first)
     if basis is None:
-        nowhere = np.full(p, np.nan)
-        return LogisticFit(nowhere, np.full((p, p), np.nan), float("nan"), "collinear")
+        return LogisticFit(np.full(p, np.nan), unknown, math.nan, "collinear")
     start = np.zeros(p)
     if first is not data:
-        attempt = _newton(first, basis, start)
-        if attempt.status == "converged":
-            start = attempt.at
-    found = _newton(data, basis, start)
-    inverse = np.linalg.inv(found.here.information) if found.status == "converged" else np.full((p, p), np.nan)
-    covariance = basis.T @ inverse @ basis
-    return LogisticFit(basis.T @ found.at, covariance, 2.0 * found.here.loss, found.status)
+        attempt, _, status = _newton(first, basis, start)
+        if status == "converged":
+            start = attempt
+    at, here, status = _newton(data, basis, start)
+    inverse = np.linalg.inv(here.information) if status == "converged" else unknown
+    return LogisticFit(basis.T @ at, basis.T @ inverse @ basis, 2.0 * here.loss, status)
 
 
 class _Groups(NamedTuple):
@@ -96,12 +102,6 @@ class _Place(NamedTuple):
     slope: FloatArray  # of the log likelihood
     information: FloatArray
     variance: float  # sum over rows of p (1 - p)
-
-
-class _Found(NamedTuple):
-    at: FloatArray
-    here: _Place
-    status: Literal["converged", "separated", "collinear", "unfinished"]
 
 
 def _neighbours_joined(data: _Groups) -> _Groups:
@@ -123,8 +123,7 @@ def _basis(data: _Groups) -> FloatArray | None:
     In these coordinates the information is well conditioned even for columns that are nearly collinear, as the logs of
     scores from a narrow range are.
     """
-    root = np.sqrt(data.n / data.n.sum())
-    weighted = (data.columns * root).T
+    weighted = (data.columns * np.sqrt(data.n / data.n.sum())).T
     if weighted.shape[0] < weighted.shape[1]:
         return None
     triangle = np.linalg.qr(weighted, mode="r")
@@ -133,23 +132,23 @@ def _basis(data: _Groups) -> FloatArray | None:
     return np.asarray(np.linalg.inv(triangle).T)
 
 
-def _newton(data: _Groups, basis: FloatArray, start: FloatArray) -> _Found:
+def _newton(data: _Groups, basis: FloatArray, start: FloatArray) -> tuple[FloatArray, _Place, Status]:
     at, here = start, _evaluate(data, basis, start)
     total = float(data.n.sum())
     for steps in range(_MOST_STEPS):
         step = _newton_step(here)
         if step is None:  # the fitted probabilities are 0 and 1 in floating point
             if not here.slope.any() or _separates(data, basis, at):
-                return _Found(at, here, "separated")
+                return at, here, "separated"
             step = 4.0 * here.slope / total  # the least step there is: the information is at most total / 4
         else:
             decrement = float(here.slope @ step)
             if decrement <= _NEAR * here.variance:
-                return _Found(at + step, here._replace(loss=here.loss - 0.5 * decrement), "converged")
+                return at + step, here._replace(loss=here.loss - 0.5 * decrement), "converged"
             if steps >= _FIRST_LOOK and _separates(data, basis, step):
-                return _Found(at, here, "separated")
+                return at, here, "separated"
         at, here = _advance(data, basis, at, here, step)
-    return _Found(at, here, "unfinished")
+    return at, here, "unfinished"
 
 
 def _newton_step(here: _Place) -> FloatArray | None:
@@ -211,3 +210,40 @@ def _separates(data: _Groups, basis: FloatArray, direction: FloatArray) -> bool:
         return False
     wrong = ((margin < -border) & (data.k > 0.0)) | ((margin > border) & (data.k < data.n))
     return not bool(wrong.any())
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticProfile:
+    """Groups of `n` rows with `k` positives at `x`, of which the positives have log-odds ``intercept + slope x``."""
+
+    x: FloatArray
+    n: FloatArray
+    k: FloatArray
+
+    def other(self, column: int, at: float, start: float) -> float:
+        """Value of the other coefficient that fits best beside this intercept (column 0) or slope (1).
+
+        It is sought from `start`, by Newton's method, and by halving where that leaves what is known of it.
+        """
+        ones = np.ones_like(self.x)
+        target, other = (ones, self.x) if column == 0 else (self.x, ones)
+        offset, free = at * target, start
+        low, high = -math.inf, math.inf
+        for _ in range(_MOST_OF_A_PROFILE):
+            chance = logistic(offset + free * other)
+            residual = self.k - self.n * chance
+            slope = float(np.dot(other, residual))
+            information = float(np.dot(other * other, self.n * chance * (1.0 - chance)))
+            low, high = (free, high) if slope > 0.0 else (low, free)
+            step = slope / information if information > 0.0 else math.copysign(math.inf, slope) if slope else 0.0
+            if abs(step) <= _NEAR_OF_A_PROFILE * max(1.0, abs(free)):
+                return free + step
+            new = free + math.copysign(min(abs(step), max(1.0, abs(free))), step)
+            free = new if low < new < high else 0.5 * (low + high)
+        return free
+
+
+def logistic(logit: FloatArray) -> FloatArray:
+    """Probability of log-odds, without overflow."""
+    small = np.exp(-np.abs(logit))
+    return np.asarray(np.where(logit >= 0.0, 1.0, small) / (1.0 + small))

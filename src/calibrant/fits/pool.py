@@ -88,11 +88,9 @@ def fit_pool(
         reason = "Left alone: the rows cannot be split into folds, so a change cannot be assessed."
         return Pool(named, alone, maps, "left alone", reason, float("nan"))
     predicted = np.concatenate([_predictions(fits, rest, fold.score) for rest, fold in held_out], axis=1)
-    n = np.concatenate([fold.n for _, fold in held_out])
-    k = np.concatenate([fold.k for _, fold in held_out])
+    n, k = (np.concatenate([getattr(fold, name) for _, fold in held_out]) for name in "nk")
     weights = pool_weights(predicted, n, k, _PRIOR)
-    before = -log_likelihood(predicted[0], n, k) / float(n.sum())
-    after = -log_likelihood(weights @ predicted, n, k) / float(n.sum())
+    before, after = (-log_likelihood(p, n, k) / float(n.sum()) for p in (predicted[0], weights @ predicted))
     judged = f"on {n.sum():,.12g} rows not fitted to, the log loss of the scores is {_loss(before)}"
     if inside and before - after <= 0.0:
         reason = f"Left alone: {judged}, and the best pool of calibrated probabilities has no less."
@@ -115,9 +113,11 @@ class _Plain:
 def fit_default_pool(table: ScoreTable) -> Pool[_Plain]:
     """Return the map of `AutoCalibrator` with its default parameters."""
     rising = PLATT._replace(fit=partial(fit_platt, increasing=True))
-    fits = [partial(_fit_log_odds, family) for family in (TEMPERATURE, rising, BETA)]
-    names = ["temperature", "platt", "beta", "isotonic"]
-    return fit_pool(table, names, [*fits, _fit_isotonic], n_folds=5, random_state=0)
+    fits: list[Callable[[ScoreTable], _Plain]] = [
+        *(partial(_fit_log_odds, family) for family in (TEMPERATURE, rising, BETA)),
+        lambda part: _Plain(isotonic_fit(part, log_safe=True).linear),
+    ]
+    return fit_pool(table, ["temperature", "platt", "beta", "isotonic"], fits, n_folds=5, random_state=0)
 
 
 def _fit_log_odds(family: LogOddsFamily, table: ScoreTable) -> _Plain:
@@ -125,10 +125,6 @@ def _fit_log_odds(family: LogOddsFamily, table: ScoreTable) -> _Plain:
     clip = find_clip(table, "auto")
     theta = family.fit(table, family.columns(table.score, clip), target_positives(table, smooth=True))
     return _Plain(lambda scores: combine(theta, family.columns(scores, clip)))
-
-
-def _fit_isotonic(table: ScoreTable) -> _Plain:
-    return _Plain(isotonic_fit(table, log_safe=True).linear)
 
 
 def _loss(value: float) -> str:
@@ -149,10 +145,9 @@ def _neighbours_pooled(table: ScoreTable) -> ScoreTable:
         return table
     edges = 1.0 / (1.0 + np.exp(-np.linspace(-_LOG_ODDS, _LOG_ODDS, _CELLS + 1)))
     rows = np.cumsum(table.n)
-    starts = distinct_numbers(
-        np.searchsorted(table.score, np.append(edges, [np.nextafter(0.0, 1.0), 1.0])),
-        np.searchsorted(rows, rows[-1] * (np.arange(_CELLS) / _CELLS), side="right"),
-    )
+    by_score = np.searchsorted(table.score, np.append(edges, [np.nextafter(0.0, 1.0), 1.0]))
+    by_rank = np.searchsorted(rows, rows[-1] * (np.arange(_CELLS) / _CELLS), side="right")
+    starts = distinct_numbers(by_score, by_rank)
     starts = starts[starts < len(table)]
     n, k, mean = (np.add.reduceat(values, starts) for values in (table.n, table.k, table.n * table.score))
     return ScoreTable(np.clip(mean / n, table.low[starts], table.high[np.append(starts[1:], len(table)) - 1]), n, k)
@@ -164,13 +159,12 @@ def _splits(table: ScoreTable, n_folds: int, rng: np.random.Generator) -> Iterat
         fold = rng.integers(n_folds, size=len(table))
         held = [np.where(fold == i, (table.n, table.k), 0.0) for i in range(n_folds)]
     else:
-        many = table.total > _MANY
         share = _ENOUGH / table.total
+        many = table.total > _MANY
         folds = table.split([share, 1.0 - share], rng)[:1] if many else table.split(n_folds, rng)
         held = [_on_rows_of(table, part) for part in folds]
     for n, k in held:
-        rest = _kept(table.score, table.n - n, table.k - k)
-        part = _kept(table.score, n, k)
+        rest, part = _kept(table.score, table.n - n, table.k - k), _kept(table.score, n, k)
         if len(rest) and len(part):
             yield rest, part
 

@@ -295,11 +295,9 @@ def hosmer_lemeshow(
     by_chance = variance > 0.0
     freedom = int(np.count_nonzero(by_chance)) - 2 * in_sample
     if in_sample and freedom < 1:
-        raise ArgumentError(
-            "at least three bins with scores other than 0 and 1, for scores fitted on these rows",
-            f"{freedom + 2}",
-            "ask for more bins; scores with only one or two values cannot be tested this way",
-        )
+        wanted = "at least three bins with scores other than 0 and 1, for scores fitted on these rows"
+        remedy = "ask for more bins; scores with only one or two values cannot be tested this way"
+        raise ArgumentError(wanted, f"{freedom + 2}", remedy)
     statistic = p_value = math.nan
     if table.independent:
         impossible = bool((observed != expected)[~by_chance].any())

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.fits.interpolation import interpolate
+from calibrant.fits.isotonic import interpolate
 from calibrant.fits.local_polynomial import LocalFit, LocalRegression
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers, score_order

@@ -235,11 +235,8 @@ def _by_machado2024(table: ScoreTable, n_points: int) -> tuple[FloatArray, Float
     points = np.linspace(0.0, 1.0, n_points)
     kept = (points >= table.low[0]) & (points <= table.high[-1])
     if not kept.any():
-        raise DataError(
-            f"one of {n_points} points of [0, 1] within the observed scores",
-            f"scores from {table.low[0]:g} to {table.high[-1]:g}",
-            "use weights='density', or more points",
-        )
+        found, remedy = f"scores from {table.low[0]:g} to {table.high[-1]:g}", "use weights='density', or more points"
+        raise DataError(f"one of {n_points} points of [0, 1] within the observed scores", found, remedy)
     density = reflected_density(table, n_points)[kept]
     return points[kept], density / density.sum()
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
-from calibrant.fits.logistic import LogisticFit, logistic_fit
-from calibrant.fits.profile import LogisticProfile, logistic
+from calibrant.fits.logistic import LogisticFit, LogisticProfile, logistic, logistic_fit
 from calibrant.metrics.estimates import SampledRows, Terms, sampled_rows
 from calibrant.metrics.without_clusters import intercepts_without, lines_without
 from calibrant.table.arguments import Labels, Scores, Weights

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.fits.profile import logistic
+from calibrant.fits.logistic import logistic
 from calibrant.metrics.estimates import SampledRows, cluster_sums
 from calibrant.table.pooling import FloatArray, NumberArray, key_order
 

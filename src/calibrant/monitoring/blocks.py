@@ -12,7 +12,7 @@ from calibrant.errors import DataError
 from calibrant.monitoring.components import CELLS
 from calibrant.monitoring.evidence import Evidence, spread_of
 from calibrant.monitoring.families import Blocks
-from calibrant.monitoring.files import run_starts
+from calibrant.monitoring.rows import run_starts
 from calibrant.table.pooling import FloatArray
 from calibrant.typed_json import Size, Within
 

@@ -54,9 +54,12 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
     evidence = float(np.mean([state.evidence for state in states]))
     mean, lower, upper = bias_limits(np.sum([monitor.bias_sums for monitor in monitors], axis=0), settings.alpha)
     alarm = evidence >= states[0].threshold
+    added = {
+        name: sum(getattr(state, name) for state in states) for name in ("rows", "waiting", "earlier", "unlabelled")
+    }
     return replace(
         states[0],
-        rows=sum(state.rows for state in states),
+        **added,
         alarm=alarm,
         alarm_row=None,
         alarm_time=None,
@@ -69,7 +72,4 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
         bias_upper=upper,
         departure=None,
         repair_files=[],
-        waiting=sum(state.waiting for state in states),
-        earlier=sum(state.earlier for state in states),
-        unlabelled=sum(state.unlabelled for state in states),
     )

@@ -1,4 +1,4 @@
-"""What is wrong, since when, and what would repair it: estimates from sums, without a guarantee.
+"""What is wrong, since when, in which files, and what would repair it: estimates from sums, without a guarantee.
 
 For every row that is kept, the rows after it are asked how much better a shift, a shift with a slope, or a shift inside
 an interval of scores fits them than the null hypothesis does, see docs/theory/11-monitor.md,
@@ -9,22 +9,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from calibrant.monitoring.files import FileRows, file_of
-from calibrant.monitoring.order import Time
+from calibrant.monitoring.rows import Time, run_starts
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.sums import PLACES, Sums, by_place
+from calibrant.sources.paths import name_of
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 from calibrant.typed_json import Count, Finite, Within
 
 _Gain = Annotated[float, Within(0.0, math.inf)]
+_SIZE, _NUMBERS = 6_000, 20  # characters that the latest files take in a state, and two numbers of rows
 _DROP = 6.0  # of the log-likelihood, within which a row may be the first; coverage was simulated
 # By how much more a slope, and the best of all intervals, must fit than a shift does.
-_SLOPE, _INTERVAL = 2.0, 5.0
+_PENALTY: dict[Literal["shift", "slope", "refit"], float] = {"shift": 0.0, "slope": 2.0, "refit": 5.0}
+
+
+class FileRows(NamedTuple):
+    """A file, and the first and the last of its rows in the order in which they were read."""
+
+    name: str
+    first: Count
+    last: Count
 
 
 @dataclass(frozen=True)
@@ -80,71 +90,46 @@ class Departure(Result):
     gain_refit: _Gain
 
 
-@dataclass(frozen=True)
-class _Fit:
-    shift: float
-    slope: float
-    refit: float
-    first: int  # pairs of cells of the best interval
-    last: int
-
-
 def departure(sums: Sums, cuts: FloatArray | None, settings: Settings, files: list[FileRows]) -> Departure:
     """Search the start of a departure among the rows that are kept, and say what it is; as it looks at the last row."""
     tails = {0: sums.total} | {row: sums.total - upto for row, upto in sums.earlier.items() if row < sums.rows}
-    found = [(row, _fit(tail, cuts, settings), tail) for row, tail in tails.items()]
-    gains = [max(fit.shift, fit.slope - _SLOPE, fit.refit - _INTERVAL) for _, fit, _ in found]
-    best = int(np.argmax(gains))
-    likely = [i for i, gain in enumerate(gains) if gain >= gains[best] - _DROP]
-    row, fit, tail = found[best]
+    fits = [_fit(tail, cuts, settings) for tail in tails.values()]
+    net = [{kind: gain - _PENALTY[kind] for kind, gain in gains.items()} for gains, _, _ in fits]
+    largest = np.array([max(gains.values()) for gains in net])
+    best, likely = int(np.argmax(largest)), np.flatnonzero(largest >= largest.max() - _DROP)
     # The true row may lie between those that are kept.
-    lower = found[max(likely[0] - 1, 0)][0] + 1
-    upper = found[likely[-1] + 1][0] + 1 if likely[-1] + 1 < len(found) else sums.rows
-    adjusted: dict[Literal["shift", "slope", "refit"], float]
-    adjusted = {"shift": fit.shift, "slope": fit.slope - _SLOPE, "refit": fit.refit - _INTERVAL}
-    repair = max(adjusted, key=lambda kind: adjusted[kind])
-    low, high, first, last = -math.inf, math.inf, 0, PLACES
-    if repair == "refit" and cuts is not None:
-        first, last = fit.first, fit.last
-        low, high = _ends(cuts, first, last)
-    whole = (first, last) == (0, PLACES)
-    residual = float(tail[2]) if whole else float(by_place(tail)[0][first:last].sum())
-    return Departure(
-        row=row + 1,
-        row_lower=lower,
-        row_upper=upper,
-        time=_time_after(sums, row),
-        time_lower=_time_after(sums, lower - 1),
-        time_upper=_time_after(sums, upper - 1),
-        file=file_of(files, row + 1),
-        file_lower=file_of(files, lower),
-        file_upper=file_of(files, upper),
-        low=low,
-        high=high,
-        bias=residual / float(tail[0]),
-        repair=repair,
-        gain_shift=fit.shift,
-        gain_slope=fit.slope,
-        gain_refit=fit.refit,
-    )
+    starts = [*tails, sums.rows - 1]
+    found: dict[str, Any] = {f"gain_{kind}": gain for kind, gain in fits[best][0].items()}
+    for end, i in (("", best), ("_lower", max(likely[0] - 1, 0)), ("_upper", likely[-1] + 1)):
+        row = starts[i] + 1
+        found |= {f"row{end}": row, f"time{end}": _time_before(sums, row), f"file{end}": file_of(files, row)}
+    (_, first, last), tail = fits[best], tails[starts[best]]
+    repair = max(_PENALTY, key=lambda kind: net[best][kind])
+    low, high, residual = -math.inf, math.inf, float(tail[2])
+    if repair == "refit" and cuts is not None and (first, last) != (0, PLACES):
+        edges = [-math.inf, *cuts[1::2].tolist(), math.inf]  # of pairs of cells
+        low, high, residual = edges[first], edges[last], float(by_place(tail)[0][first:last].sum())
+    return Departure(low=low, high=high, bias=residual / float(tail[0]), repair=repair, **found)
 
 
-def _fit(tail: FloatArray, cuts: FloatArray | None, settings: Settings) -> _Fit:
-    """Return by how much the log-likelihood of rows gains, to second order, beyond what the null hypothesis allows."""
+def _fit(tail: FloatArray, cuts: FloatArray | None, settings: Settings) -> tuple[dict[Any, float], int, int]:
+    """Return by how much the log-likelihood of rows gains by each repair, and the pairs of cells of the best interval.
+
+    Gains are to second order, and beyond what the null hypothesis allows.
+    """
     rows, spread, residual, odds_residual, odds_spread, squared, found, odds_found = tail[:8].tolist()
     if spread <= 0.0:
-        return _Fit(0.0, 0.0, 0.0, 0, PLACES)
+        return dict.fromkeys(_PENALTY, 0.0), 0, PLACES
     tolerance, slack = settings.tolerance or 0.0, settings.slack
 
-    def gain(residual: FloatArray, spread: FloatArray, outcomes: FloatArray) -> FloatArray:
+    def gain(residual: Any, spread: Any, outcomes: Any) -> Any:
         beyond = np.maximum(np.abs(residual) - tolerance * rows - slack * spread, 0.0)
         # The variance that makes the second order right to the third: a third of the way from that of the scores to
         # that of the labels.
         between = spread + np.maximum(outcomes - spread, 0.0) / 3.0
-        gained: FloatArray = np.divide(beyond * beyond, 2.0 * between, out=np.zeros_like(beyond), where=spread > 0.0)
-        return gained
+        return np.divide(beyond * beyond, 2.0 * between, out=np.zeros_like(beyond), where=spread > 0.0)
 
-    shift = float(gain(np.array(residual), np.array(spread), np.array(found)))
+    shift = float(gain(residual, spread, found))
     turned = odds_residual - residual * odds_spread / spread  # what the shift leaves to a slope
     width = max(squared - odds_spread * odds_spread / spread, 0.0)
     free = tolerance * rows * math.sqrt(width / spread) + slack * math.sqrt(spread * width)
@@ -155,22 +140,44 @@ def _fit(tail: FloatArray, cuts: FloatArray | None, settings: Settings) -> _Fit:
     inside, spread_inside = by_place(tail)
     # (y - s)^2 = (y - s) (1 - 2 s) + s (1 - s), and the scores of a pair of cells are about the cut between them.
     found_inside = spread_inside if cuts is None else inside * (1.0 - 2.0 * cuts[::2]) + spread_inside
-    columns = (inside, spread_inside, found_inside)
-    sums = [np.concatenate([[0.0], np.cumsum(column)]) for column in columns]
-    gains = np.triu(gain(*(column[None, :] - column[:, None] for column in sums)))
+    upto = [np.append(0.0, np.cumsum(column)) for column in (inside, spread_inside, found_inside)]
+    gains = np.triu(gain(*(column[None, :] - column[:, None] for column in upto)))
     first, last = divmod(int(np.argmax(gains)), PLACES + 1)
     if gains[first, last] <= 0.0:
         first, last = 0, PLACES
-    return _Fit(shift, slope, max(slope, float(gains[first, last])), first, last)
+    return {"shift": shift, "slope": slope, "refit": max(slope, float(gains[first, last]))}, first, last
 
 
-def _ends(cuts: FloatArray, first: int, last: int) -> tuple[float, float]:
-    """Return the scores between which pairs of cells lie."""
-    ends = [-math.inf, *cuts[1::2].tolist(), math.inf]
-    return ends[first], ends[last]
+def _time_before(sums: Sums, row: int) -> Any:
+    """Return the time of the last row that is kept before one; None where there is none."""
+    return next((sums.moments[kept].time for kept in reversed(sums.moments) if kept < row), None)
 
 
-def _time_after(sums: Sums, row: int) -> Any:
-    """Return the time of the last row that is kept up to there; None where there is none."""
-    kept = [moment.time for number, moment in sums.moments.items() if number <= row]
-    return kept[-1] if kept else None
+def add_files(known: list[FileRows], names: npt.NDArray[Any], row: int) -> list[FileRows]:
+    """Return the latest files, with those of further rows, of which the first is `row`.
+
+    Rows of files that overlap in time take turns; a file may go on in a later update.
+    """
+    files, starts = {file.name: file for file in known}, run_starts(names)
+    for start, end in zip(starts, [*starts[1:], len(names)], strict=True):
+        name = str(names[start])
+        first = files.pop(name).first if name in files else row + start
+        files[name] = FileRows(name, first, row + end - 1)
+    return latest_files(list(files.values()))
+
+
+def latest_files(files: list[FileRows]) -> list[FileRows]:
+    """Return those of the files that there is space for in a state."""
+    taken = np.cumsum([len(file.name) + _NUMBERS for file in reversed(files)])
+    return files[len(files) - int((taken <= _SIZE).sum()) :]
+
+
+def file_of(files: list[FileRows], row: int) -> str | None:
+    """Return the file of a row, or the first and how many more, where files take turns; None if it is not known."""
+    found = [file.name for file in files if file.first <= row <= file.last]
+    return name_of(found) if found else None
+
+
+def files_since(files: list[FileRows], row: int) -> list[str]:
+    """Return the files of which half the rows or more came at a row or after it, and in any case the latest one."""
+    return [file.name for file in files if 2 * row <= file.first + file.last or file is files[-1]]

@@ -196,17 +196,14 @@ class Evidence(StoredEvidence):
             self.components = step.components
             self.value, begin = float(reached[-1]), part.stop
             if len(alarms):
-                self._raise_alarm()
+                self.number_of_alarms += 1
+                self.alarms = [*self.alarms[1 - KEPT_ALARMS :], self.progress.rows]
+                if self.settings.mode == "rate":
+                    self.components = np.zeros_like(self.components)
             if learning and score is not None:
                 self.learn(score[part])
         path[begin:] = self.value
         return path
-
-    def _raise_alarm(self) -> None:
-        self.number_of_alarms += 1
-        self.alarms = [*self.alarms[1 - KEPT_ALARMS :], self.progress.rows]
-        if self.settings.mode == "rate":
-            self.components = np.zeros_like(self.components)
 
     def _over_rows(self, y: FloatArray, score: FloatArray, size: int) -> _Step:
         now, layout = self.progress, Layout(self.progress.rows, len(y), size)

@@ -91,8 +91,8 @@ class Ratios:
         self._centre: float | None = None
         turned = 2 * len(SLOPES) if slope else 0  # about 0 and about the centre of the scores
         self._fixed = len(self._shifts) + turned
-        weights = [shift / max(1, len(self._shifts))] * len(self._shifts) + [slope / max(1, turned)] * turned
-        self._weights_on_all = np.array(weights)
+        sizes = [len(self._shifts), turned]
+        self._weights_on_all = np.repeat([shift / max(1, sizes[0]), slope / max(1, turned)], sizes)
         self.kinds = {
             "shift": slice(0, len(self._shifts)),
             "slope": slice(len(self._shifts), self._fixed),
@@ -126,8 +126,8 @@ class Ratios:
                 components.inverse_ratios_of_shifts(self._local, y, other, self._slack, out)
                 np.divide(1.0, out, out=out)
 
-            elsewhere = np.ones(len(self._local))
-            _inside(write, elsewhere, rows, self._where, product[self._fixed :], largest[self._fixed :])
+            ones = np.ones(len(self._local))
+            _inside(write, ones, rows, self._where, product[self._fixed :], largest[self._fixed :])
         return growth
 
     def _on_all(self, rows: Rows, product: FloatArray, largest: FloatArray) -> None:
@@ -176,11 +176,9 @@ class Bets:
                 # Rates are common to intervals, so that a row has few factors.
                 worst = max(most + self._tolerance, 2.0**-_HIGHEST_RATE)
                 scale = 2.0 ** int(np.log2((1.0 + self._tolerance) / worst)) / (1.0 + self._tolerance)
-                rates = [0.0 if self._scores_first else bet * scale for bet in bets]
-                listed += [
-                    (where.first, where.last, sign, bet, rate, share / 2 / len(bets))
-                    for bet, rate in zip(bets, rates, strict=True)
-                ]
+                if self._scores_first:
+                    scale = 0.0  # each block says how much can be bet on it
+                listed += [(where.first, where.last, sign, bet, bet * scale, share / 2 / len(bets)) for bet in bets]
         on_all = len(BETS) * 2 if self._shares[0] else 0
         if self._shares[1] and not intervals:
             listed.append((0, 0, 1.0, 0.0, 0.0, self._shares[1]))  # until intervals are known

@@ -14,11 +14,18 @@ import numpy.typing as npt
 from calibrant.errors import DataError
 from calibrant.monitoring import state_file
 from calibrant.monitoring.blocks import read_blocks
-from calibrant.monitoring.diagnosis import departure
+from calibrant.monitoring.diagnosis import add_files, departure, file_of, files_since
 from calibrant.monitoring.evidence import Evidence
-from calibrant.monitoring.files import add_files, file_of, files_since
-from calibrant.monitoring.labels import block_names, labels_of
-from calibrant.monitoring.order import UPDATES, Chosen, batch_digest, choose, column_of, shown_time
+from calibrant.monitoring.rows import (
+    UPDATES,
+    Chosen,
+    batch_digest,
+    block_names,
+    choose,
+    column_of,
+    labels_of,
+    shown_time,
+)
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import MonitorHistory, MonitorState, alternative, bias_limits, described
 from calibrant.monitoring.state_fields import LastUpdate, Stored
@@ -231,14 +238,8 @@ class Monitor(Report):
             known.last_update = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
             return self.state
 
-    def _read(
-        self,
-        y: FloatArray,
-        score: FloatArray,
-        chosen: Chosen,
-        block: npt.NDArray[Any] | None,
-        files: npt.NDArray[Any] | None,
-    ) -> None:
+    def _read(self, y: FloatArray, score: FloatArray, chosen: Chosen, block: Any, files: Any) -> None:
+        """Read rows that were chosen; blocks and files, if there are any, are those of all that were passed."""
         known, evidence, first = self._known, self._evidence, self._sums.rows
         alarms, kind = evidence.number_of_alarms, chosen.after.kind
         if block is None:
@@ -302,22 +303,13 @@ class Monitor(Report):
     def history(self) -> MonitorHistory:
         """Return evidence and bias at rows at equal distances, for a picture: ``monitor.history().plot()``."""
         with self._lock:
-            moments, settings = self._sums.pictured(), self.settings
-            limits = [bias_limits(moment.bias, settings.alpha) for moment in moments.values()]
-            bias, lower, upper = np.array(limits).reshape(-1, 3).T
+            moments, alpha, level = self._sums.pictured(), self.settings.alpha, self.settings.confidence_level
+            numbers = [(row, moment.evidence, *bias_limits(moment.bias, alpha)) for row, moment in moments.items()]
+            row, evidence, bias, lower, upper = np.array(numbers, dtype=np.float64).reshape(-1, 5).T
+            time = np.array([moment.time for moment in moments.values()], dtype=object)
             with np.errstate(divide="ignore"):
-                log_evidence = np.log10(np.array([moment.evidence for moment in moments.values()]))
-            return MonitorHistory(
-                row=np.array(list(moments), dtype=np.float64),
-                time=np.array([moment.time for moment in moments.values()], dtype=object),
-                log_evidence=log_evidence,
-                bias=bias,
-                lower=lower,
-                upper=upper,
-                log_threshold=float(np.log10(self._evidence.threshold)),
-                alarms=list(self._evidence.alarms),
-                confidence_level=settings.confidence_level,
-            )
+                logs, height = np.log10(evidence), float(np.log10(self._evidence.threshold))
+            return MonitorHistory(row, time, logs, bias, lower, upper, height, list(self._evidence.alarms), level)
 
     def to_json(self) -> str:
         """Return everything the monitor knows as JSON with version and checksum, some 20 kilobytes."""

@@ -126,15 +126,16 @@ class MonitorState(Result):
         return f"row {rows(self.alarm_row)}{where(self.alarm_file, self.alarm_time)}: {self.alternative}"
 
     def _departure_lines(self, found: Departure) -> dict[str, str]:
-        row = f"row {rows(found.row)}{where(found.file, found.time)}"
-        first = f"row {rows(found.row_lower)}"
-        first += where(found.file_lower, found.time_lower if found.row_lower > 1 else None)
-        last = f"row {rows(found.row_upper)}{where(found.file_upper, found.time_upper)}"
+        row, first, last = (
+            f"row {rows(getattr(found, 'row' + end))}"
+            + where(getattr(found, "file" + end), getattr(found, "time" + end))
+            for end in ("", "_lower", "_upper")
+        )
         never = "; perhaps never calibrated" if found.row_lower == 1 else ""
         everywhere = math.isinf(found.low) and math.isinf(found.high)
         scores = "all scores" if everywhere else _scores(found.low, found.high)
         averaged = "on average" if everywhere else "as an average over all rows"
-        gains = ", ".join(f"{kind} {getattr(found, f'gain_{kind}'):.1f}" for kind in ("shift", "slope", "refit"))
+        gains = ", ".join(f"{kind} {getattr(found, f'gain_{kind}'):.1f}" for kind in _REPAIRS)
         return {
             "Since": f"about {row}; approximate 95% set: {first} to {last}{never}; "
             f"if the alarm is right, it began by row {rows(self.alarm_row or 0)}",

@@ -15,10 +15,9 @@ from typing import Annotated
 import numpy as np
 
 from calibrant.monitoring.blocks import Block
-from calibrant.monitoring.diagnosis import Departure
+from calibrant.monitoring.diagnosis import Departure, FileRows, latest_files
 from calibrant.monitoring.evidence import KEPT_ALARMS, LEARNED, Evidence, StoredEvidence
-from calibrant.monitoring.files import FileRows, latest_files
-from calibrant.monitoring.order import FIRST_DATE, LAST_DATE, UPDATES, Digest, Position, Time
+from calibrant.monitoring.rows import FIRST_DATE, LAST_DATE, UPDATES, Digest, Position, Time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.sums import StoredSums
 from calibrant.table.pooling import FloatArray

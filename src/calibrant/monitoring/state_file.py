@@ -43,11 +43,10 @@ def from_json(text: str) -> Stored:
     written = document.pop("sha256", None)
     if written != _checksum(document):
         raise SourceError("the state of a monitor as it was written", "a checksum that does not fit", _REMEDY)
+    for name in ("kind", "schema_version", "calibrant"):
+        document.pop(name, None)
     with fields_of("the state of a monitor", _REMEDY):
-        fields = {
-            name: value for name, value in document.items() if name not in ("kind", "schema_version", "calibrant")
-        }
-        stored: Stored = structure(Stored, fields, "")
+        stored: Stored = structure(Stored, document, "")
         check(stored)
     return stored
 
@@ -68,10 +67,9 @@ def read_state(path: str | PathLike[str]) -> tuple[str, str]:
     """Return the text of a state file, and its digest."""
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise SourceError(f"the state of a monitor at {path}", error.strerror or str(error), "check the path") from None
-    except UnicodeDecodeError:
-        raise SourceError(f"the state of a monitor at {path}", "a binary file", "check the path") from None
+    except (OSError, UnicodeDecodeError) as error:
+        found = "a binary file" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
+        raise SourceError(f"the state of a monitor at {path}", found, "check the path") from None
     return text, _digest(text)
 
 

@@ -14,8 +14,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from calibrant.monitoring.components import CELLS, log_odds
-from calibrant.monitoring.order import Time, shown_time
 from calibrant.monitoring.recursion import GROUP
+from calibrant.monitoring.rows import Time, shown_time
 from calibrant.table.pooling import FloatArray
 from calibrant.typed_json import Size, Within
 

@@ -279,11 +279,8 @@ def l1_from_repeats(
     positive = np.bincount(code[rows.label == 1], minlength=len(k))
     repeated = k >= 2
     if not repeated.any():
-        raise DataError(
-            "some item with at least two rows",
-            f"{len(k)} items with one row each",
-            "measure some items again: distinct items cannot bound the l1 error (see l1_cannot_be_certified)",
-        )
+        remedy = "measure some items again: distinct items cannot bound the l1 error (see l1_cannot_be_certified)"
+        raise DataError("some item with at least two rows", f"{len(k)} items with one row each", remedy)
     s, k, positive = score[repeated], k[repeated], positive[repeated]
     n_items = len(s)
     # U_i of the Notes, with its sums written out: `positive` residuals are 1 - s, the others -s.
@@ -292,11 +289,9 @@ def l1_from_repeats(
     lengths = math.fsum(np.maximum(s, 1.0 - s) ** 2) if about == "items" else 1.25**2 * n_items
     width = math.sqrt(0.5 * math.log(1.0 / delta) * lengths) / n_items
     bound = math.sqrt(min(1.0, max(0.0, squared + width)))
-    whose, chance = (
-        ("in the population of the repeated items", "items and labels")
-        if about == "population"
-        else (f"over these {n_items} repeated items", "labels")
-    )
+    whose, chance = f"over these {n_items} repeated items", "labels"
+    if about == "population":
+        whose, chance = "in the population of the repeated items", "items and labels"
     return L1Bound(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of {chance}, the mean "
         f"distance between the score and the true probability of the item is at most {claim_upper(bound)} "
@@ -349,9 +344,7 @@ def _score_of_items(code: npt.NDArray[np.int64], score: FloatArray) -> FloatArra
     other = score != of_item[code]
     if other.any():
         row = int(np.argmax(other))
-        raise DataError(
-            "one score per item",
-            f"{float(score[row])!r} and {float(of_item[code[row]])!r} for the item of row {row}",
-            "pass the scores of one classifier; it gives an item the same score each time",
-        )
+        found = f"{float(score[row])!r} and {float(of_item[code[row]])!r} for the item of row {row}"
+        remedy = "pass the scores of one classifier; it gives an item the same score each time"
+        raise DataError("one score per item", found, remedy)
     return of_item

@@ -137,11 +137,8 @@ def rademacher_with_ties(rows: npt.ArrayLike | ScoreTable) -> float:
     counts = _counts(rows)
     n = int(counts.sum())
     if n > _MOST_ROWS:
-        raise ArgumentError(
-            f"at most {_MOST_ROWS} rows for the exact value with ties",
-            f"{n}",
-            "use rademacher_of_intervals(n), which ties only lower, or simulate with rademacher_simulated",
-        )
+        remedy = "use rademacher_of_intervals(n), which ties only lower, or simulate with rademacher_simulated"
+        raise ArgumentError(f"at most {_MOST_ROWS} rows for the exact value with ties", f"{n}", remedy)
     # Beyond 9 standard deviations the maximum has no mass that float64 can see.
     top = min(n, math.ceil(9.0 * math.sqrt(n)) + 2)
     # Row m - 1: distribution of M among those walks that have stayed below m.
@@ -211,15 +208,13 @@ def _counts(rows: npt.ArrayLike | ScoreTable) -> npt.NDArray[np.int64]:
     if isinstance(rows, ScoreTable):
         need_counts(rows, "signs are drawn for rows")
         if not rows.exact:
-            raise DataError(
-                "a table of distinct scores", "cells of scores", "use rademacher_of_intervals, which ties only lower"
-            )
+            remedy = "use rademacher_of_intervals, which ties only lower"
+            raise DataError("a table of distinct scores", "cells of scores", remedy)
         return rows.n.astype(np.int64)
     counts = np.asarray(rows)
     if counts.ndim != 1 or not len(counts) or counts.dtype.kind not in "iu" or counts.min() < 1:
-        raise DataError(
-            "the number of rows at each score, whole numbers of at least 1", repr(rows)[:60], "count rows by score"
-        )
+        remedy = "count rows by score"
+        raise DataError("the number of rows at each score, whole numbers of at least 1", repr(rows)[:60], remedy)
     return counts.astype(np.int64)
 
 

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from calibrant.comparing.compare import compare
 from calibrant.comparing.losses import MEASURES
-from calibrant.comparing.results import ComparisonFindings, MeasureDifference
-from calibrant.comparing.wording import difference, interval, verdict
+from calibrant.comparing.results import Comparison, MeasureDifference, difference, interval, verdict
 from calibrant.curves import CumulativeResiduals, Curve, binned_curve, cumulative_residuals, local_curve
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import ArgumentError
@@ -19,7 +18,7 @@ from calibrant.metrics import CutoffCalibration, cutoff_calibration
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display, positive_scores
 from calibrant.plots.layers import draw_diagonal, draw_shares, frame_diagram, stacked
-from calibrant.plots.style import Palette, set_scale, write_ticks
+from calibrant.plots.style import set_scale, write_ticks
 from calibrant.plots.svg import Reading
 from calibrant.table.arguments import as_table
 from calibrant.table.numbers import confidence, number
@@ -240,7 +239,7 @@ class DifferenceDisplay(ModelsDisplay):
 
     Parameters
     ----------
-    comparison : ComparisonFindings
+    comparison : Comparison
         What to draw: a result of `calibrant.compare`.
     name : str, optional
         Title.
@@ -260,7 +259,7 @@ class DifferenceDisplay(ModelsDisplay):
     ['calibration_error', 'brier_score', 'log_loss', 'roc_auc']
     """
 
-    def __init__(self, comparison: ComparisonFindings, *, name: str | None = None) -> None:
+    def __init__(self, comparison: Comparison, *, name: str | None = None) -> None:
         self.comparison, self.name = comparison, name
         self._pairs = len(comparison.differences) // len(comparison.measures)
         # Letters in front of a panel, where there are several pairs.
@@ -340,7 +339,8 @@ class DifferenceDisplay(ModelsDisplay):
         ax.axvspan(*better, color=palette.band, linewidth=0)
         ax.axvline(0.0, color=palette.muted, linewidth=0.8)
         for height, one in enumerate(differences):
-            drawn: dict[str, Any] = {"color": self._colour(one, palette), "linewidth": 1.6} | keywords
+            colour = {one.second: palette.blue, one.first: palette.orange}.get(one.better or "", palette.muted)
+            drawn: dict[str, Any] = {"color": colour, "linewidth": 1.6} | keywords
             line = max(one.lower, low), min(one.upper, high)
             if line[0] <= line[1] and one.value == one.value:
                 ax.plot(line, (height, height), **drawn, solid_capstyle="butt")
@@ -357,9 +357,6 @@ class DifferenceDisplay(ModelsDisplay):
         write_ticks(ax.xaxis)
         heading = MEASURES[key].name if many else f"{MEASURES[key].name}: {labels[0]}"
         ax.set_title(heading, loc="left", fontsize=8.5, color=palette.ink, parse_math=False, pad=3)
-
-    def _colour(self, one: MeasureDifference, palette: Palette) -> str:
-        return str({one.second: palette.blue, one.first: palette.orange}.get(one.better or "", palette.muted))
 
     def readings(self) -> Iterator[Reading]:
         """Give every difference in words."""

@@ -9,8 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.segment_audit import SegmentAudit, audit_segments
-from calibrant.auditing.segment_wording import notable
+from calibrant.auditing.segment_audit import SegmentAudit, audit_segments, notable
 from calibrant.errors import ArgumentError
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display

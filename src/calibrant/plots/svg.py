@@ -42,12 +42,7 @@ def halfway(places: FloatArray, low: float, high: float) -> Iterator[tuple[float
 
 
 def figure_svg(
-    figure: Figure,
-    *,
-    title: str = "",
-    description: str = "",
-    prefix: str = "picture",
-    readings: Iterable[Reading] = (),
+    figure: Figure, *, title: str = "", description: str = "", prefix: str = "picture", readings: Iterable[Reading] = ()
 ) -> str:
     """Write a figure as an SVG element, the same text for the same figure every time.
 

@@ -69,15 +69,9 @@ def write_report(page: str, path: str | PathLike[str]) -> None:
         source.write_text(page, encoding="utf-8")
         # The sandbox of Chromium does not start for root.
         root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        command = [
-            browser,
-            *_QUIET,
-            *root,
-            f"--user-data-dir={folder}/profile",
-            f"--print-to-pdf={draft}",
-            source.as_uri(),
-        ]
+        ends = [f"--user-data-dir={folder}/profile", f"--print-to-pdf={draft}", source.as_uri()]
         try:
+            command = [browser, *_QUIET, *root, *ends]
             done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
             said = done.stderr.strip().rpartition("\n")[2]
         except subprocess.TimeoutExpired:
@@ -89,11 +83,8 @@ def write_report(page: str, path: str | PathLike[str]) -> None:
 def _browser() -> str:
     """Path of the browser: that of the environment variable CHROME, or the first that is installed."""
     names = (os.environ["CHROME"],) if os.environ.get("CHROME") else _BROWSERS
-    for name in names:
-        if found := shutil.which(name):
-            return found
-    raise SourceError(
-        "Chromium or Chrome to print a PDF",
-        f"none of {', '.join(names)}",
-        "install it, set the environment variable CHROME to its path, or write .html and print that from any browser",
-    )
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        remedy = "install it, set the environment variable CHROME to its path, or write .html and print that from any "
+        raise SourceError("Chromium or Chrome to print a PDF", f"none of {', '.join(names)}", f"{remedy}browser")
+    return found

@@ -35,46 +35,30 @@ class Item(NamedTuple):
 
 def guidance(audit: Findings) -> list[Item]:
     """Return the items about the performance of a model; the others of these guidelines describe the study."""
-    stratos, tripod = "STRATOS", "TRIPOD+AI {}".format
-    segments, recalibrated = audit.segments, audit.recalibration is not None
+    clusters, segments, recalibrated = audit.sample.clusters, audit.segments, audit.recalibration is not None
+    compared = "" if segments is None else f"calibration in {segments.n_segments} segments"
+    no_segments = "all rows only; name columns by which groups are made" if segments is None else ""
+    no_costs = "" if audit.decision else "no costs were given"
+    no_interval = "at a threshold, with an interval, if costs are given" if no_costs else ""
+    heterogeneity, update = ("", "", "no clusters were given"), ("", "", "too few rows to assess it")
+    if clusters is not None:
+        heterogeneity = "performance", "intervals allow for clusters", "clusters are not compared with each other"
+    if recalibrated:
+        update = "recalibration", "cross-validated", ""
     return [
-        Item(stratos, "discrimination: area under the ROC curve", "performance"),
-        Item(stratos, "calibration plot with a smooth curve", "reliability", "loess, isotonic curve and bins"),
+        Item("STRATOS", "discrimination: area under the ROC curve", "performance"),
+        Item("STRATOS", "calibration plot with a smooth curve", "reliability", "loess, isotonic curve and bins"),
+        Item("STRATOS", "clinical utility: net benefit, decision curve", "decisions", missing=no_interval),
+        Item("STRATOS", "distribution of the predictions by outcome", "reliability", "lower panel"),
+        Item("TRIPOD+AI 10", "justification of the sample size", missing="see calibrant plan"),
+        Item("TRIPOD+AI 12d, 23b", "heterogeneity across clusters", *heterogeneity),
+        Item("TRIPOD+AI 12e", "measures and plots used", "performance"),
+        Item("TRIPOD+AI 12f, 24", "updating of the model (recalibration) and its effect", *update),
+        Item("TRIPOD+AI 15", "thresholds for decisions", "" if no_costs else "decisions", missing=no_costs),
+        Item("TRIPOD+AI 21", "number of participants and of events", "performance"),
         Item(
-            stratos,
-            "clinical utility: net benefit, decision curve",
-            "decisions",
-            missing="" if audit.decision else "at a threshold, with an interval, if costs are given",
-        ),
-        Item(stratos, "distribution of the predictions by outcome", "reliability", "lower panel"),
-        Item(tripod("10"), "justification of the sample size", missing="see calibrant plan"),
-        Item(
-            tripod("12d, 23b"),
-            "heterogeneity across clusters",
-            "" if audit.sample.clusters is None else "performance",
-            "" if audit.sample.clusters is None else "intervals allow for clusters",
-            "no clusters were given" if audit.sample.clusters is None else "clusters are not compared with each other",
-        ),
-        Item(tripod("12e"), "measures and plots used", "performance"),
-        Item(
-            tripod("12f, 24"),
-            "updating of the model (recalibration) and its effect",
-            "recalibration" if recalibrated else "",
-            "cross-validated" if recalibrated else "",
-            "" if recalibrated else "too few rows to assess it",
-        ),
-        Item(
-            tripod("15"),
-            "thresholds for decisions",
-            "decisions" if audit.decision else "",
-            missing="" if audit.decision else "no costs were given",
-        ),
-        Item(tripod("21"), "number of participants and of events", "performance"),
-        Item(
-            tripod("23a"),
+            "TRIPOD+AI 23a",
             "performance with confidence intervals, also in subgroups",
-            "performance",
-            "" if segments is None else f"calibration in {segments.n_segments} segments",
-            "all rows only; name columns by which groups are made" if segments is None else "",
+            *("performance", compared, no_segments),
         ),
     ]

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
-from calibrant.comparing import ComparisonFindings
 from calibrant.comparing.losses import MEASURES
-from calibrant.comparing.wording import comparison_facts, verdict_sentences
+from calibrant.comparing.results import Comparison, comparison_facts
 from calibrant.plots import ComparisonDisplay, DifferenceDisplay, Model
 from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.page import Form, fill_page
-from calibrant.report.pictures import Picture, drawn
-from calibrant.report.view import Row
+from calibrant.report.pictures import Picture
 from calibrant.table.facts import of_section
 from calibrant.table.numbers import confidence, number, signed
 
 
-def render_comparison(comparison: ComparisonFindings, form: Form = "html") -> str:
+def render_comparison(comparison: Comparison, form: Form = "html") -> str:
     """Write a comparison of models as one self-contained page, the same for the same comparison every time.
 
     Parameters
     ----------
-    comparison : ComparisonFindings
+    comparison : Comparison
         What `calibrant.compare` returned.
     form : {"html", "markdown"}
         As HTML, or as Markdown, in which pictures are told in words.
@@ -32,24 +31,33 @@ def render_comparison(comparison: ComparisonFindings, form: Form = "html") -> st
     str
         The page.
     """
-    found = comparison.provenance
-    facts = comparison_facts(comparison)
+    found, models = comparison.provenance, comparison.models
+    facts = list(comparison_facts(comparison))
+    sentences = [fact.value for fact in facts if fact.key == "verdict"]
     decided = [one.better is not None for one in comparison.differences]
+    picture = partial(Picture, of_what=comparison.name, anchor="comparison")
+    errors = ", ".join(f"{name} {number(model.cutoff.value)}" for name, model in models.items())
+    diagram = ComparisonDisplay(
+        {name: Model(model.reliability, model.cutoff, model.cumulative_residuals) for name, model in models.items()}
+    )
     return fill_page(
         "models.j2",
         form,
-        title=found.title or f"Comparison: {', '.join(comparison.models)}",
+        title=found.title or f"Comparison: {', '.join(models)}",
         note=found.note or "",
         byline=found,
         verdict="certified" if any(decided) else "undecided",
         heading="Decided" if all(decided) else "Decided in part" if any(decided) else "Undecided",
-        sentences=[fact.value for fact in facts if fact.key == "verdict"],
+        sentences=sentences,
         data=facts[-1].value,
         sure=confidence(comparison.confidence_level),
         differences=[fact.cells for fact in of_section(facts, "differences")],
         measure_heads=["Model", *(MEASURES[key].name for key in comparison.measures)],
-        measures=_measures(comparison),
-        pictures=_pictures(comparison),
+        measures=[(name, *_measures(comparison, name)) for name in models],
+        pictures={
+            "differences": picture("Differences", DifferenceDisplay(comparison), " ".join(sentences)),
+            "reliability": picture("Reliability diagram", diagram, f"Calibration errors: {errors}."),
+        },
         assumptions=found.assumptions,
         limitations=found.limitations,
         provenance=view.provenance(comparison.name, found, what="Compared"),
@@ -57,26 +65,8 @@ def render_comparison(comparison: ComparisonFindings, form: Form = "html") -> st
     )
 
 
-def _measures(comparison: ComparisonFindings) -> list[Row]:
-    """Return the measures of every model, with its rank where there are more than two."""
-    found: list[Row] = []
-    for name, model in comparison.models.items():
-        cells = [signed(model.measures[key]) for key in comparison.measures]
-        if len(comparison.models) > 2:
-            ranks = [comparison.ranks[key][name] for key in comparison.measures]
-            cells = [f"{cell} ({rank})" for cell, rank in zip(cells, ranks, strict=True)]
-        found.append((name, *cells))
-    return found
-
-
-def _pictures(comparison: ComparisonFindings) -> dict[str, Picture]:
-    models = {
-        name: Model(model.reliability, model.cutoff, model.cumulative_residuals)
-        for name, model in comparison.models.items()
-    }
-    errors = ", ".join(f"{name} {number(model.cutoff.value)}" for name, model in comparison.models.items())
-    picture = partial(drawn, of_what=comparison.name, anchor="comparison")
-    return {
-        "differences": picture("Differences", DifferenceDisplay(comparison), " ".join(verdict_sentences(comparison))),
-        "reliability": picture("Reliability diagram", ComparisonDisplay(models), f"Calibration errors: {errors}."),
-    }
+def _measures(comparison: Comparison, name: str) -> Iterator[str]:
+    """Yield the measures of a model, with its ranks where there are more than two."""
+    for key in comparison.measures:
+        rank = f" ({comparison.ranks[key][name]})" if len(comparison.models) > 2 else ""
+        yield signed(comparison.models[name].measures[key]) + rank

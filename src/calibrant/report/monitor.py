@@ -13,7 +13,7 @@ from calibrant.plots import MonitorDisplay
 from calibrant.plots.monitor import moments
 from calibrant.references import cite
 from calibrant.report.page import Form, fill_page
-from calibrant.report.pictures import Picture, drawn
+from calibrant.report.pictures import Picture
 from calibrant.report.view import Row
 from calibrant.table.numbers import confidence, rows
 from calibrant.version import __version__
@@ -64,8 +64,19 @@ def render_monitor(
     True
     """
     state, history, settings, now = monitor.state, monitor.history(), monitor.settings, utc_now()
-    title = title or "Calibration monitor"
-    (heading, verdict), *lines = state.lines().items()
+    title, lines, picture = title or "Calibration monitor", state.lines(), None
+    (heading, verdict), *further = lines.items()
+    if len(history.row):
+        said = ". ".join(lines[label] for label in ("Evidence", "Bias") if label in lines)
+        picture = Picture("Evidence and bias", MonitorDisplay(history), f"{said}.", title, "monitor")
+    parameters = {name: value for name, value in settings.to_dict().items() if value is not None}
+    provenance = {
+        "Date": now,
+        "Command": command,
+        "Settings": ", ".join(f"{name}={value!r}" for name, value in parameters.items()),
+        "SHA-256 of the state": hashlib.sha256(monitor.to_json().encode()).hexdigest(),
+        "Version": f"calibrant {__version__}",
+    }
     return fill_page(
         "monitor.j2",
         form,
@@ -76,18 +87,18 @@ def render_monitor(
         heading=heading.capitalize(),
         sentence=f"{verdict[0].upper()}{verdict[1:]}.",
         meaning=_meaning(state, settings),
-        lines=lines,
+        lines=further,
         next_command=next_command,
         python=None if state.departure is None or next_command else _repair(state.departure),
-        picture=_picture(history, state, title) if len(history.row) else None,
+        picture=picture,
         guaranteed=_guaranteed(state, settings),
         data=_data(state, history, settings),
         rest="; the rest waits for departures that begin later" if settings.mode == "total" else "",
         kinds=[(kind.capitalize(), f"{value:.3g}", _KINDS[kind]) for kind, value in state.by_kind.items()],
-        moments=_moments(history),
+        moments=[(f"{row} ({time})" if time else row, *others) for row, time, *others in moments(history)],
         assumptions=list(assumptions(settings)),
         limitations=LIMITATIONS,
-        provenance=_provenance(monitor, now, command),
+        provenance=[(name, value) for name, value in provenance.items() if value],
         references=cite(_REFERENCES),
     )
 
@@ -97,18 +108,15 @@ def _meaning(state: MonitorState, settings: Settings) -> str:
     if not state.rows:
         return "No rows have been read yet."
     if state.alarm:
-        then = (
-            "Repair the scores, and begin a new monitor: this one stands still."
-            if settings.mode == "total"
-            else "After an alarm evidence begins anew."
-        )
-        return (
-            f"By that row, outcomes contradict the scores by more than what is accepted. {guarantee(settings)} {then}"
-        )
-    since = ""
+        then = "After an alarm evidence begins anew."
+        if settings.mode == "total":
+            then = "Repair the scores, and begin a new monitor: this one stands still."
+        against = "By that row, outcomes contradict the scores by more than what is accepted."
+        return f"{against} {guarantee(settings)} {then}"
+    since = "So far"
     if state.number_of_alarms:
         since = f"Since row {rows(state.alarm_row or 0)}, the latest of {rows(state.number_of_alarms)} alarms,"
-    return f"{since or 'So far'} there is too little evidence for an alarm. The scores may be wrong all the same."
+    return f"{since} there is too little evidence for an alarm. The scores may be wrong all the same."
 
 
 def _repair(found: Departure) -> str:
@@ -117,76 +125,52 @@ def _repair(found: Departure) -> str:
     return f"calibrant.{calibrator}().fit(p[{found.row - 1}:], y[{found.row - 1}:])"
 
 
-def _picture(history: MonitorHistory, state: MonitorState, title: str) -> Picture:
-    lines = state.lines()
-    said = ". ".join(lines[label] for label in ("Evidence", "Bias") if label in lines)
-    return drawn("Evidence and bias", MonitorDisplay(history), f"{said}.", of_what=title, anchor="monitor")
-
-
 def _guaranteed(state: MonitorState, settings: Settings) -> list[tuple[str, str]]:
     """Return what is accepted, and what holds, by name."""
     start = "starts at 1, and its mean stays at 1 or below"
     if settings.mode == "rate":
         start = f"starts at 0, and its mean grows by at most 1 in {rows(settings.horizon)} rows"
-    horizon = f"changes are expected within {rows(settings.horizon)} rows; what is guaranteed holds beyond"
-    return [
+    against = f"where the evidence against this reaches {state.threshold:.3g}"
+    found = [
         ("Accepted", f"{state.description}, at every row"),
-        (
-            "Alarm",
-            f"where the evidence against this reaches {state.threshold:.3g}. While it is true, the evidence {start}.",
-        ),
+        ("Alarm", f"{against}. While it is true, the evidence {start}."),
         ("False alarms", f"{guarantee(settings)} This holds however often one looks."),
         ("Bias", f"its limits hold at all rows at once with {confidence(state.confidence_level)} confidence"),
         (
             "Looked for",
             f"{sought(settings)}. This choice changes how soon an alarm comes, not how rare false ones are.",
         ),
-        *([("Horizon", horizon)] if settings.mode == "total" else []),
     ]
+    if settings.mode == "total":
+        horizon = f"changes are expected within {rows(settings.horizon)} rows; what is guaranteed holds beyond"
+        found.append(("Horizon", horizon))
+    return found
 
 
 def _data(state: MonitorState, history: MonitorHistory, settings: Settings) -> list[Row]:
     """Return how rows reached the monitor: what is counted, and what was said of them."""
-    alarms = [rows(row) for row in history.alarms]
-    at = where(state.alarm_file, state.alarm_time)
-    which = "the latest at rows" if state.number_of_alarms > len(alarms) else "at row" + "s" * (len(alarms) > 1)
+    alarms, latest = [rows(row) for row in history.alarms], ""
+    if alarms:
+        which = "the latest at rows" if state.number_of_alarms > len(alarms) else "at row" + "s" * (len(alarms) > 1)
+        latest = f"{which} {', '.join(alarms)}{where(state.alarm_file, state.alarm_time)}"
+    by, assumed = "row", "outcomes of earlier rows are assumed not to predict an outcome beyond its score"
+    if settings.blocks:
+        by, assumed = "block", "outcomes of one block may depend on each other; its rows count once it is complete"
     facts: list[Row] = [
         ("Rows read", rows(state.rows), "in all updates"),
-        ("Alarms", rows(state.number_of_alarms), f"{which} {', '.join(alarms)}{at}" if alarms else ""),
-        (
-            "Read by",
-            "block" if settings.blocks else "row",
-            "outcomes of one block may depend on each other; its rows count once it is complete"
-            if settings.blocks
-            else "outcomes of earlier rows are assumed not to predict an outcome beyond its score",
-        ),
+        ("Alarms", rows(state.number_of_alarms), latest),
+        ("Read by", by, assumed),
     ]
     if settings.delay == "independent":
         facts.append(("Order", "as passed", "how late an outcome comes does not depend on it"))
-    if settings.maturity is None:
-        return facts
-    missing = ("negative", "counts as 0") if settings.missing == "negative" else ("refused", "is an error")
-    return [
-        *facts,
-        ("Age", f"{settings.maturity:g}", "at which a row is read: in days, or in the unit of the times"),
-        ("Missing outcomes", missing[0], f"an outcome that is missing at that age {missing[1]}"),
-        ("Waiting", rows(state.waiting), "rows of the last update that were too young"),
-        ("Skipped", rows(state.earlier), "rows of the last update no later than the last row read before"),
-        ("Without outcome", rows(state.unlabelled), "rows of the last update that were old enough and counted as 0"),
-    ]
-
-
-def _moments(history: MonitorHistory) -> list[Row]:
-    """Return row with its time, evidence, bias and limits at every row that is kept."""
-    return [(f"{row} ({time})" if time else row, *others) for row, time, *others in moments(history)]
-
-
-def _provenance(monitor: Monitor, date: str, command: str | None) -> list[tuple[str, str]]:
-    settings = ", ".join(f"{name}={value!r}" for name, value in monitor.settings.to_dict().items() if value is not None)
-    return [
-        ("Date", date),
-        *([("Command", command)] if command else []),
-        ("Settings", settings),
-        ("SHA-256 of the state", hashlib.sha256(monitor.to_json().encode()).hexdigest()),
-        ("Version", f"calibrant {__version__}"),
-    ]
+    if settings.maturity is not None:
+        missing = ("negative", "counts as 0") if settings.missing == "negative" else ("refused", "is an error")
+        last = "rows of the last update"
+        facts += [
+            ("Age", f"{settings.maturity:g}", "at which a row is read: in days, or in the unit of the times"),
+            ("Missing outcomes", missing[0], f"an outcome that is missing at that age {missing[1]}"),
+            ("Waiting", rows(state.waiting), f"{last} that were too young"),
+            ("Skipped", rows(state.earlier), f"{last} no later than the last row read before"),
+            ("Without outcome", rows(state.unlabelled), f"{last} that were old enough and counted as 0"),
+        ]
+    return facts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,16 +12,14 @@ import numpy as np
 from calibrant.auditing import wording
 from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.segment_audit import SegmentAudit
-from calibrant.auditing.wording import error_limits, error_range, plain_sentence
+from calibrant.auditing.segment_audit import SegmentAudit, audit_rows, sentences
 from calibrant.errors import ArgumentError, need_package
+from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay, pairs_of
 from calibrant.plots.style import DARK, LIGHT
 from calibrant.references import cite
 from calibrant.report import view
-from calibrant.report.decisions import HEADS, decisions
 from calibrant.report.guidance import GUIDES, guidance
-from calibrant.report.pictures import pictures
-from calibrant.report.segments import segments
+from calibrant.report.pictures import Picture, pictures
 from calibrant.table.facts import of_section
 from calibrant.table.numbers import confidence, number, rows, write_upper
 from calibrant.version import __version__
@@ -28,7 +27,7 @@ from calibrant.version import __version__
 # How a page is written.
 Form: TypeAlias = Literal["html", "markdown"]
 
-_COMPARED = ("Name", "Verdict", "Error", "Null mean", "Upper bound", "AUC", "Brier score", "Log loss", "Advice")
+_SHOWN = 20  # segments that are not folded
 # What the first screen says in other places.
 _ELSEWHERE = ("verdict", "where", "warning", "advice", "command", "python")
 
@@ -66,9 +65,7 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "", form: Form
         title=title,
         note=note,
         byline=audits[0].provenance if len(audits) == 1 else None,
-        decision_heads=HEADS,
         references=cite([*keys, *GUIDES]),
-        comparison_heads=_COMPARED,
         comparison=[_compared(audit, f"audit-{place}") for place, audit in enumerate(audits, start=1)],
         sections=[_section(audit, place) for place, audit in enumerate(audits, start=1)],
     )
@@ -91,7 +88,7 @@ def render_segments(audit: SegmentAudit, form: Form = "html") -> str:
         byline=None,
         verdict=audit.verdict or "no-verdict",
         data=f"{rows(audit.n)} rows in {rows(audit.n_segments)} segments.",
-        segments=segments(audit, "segments", "audit"),
+        segments=_segments(audit, "segments", "audit"),
         assumptions=audit.assumptions,
         references=cite(audit.references),
     )
@@ -103,9 +100,9 @@ def _compared(audit: Findings, anchor: str) -> list[str | view.Cell]:
     return [
         view.Cell(audit.name, href=f"#{anchor}"),
         view.Cell(verdict, kind=verdict.replace(" ", "-"), verdict=verdict),
-        error_range(audit),
+        wording.error_range(audit),
         number(audit.cutoff.null_mean),
-        error_limits(audit.certificate).upper if audit.certificate else "none",
+        wording.error_limits(audit.certificate).upper if audit.certificate else "none",
         *(number(estimate.value) for estimate in (found.roc_auc, found.brier, found.log_loss)),
         view.Cell(audit.advice.action),
     ]
@@ -114,7 +111,7 @@ def _compared(audit: Findings, anchor: str) -> list[str | view.Cell]:
 def _section(audit: Findings, place: int) -> dict[str, Any]:
     """Everything the template says about one audit."""
     anchor, facts = f"audit-{place}", audit_facts(audit)
-    decision, meaning, plain = audit.decision, wording.verdict_meaning(audit), plain_sentence(audit)
+    decision, meaning, plain = audit.decision, wording.verdict_meaning(audit), wording.plain_sentence(audit)
     sure = confidence(audit.performance.roc_auc.confidence_level)
     costs = "at any costs of a false positive and a false negative"
     if decision is not None:
@@ -143,20 +140,46 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "measures": [(fact.label, fact.value, fact.note) for fact in of_section(facts, "measures")],
         "gain": wording.gain_sentence(audit.recalibration),
         "costs_caption": f"Mean cost per case, {costs}",
-        "decisions": decisions(audit),
+        "decisions": view.decisions(audit),
         "cost_curve": view.cost_curve_rows(audit),
         "intervals": not np.isnan(audit.reliability.lower).all(),
         "pictures": pictures(audit, anchor),
-        "segments": None if audit.segments is None else segments(audit.segments, audit.name, anchor),
+        "segments": None if audit.segments is None else _segments(audit.segments, audit.name, anchor),
         "bins": view.bins(audit.reliability),
         "histogram": view.histogram(audit.histogram),
         "residuals": view.residual_points(audit.cumulative_residuals),
         "guidance": [item.cells(anchor) for item in guidance(audit)],
         "assumptions": view.assumptions(audit),
-        "provenance": view.provenance(
-            audit.name, audit.provenance, unit="Rows" if audit.sample.weights == "rows" else "Total weight"
-        ),
+        "provenance": view.provenance(audit.name, audit.provenance, weighted=audit.sample.weights != "rows"),
         "cells": wording.cells_sentence(audit),
+    }
+
+
+def _segments(audit: SegmentAudit, name: str, anchor: str) -> dict[str, Any]:
+    """Return what a page says of segments of what is named so; the anchor, unique on the page, starts its ids."""
+    picture = partial(Picture, of_what=name, anchor=anchor)
+    forest = SegmentDisplay(audit, name=name)
+    described = (
+        f"{rows(len(forest.places))} of {rows(audit.n_segments)} segments with their errors and bounds, the "
+        f"highest lower bounds first; no upper bound is above {write_upper(audit.bound, audit.tolerance)}. The table "
+        "has the numbers."
+    )
+    chart = None
+    if pairs_of(audit):
+        display = SegmentMapDisplay(audit, name=name)
+        said = f"Calibration errors by {display.pair[0]} and {display.pair[1]}. The table has the numbers."
+        chart = picture("Map of segments", display, said)
+    heads, lines = audit_rows(audit)
+    sure = confidence(audit.confidence_level)
+    return {
+        "claim": audit.claim,
+        "sentences": " ".join(sentences(audit)),
+        "caption": f"calibration errors with bounds that hold together, with {sure} confidence",
+        "forest": picture("Segments", forest, described),
+        "map": chart,
+        "heads": heads,
+        "first": lines[:_SHOWN],
+        "further": lines[_SHOWN:],
     }
 
 

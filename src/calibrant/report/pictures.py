@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from calibrant.auditing.findings import Findings
@@ -17,55 +18,39 @@ if TYPE_CHECKING:
 
 
 class Picture(NamedTuple):
-    """A display, drawn when a page asks for it, and its words for those who do not see it."""
+    """A display, drawn when a page asks for it, and its words for those who do not see it.
+
+    The anchor, unique on the page, starts the ids inside the drawing.
+    """
 
     name: str
     display: Display
     description: str
-    title: str
-    prefix: str
+    of_what: str
+    anchor: str
 
     @property
     def svg(self) -> Markup:
         """The drawing."""
         from markupsafe import Markup
 
-        figure, readings = self.display.own_figure(), self.display.readings()
+        words = {"title": f"{self.name}: {self.of_what}", "description": self.description}
+        prefix = f"{self.anchor}-{self.name.lower().replace(' ', '-')}"
         # figure_svg escapes what it is given, and matplotlib the text of the user in the drawing.
-        return Markup(
-            figure_svg(figure, title=self.title, description=self.description, prefix=self.prefix, readings=readings)
-        )
-
-    @property
-    def how_to_read(self) -> str:
-        """How to read the drawing."""
-        return self.display.how_to_read
+        figure, readings = self.display.own_figure(), self.display.readings()
+        return Markup(figure_svg(figure, **words, prefix=prefix, readings=readings))
 
 
 def pictures(audit: Findings, anchor: str) -> dict[str, Picture | None]:
-    """Draw an audit; the anchor, unique on the page, starts the ids inside the drawings.
-
-    The picture of costs is None unless recalibration was assessed for independent rows.
-    """
-
-    def picture(name: str, display: Display, description: str) -> Picture:
-        return drawn(name, display, description, of_what=audit.name, anchor=anchor)
-
-    costs = costs_of(audit)
+    """Return the pictures of an audit; that of costs is None unless recalibration was assessed for independent rows."""
+    picture, costs = partial(Picture, of_what=audit.name, anchor=anchor), costs_of(audit)
+    residuals = cumulative_residuals_of(audit), cumulative_residuals_description(audit)
     return {
         "reliability": picture("Reliability diagram", reliability_of(audit), reliability_description(audit)),
-        "cumulative_residuals": picture(
-            "Cumulative residuals", cumulative_residuals_of(audit), cumulative_residuals_description(audit)
-        ),
+        "cumulative_residuals": picture("Cumulative residuals", *residuals),
         "decisions": picture("Decision curve", decisions_of(audit), decisions_description(audit.decision_curve)),
         "costs": None if costs is None else picture("Cost curve", costs, costs_description(costs.curve)),
     }
-
-
-def drawn(name: str, display: Display, description: str, *, of_what: str, anchor: str) -> Picture:
-    """Return a display as a picture of that name; the anchor, unique on the page, starts the ids inside."""
-    prefix = f"{anchor}-{name.lower().replace(' ', '-')}"
-    return Picture(name, display, description, f"{name}: {of_what}", prefix)
 
 
 def reliability_description(audit: Findings) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.provenance import Provenance
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
-from calibrant.table.numbers import number, rows, score_fixed, score_text, share, signed, write_interval
+from calibrant.table.numbers import Writer, number, rows, score_fixed, score_text, share, signed, write_interval
 
 # Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
 _RESIDUAL_ROWS = 36
+_DECISION_ROWS = 7  # thresholds in the table that stands in for the slider
 
 
 class Cell(NamedTuple):
@@ -32,42 +34,42 @@ class Cell(NamedTuple):
 Row: TypeAlias = tuple[str | Cell, ...]
 
 
+def _limited(value: float, low: float, high: float, write: Writer = signed) -> str:
+    """Write a number with its limits, if it has some."""
+    return write(value) if math.isnan(low) else str(write_interval(value, low, high, write=write))
+
+
+def _columns(result: Any, *names: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the entries of some columns of a result together."""
+    return zip(*(getattr(result, name).tolist() for name in names), strict=True)
+
+
 def cost_curve_rows(audit: Findings) -> list[Row]:
     """Return costs before and after, and the saving with its interval, at some cost parameters."""
     curve = None if audit.recalibration is None else audit.recalibration.costs
     if curve is None:
         return []
     names = ("cost_parameter", "cost_before", "cost_after", "difference", "difference_lower", "difference_upper")
-    columns = [getattr(curve, name)[9::10].tolist() for name in names]
     return [
-        (
-            score_text(p),
-            number(before),
-            number(after),
-            signed(saved) if math.isnan(low) else str(write_interval(saved, low, high, write=signed)),
-        )
-        for p, before, after, saved, low, high in zip(*columns, strict=True)
+        (score_text(p), number(before), number(after), _limited(saved, low, high))
+        for p, before, after, saved, low, high in list(_columns(curve, *names))[9::10]
     ]
 
 
 def bins(curve: Curve) -> list[Row]:
     """Return mean score, rows and observed rate of each bin."""
     return [
-        (
-            score_fixed(score),
-            rows(float(n)),
-            share(rate) if math.isnan(low) else str(write_interval(rate, low, high, write=share)),
-        )
-        for score, n, rate, low, high in zip(curve.score, curve.n, curve.rate, curve.lower, curve.upper, strict=True)
+        (score_fixed(score), rows(n), _limited(rate, low, high, share))
+        for score, n, rate, low, high in _columns(curve, "score", "n", "rate", "lower", "upper")
     ]
 
 
 def histogram(counts: Histogram) -> list[Row]:
     """Return rows of each class for each bin that is not empty."""
-    columns = (counts.edges[:-1], counts.edges[1:], counts.positives, counts.negatives)
+    ends = zip(counts.edges[:-1], counts.edges[1:], strict=True)
     return [
-        (f"{low:.4g} to {high:.4g}", rows(float(positives)), rows(float(negatives)))
-        for low, high, positives, negatives in zip(*columns, strict=True)
+        (f"{low:.4g} to {high:.4g}", rows(positives), rows(negatives))
+        for (low, high), (positives, negatives) in zip(ends, _columns(counts, "positives", "negatives"), strict=True)
         if positives or negatives
     ]
 
@@ -76,30 +78,50 @@ def residual_points(residuals: CumulativeResiduals) -> list[Row]:
     """Return a few points, spread evenly over the rows, with the ends of the interval of the calibration error."""
     score = residuals.score
     nearest = np.searchsorted(residuals.share, np.linspace(0.0, 1.0, _RESIDUAL_ROWS))
-    nearby = set(np.minimum(nearest, len(score) - 1).tolist())
-    start, marks = "", {}
+    places = {-1, *np.minimum(nearest, len(score) - 1).tolist()}  # -1 is the start, where no row is added
+    marks = {}
     if residuals.interval is not None:
         low, high = (int(np.searchsorted(score, end, side="right")) - 1 for end in residuals.interval)
         marks = {high: "end of the shaded interval"}
-        if low >= 0:
-            marks[low] = "start of the shaded interval"
-        else:
-            start = "start of the shaded interval"
-    shares, values = residuals.share.tolist(), residuals.value.tolist()
+        marks[max(low, -1)] = "start of the shaded interval"
+    shares, values = [*residuals.share.tolist(), 0.0], [*residuals.value.tolist(), 0.0]
     return [
-        _residual_cells("start", 0.0, 0.0, start),
-        *(
-            _residual_cells(score_fixed(score[i]), shares[i], values[i], marks.get(i, ""))
-            for i in sorted(nearby | set(marks))
-        ),
+        (
+            "start" if i < 0 else score_fixed(score[i]),
+            share(shares[i]),
+            f"{values[i] + 0.0:.6f}",
+            Cell(marks.get(i, ""), kind="marked" if i in marks else ""),
+        )
+        for i in sorted(places | set(marks))
     ]
 
 
-def _residual_cells(score: str, of_rows: float, value: float, mark: str) -> Row:
-    return score, share(of_rows), f"{value + 0.0:.6f}", Cell(mark, kind="marked" if mark else "")
+def decisions(audit: Findings) -> dict[str, Any]:
+    """Write decisions at every threshold, those of some for a table, and where the slider starts.
+
+    That is at the threshold of the costs, or else at the base rate.
+    """
+    curve = audit.decision_curve
+    chosen = audit.sample.base_rate if audit.decision is None else audit.decision.threshold
+    start = int(np.abs(curve.threshold - chosen).argmin())
+    names = ("threshold", "cost_ratio", "expected_cost", "net_benefit", "lower", "upper", "treat_all")
+    counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
+    cells = [
+        (
+            score_text(threshold),
+            f"1 : {ratio:,.0f}" if ratio >= 100.0 else f"1 : {ratio:.3g}",
+            number(cost),
+            _limited(benefit, lower, upper),
+            signed(treat_all),
+            *map(rows, confusion),
+        )
+        for threshold, ratio, cost, benefit, lower, upper, treat_all, *confusion in _columns(curve, *names, *counts)
+    ]
+    spread = np.linspace(0, len(cells) - 1, min(_DECISION_ROWS, len(cells))).astype(int).tolist()
+    return {"rows": cells, "start": start, "some": [cells[i] for i in sorted({*spread, start})]}
 
 
-def provenance(name: str, found: Provenance, *, what: str = "Audited", unit: str = "Rows") -> list[tuple[str, str]]:
+def provenance(name: str, found: Provenance, *, what: str = "Audited", weighted: bool = False) -> list[tuple[str, str]]:
     """Return where a result comes from: names and values, those that are not known left out."""
     settings = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items() if value is not None)
     facts = {
@@ -110,7 +132,7 @@ def provenance(name: str, found: Provenance, *, what: str = "Audited", unit: str
         "Source": found.source,
         "Size": None if found.size is None else f"{found.size:,} bytes",
         "SHA-256": found.sha256,
-        unit: rows(found.rows),
+        "Total weight" if weighted else "Rows": rows(found.rows),
         "Digest of the rows": found.digest,
         "Parameters": settings,
         "Seed": None if found.seed is None else str(found.seed),

@@ -114,7 +114,8 @@ class Tabular(Result):
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays by name, in the order of the fields."""
-        return {name: value for name, value in self._fields().items() if isinstance(value, np.ndarray)}
+        known = Result._fields(self)  # some subclasses show their fields in another order
+        return {name: value for name, value in known.items() if isinstance(value, np.ndarray)}
 
 
 class Drawable(Tabular):

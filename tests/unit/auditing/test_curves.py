@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant import ScoreTable
-from calibrant.auditing.curves import loess
+from calibrant.auditing.measures import loess
 
 
 def test_points_at_the_lowest_and_the_highest_score_are_drawn():

@@ -16,8 +16,8 @@ from scipy.special import stdtrit
 
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates import calibration_test, certify, cutoff_interval
-from calibrant.certificates import clusters_asymptotic as module
-from calibrant.certificates.clusters_asymptotic import Clustered, clustered
+from calibrant.certificates import clusters as module
+from calibrant.certificates.clusters import Clustered, clustered
 from calibrant.certificates.widths import asymptotic_width, brownian_width
 from calibrant.table import cluster_residuals as cluster_walks
 from calibrant.table.cluster_residuals import cluster_residuals

@@ -10,7 +10,7 @@ import calibrant as cal
 from calibrant import ScoreTable
 from calibrant.cells import gathering
 from calibrant.certificates import certify, split_lower_bound
-from calibrant.certificates.buckets import HALF_WIDTH
+from calibrant.certificates.split import HALF_WIDTH
 
 # As in docs/explanation/large_data.md: sums of squares in cells are limits, `2**-36` too much for each row.
 NEAR = 1e-9

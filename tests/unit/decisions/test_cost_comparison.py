@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.decisions import cost_curve, net_benefit, net_benefit_difference
-from calibrant.decisions.comparison import ratio_limits
-from calibrant.decisions.paired import pair_rows
+from calibrant.decisions.comparison import pair_rows, ratio_limits
 from calibrant.errors import ArgumentError, DataError
 from calibrant.references import cite
 from support import oracles, strategies

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 
 from calibrant import DataError, ScoreTable
-from calibrant.fits.isotonic import isotonic_fit
-from calibrant.fits.venn_abers import venn_abers_fit
+from calibrant.fits.isotonic import isotonic_fit, venn_abers_fit
 from calibrant.table.cells import CellSums
 from support import oracles
 from support.strategies import Rows, small_rows

@@ -18,4 +18,4 @@ def test_a_shift_gains_by_what_the_null_hypothesis_does_not_allow(tolerance, sla
     """Arithmetic: of a residual of 15 in 100 rows of variance 20 the tolerance allows 1, and the slack 2."""
     tail = np.zeros(_SUMS + 2 * PLACES)
     tail[:8] = 100.0, 20.0, 15.0, 0.0, 0.0, 1.0, 20.0, 0.0
-    assert _fit(tail, None, SimpleNamespace(tolerance=tolerance, slack=slack)).shift == pytest.approx(gain)
+    assert _fit(tail, None, SimpleNamespace(tolerance=tolerance, slack=slack))[0]["shift"] == pytest.approx(gain)

@@ -11,7 +11,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import ArgumentError, DataError
-from calibrant.monitoring.order import batch_digest
+from calibrant.monitoring.rows import batch_digest
 from calibrant.monitoring.sums import Read, StoredSums, Sums
 
 

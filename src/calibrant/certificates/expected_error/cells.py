@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.certificates.buckets import BUCKETS, buckets_of, run_starts
+from calibrant.certificates.split import BUCKETS, buckets_of, run_starts
 from calibrant.distributions.empirical_bernstein import psi
 from calibrant.errors import DataError
 from calibrant.table.fixed_point import UNIT
@@ -75,11 +75,8 @@ class Units:
             return cls(n, k, n * score, n * score * (1.0 - score), table.squared, table.low, table.high, none)
         bucket = buckets_of(table)
         if bucket is None:
-            raise DataError(
-                "a table whose cells lie within equal buckets of the scores, as reading rows makes them",
-                "a cell that reaches over a border",
-                "pass the rows",
-            )
+            wanted = "a table whose cells lie within equal buckets of the scores, as reading rows makes them"
+            raise DataError(wanted, "a cell that reaches over a border", "pass the rows")
         starts = run_starts(bucket)
         add = np.add.reduceat
         total, positives = add(n, starts), add(k, starts)
@@ -87,16 +84,10 @@ class Units:
         score_sum = positives - rise + add(table.fall, starts)
         variance = np.maximum(score_sum - (squared - positives + 2.0 * (positives - rise)), 0.0)
         width = 2.0**BUCKETS.shift
-        return cls(
-            total,
-            positives,
-            score_sum,
-            variance,
-            squared,
-            np.maximum((bucket[starts] * width - 0.5) * UNIT, 0.0),
-            np.minimum(((bucket[starts] + 1) * width) * UNIT, 1.0),
-            total - np.maximum.reduceat(np.where(table.low == table.high, n, 0.0), starts),
-        )
+        low = np.maximum((bucket[starts] * width - 0.5) * UNIT, 0.0)
+        high = np.minimum(((bucket[starts] + 1) * width) * UNIT, 1.0)
+        mixed = total - np.maximum.reduceat(np.where(table.low == table.high, n, 0.0), starts)
+        return cls(total, positives, score_sum, variance, squared, low, high, mixed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,15 +115,9 @@ class Cells:
             np.add.reduceat(values, starts)
             for values in (units.n, units.score_sum, units.k, units.variance, units.squared)
         )
-        return cls(
-            n,
-            np.clip(score_sum / n, 0.0, 1.0),
-            variance,
-            units.high[ends] - units.low[starts],
-            np.where(ends > starts, n / 4.0, np.minimum(n / 4.0, units.mixed[starts])),
-            k - score_sum,
-            squared,
-        )
+        mean, width = np.clip(score_sum / n, 0.0, 1.0), units.high[ends] - units.low[starts]
+        loose = np.where(ends > starts, n / 4.0, np.minimum(n / 4.0, units.mixed[starts]))
+        return cls(n, mean, variance, width, loose, k - score_sum, squared)
 
 
 @dataclass(frozen=True, eq=False)

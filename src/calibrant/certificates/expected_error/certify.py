@@ -162,11 +162,8 @@ def certify_ece(
     need_counts(table, "finite-sample bounds need rows")
     need_binary(table, "the positives at a score are bounded as binomial counts")
     if shape == "any" and not table.exact:
-        raise ArgumentError(
-            "shape 'monotone' for a table that does not keep single scores",
-            "shape 'any'",
-            "round the scores so that fewer are distinct, or assume that the event rate never falls with the score",
-        )
+        remedy = "round the scores so that fewer are distinct, or assume that the event rate never falls with the score"
+        raise ArgumentError("shape 'monotone' for a table that does not keep single scores", "shape 'any'", remedy)
     units = Units.of(table)
     upper, lower = upper_bound(units, delta, one_score_each=shape == "any"), lower_bound(units, delta)
     p_value = reversal_p_value(units) if upper.assumes_monotone else None
@@ -209,11 +206,9 @@ def _claim(
         )
     if bound >= 1.0:
         return "There are too few rows for an upper bound below 1 on the expected calibration error."
-    condition = (
-        "if its event rate is nondecreasing in the score"
-        if monotone
-        else "for any event rate, as every distinct score was assessed separately"
-    )
+    condition = "if its event rate is nondecreasing in the score"
+    if not monotone:
+        condition = "for any event rate, as every distinct score was assessed separately"
     return f"W{sure} at most {claim_upper(bound, tolerance)}, {condition}."
 
 

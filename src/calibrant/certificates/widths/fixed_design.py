@@ -76,9 +76,8 @@ def fixed_design_width(n: float, delta: float = 0.05, *, variance: float = 0.25)
     check_width(n, delta)
     check_between("variance", variance, 0.0, 0.25, closed="right", remedy="0.25 always holds")
     if n <= _TOO_FEW:
-        raise ArgumentError(
-            f"more than {_TOO_FEW} rows", f"{n:g}", "collect more: with so few rows such a band says nothing"
-        )
+        remedy = "collect more: with so few rows such a band says nothing"
+        raise ArgumentError(f"more than {_TOO_FEW} rows", f"{n:g}", remedy)
     return _width(n, variance, for_range=(1.0 - _TIME) * delta, for_time=_TIME * delta)
 
 
@@ -122,11 +121,9 @@ def weighted_fixed_design_width(weight: npt.ArrayLike, delta: float = 0.05) -> f
     check_between("delta", delta, 0.0, 1.0)
     share, effective = _shares(weight)
     if effective <= _TOO_FEW:
-        raise DataError(
-            f"weights that leave more than {_TOO_FEW} effective rows",
-            f"{effective:.3g} effective rows of {len(share)}",
-            "collect more rows or trim the largest weights: such a band says nothing here",
-        )
+        wanted = f"weights that leave more than {_TOO_FEW} effective rows"
+        remedy = "collect more rows or trim the largest weights: such a band says nothing here"
+        raise DataError(wanted, f"{effective:.3g} effective rows of {len(share)}", remedy)
     return _weighted_width(share, for_range=(1.0 - _TIME) * delta, for_time=_TIME * delta)
 
 

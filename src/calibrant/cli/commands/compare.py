@@ -40,7 +40,7 @@ def compare(
     All intervals hold together with the confidence.
     """
     from calibrant.comparing.compare import compare as run_compare
-    from calibrant.comparing.wording import summary
+    from calibrant.comparing.results import summary
 
     result = with_report(run_compare, f"columns {', '.join(scores)}", report, context)
     if as_json:

@@ -45,7 +45,7 @@ def recalibrate(
 ) -> None:
     """Fit a recalibrator and write it to a JSON file."""
     from calibrant.atomic_write import check_writable
-    from calibrant.auditing.segment_rows import check_names
+    from calibrant.auditing.rows import check_names
     from calibrant.export.layouts import LAYOUTS, METHODS
     from calibrant.sources.columns import Columns
     from calibrant.table.parameters import check_choice

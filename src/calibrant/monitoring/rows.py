@@ -1,4 +1,4 @@
-"""In which order rows are read: by time and identifier, each row once, and where asked for only at a fixed age."""
+"""Which rows are read, and as what: by time and identifier, each once, where asked for only at a fixed age."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.validation import as_array, one_column
+from calibrant.table.validation import as_array, clean_labels, clean_rows, one_column
 from calibrant.typed_json import Finite, Matching, Size, Within
 
 _DAY = 86_400_000_000  # microseconds
@@ -27,6 +27,8 @@ UPDATES = 32  # the latest, of which each has a digest
 Time = Annotated[str, Matching(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{6})?)?", "a date")] | Finite | None
 Kind = Literal["date", "number"]
 Digest = Annotated[str, Matching("[0-9a-f]{16}", "16 hexadecimal digits")]
+_MISSING = ("None", "nan", "NaT", "<NA>")  # what is not known, as text
+_MISSING_TEXT = ("", "nan")  # texts that stand for such labels; the second one is how NumPy writes NaN among texts
 _RARE = math.log(1e6)
 _AGAIN = "pass rows that were not read before, and rows of one time in one update"
 
@@ -63,8 +65,9 @@ def choose(n: int, time: Any, identifier: Any, position: Position, settings: Set
     """Choose which of `n` rows are read, and in which order."""
     times, kind = (None, None) if time is None else _times(time, n)
     ids = None if identifier is None else _ids(identifier, n)
-    _check_same(kind, ids, position, settings, anything_read=position != Position())
-    rows, waiting, earlier = np.arange(n), 0, 0
+    _check_same(kind, ids, position, settings)
+    keys = [column for column in (times, ids) if column is not None]
+    rows, waiting, earlier, ordered = np.arange(n), 0, 0, settings.delay == "in order"
     if settings.maturity is not None and times is not None:
         if kind == "number":
             _refuse_digits(times)
@@ -74,17 +77,14 @@ def choose(n: int, time: Any, identifier: Any, position: Position, settings: Set
         if position.time is not None:
             new = times[rows] > position.time
             earlier, rows = int((~new).sum()), rows[new]
-    if times is not None or ids is not None:
-        if settings.delay == "in order":
-            rows = _ordered(rows, times, ids)
-        if len(rows):
-            if settings.delay == "in order":
-                _check_after(rows[0], times, ids, position)
-            seen = _seen(ids, position) if ids is not None and settings.delay == "independent" else ([], [])
-            last = rows[-1]
-            position = Position(
-                kind, None if times is None else times[last].item(), None if ids is None else ids[last].item(), *seen
-            )
+    if keys and ordered:
+        rows = _ordered(rows, keys, ids)
+    if keys and len(rows):
+        if ordered:
+            _check_after([key[rows[0]].item() for key in keys], kind, position)
+        seen = ([], []) if ordered or ids is None else _seen(ids, position)
+        time, identifier = (None if column is None else column[rows[-1]].item() for column in (times, ids))
+        position = Position(kind, time, identifier, *seen)
     return Chosen(rows, None if times is None else times[rows], position, waiting, earlier)
 
 
@@ -115,9 +115,9 @@ def shown_time(time: Any, kind: str | None) -> str | float | None:
 
 def _times(time: Any, n: int) -> tuple[npt.NDArray[Any], Kind]:
     """Return times as numbers, and of which kind they are."""
+    kind: Kind
     raw = column_of(time, "times", n)
-    is_date = raw.dtype.kind in "OUSM"
-    if is_date:
+    if raw.dtype.kind in "OUSM":
         try:
             seconds, dates = raw.astype("datetime64[s]"), raw.astype("datetime64[us]")
         except (ValueError, TypeError):
@@ -128,17 +128,17 @@ def _times(time: Any, n: int) -> tuple[npt.NDArray[Any], Kind]:
         if strange.any():
             row = int(np.argmax(strange))
             raise DataError("dates in years 1 to 9999", f"{raw[row]!s} in row {row}", _WRITTEN)
-        missing = np.isnat(dates)
         numbers: npt.NDArray[Any] = dates.astype(np.int64)
-    else:
-        if raw.dtype.kind not in "iuf":
-            raise DataError("times that are numbers or dates", f"{raw.dtype} values", "convert them")
+        missing, kind = np.isnat(dates), "date"
+    elif raw.dtype.kind in "iuf":
         numbers = raw.astype(np.float64)
-        missing = ~np.isfinite(numbers)
+        missing, kind = ~np.isfinite(numbers), "number"
+    else:
+        raise DataError("times that are numbers or dates", f"{raw.dtype} values", "convert them")
     if missing.any():
         where = f"none in row {int(np.argmax(missing))}"
         raise DataError("a time in every row", where, "drop rows without one, or fill it in")
-    return numbers, "date" if is_date else "number"
+    return numbers, kind
 
 
 def _refuse_digits(times: npt.NDArray[Any]) -> None:
@@ -152,9 +152,7 @@ def _refuse_digits(times: npt.NDArray[Any]) -> None:
 def _ids(identifier: Any, n: int) -> npt.NDArray[Any]:
     raw = column_of(identifier, "identifiers", n)
     if raw.dtype.kind == "O":
-        missing = np.array(
-            [str(name) in ("None", "nan", "<NA>") and not isinstance(name, str) for name in raw.tolist()], dtype=bool
-        )
+        missing = _missing(raw)
         if missing.any():
             where = f"none in row {int(np.argmax(missing))}"
             raise DataError("an identifier in every row", where, "leave out rows without one, or the column")
@@ -173,6 +171,11 @@ def column_of(values: Any, what: str, n: int) -> npt.NDArray[Any]:
     return column
 
 
+def run_starts(values: npt.NDArray[Any]) -> list[int]:
+    """Return where runs of equal values begin."""
+    return [0, *(np.flatnonzero(values[1:] != values[:-1]) + 1).tolist()]
+
+
 def as_texts(names: npt.NDArray[Any], what: str) -> npt.NDArray[np.str_]:
     """Return names of rows, such as "identifiers", as texts."""
     try:
@@ -182,15 +185,15 @@ def as_texts(names: npt.NDArray[Any], what: str) -> npt.NDArray[np.str_]:
         raise DataError(f"{what} that are whole numbers or text", "lists", remedy) from None
 
 
-def _check_same(
-    kind: str | None, ids: npt.NDArray[Any] | None, position: Position, settings: Settings, *, anything_read: bool
-) -> None:
+def _check_same(kind: str | None, ids: npt.NDArray[Any] | None, position: Position, settings: Settings) -> None:
     if settings.maturity is not None and kind is None:
         raise ArgumentError("`time` together with `maturity`", "none", "pass the time of each score")
-    if anything_read and position.kind != kind:
+    if position == Position():
+        return
+    if position.kind != kind:
         found = "none" if kind is None else f"{kind}s"
         raise ArgumentError(f"`time` in {position.kind}s, as before", found, "pass the same columns in every update")
-    if anything_read and (position.id is None) != (ids is None):
+    if (position.id is None) != (ids is None):
         found = "one now" if position.id is None else "none now"
         raise ArgumentError("`id` in all updates or in none", found, "pass the same columns in every update")
     if ids is not None and position.id is not None and isinstance(position.id, str) != (ids.dtype.kind == "U"):
@@ -220,43 +223,69 @@ def _seen(ids: npt.NDArray[Any], position: Position) -> tuple[list[int], list[st
 
 
 def _ordered(
-    rows: npt.NDArray[np.intp], times: npt.NDArray[Any] | None, ids: npt.NDArray[Any] | None
+    rows: npt.NDArray[np.intp], columns: list[npt.NDArray[Any]], ids: npt.NDArray[Any] | None
 ) -> npt.NDArray[np.intp]:
     """Put rows in the order of their time, then of their identifier, then of the file: never of their label."""
-    keys = [column[rows] for column in (times, ids) if column is not None]
-    later = np.zeros(max(len(rows) - 1, 0), dtype=bool)
-    same = ~later
-    for key in keys:
-        later |= same & (key[1:] > key[:-1])
-        same &= key[1:] == key[:-1]
-    if not (later | same).all():
+    keys, in_order = [column[rows] for column in columns], np.True_
+    for key in reversed(keys):
+        in_order = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & in_order)
+    if not in_order.all():
         rows = rows[score_order(*keys)]
     if ids is not None:
-        keys = [column[rows] for column in (times, ids) if column is not None]
-        twice = np.logical_and.reduce([key[1:] == key[:-1] for key in keys])
+        twice = np.logical_and.reduce([column[rows[1:]] == column[rows[:-1]] for column in columns])
         if twice.any():
-            raise DataError(
-                "every identifier once", f"{keys[-1][int(np.argmax(twice))]!s} twice", "drop the repetition"
-            )
+            found = f"{ids[rows[np.argmax(twice)]]!s} twice"
+            raise DataError("every identifier once", found, "drop the repetition")
     return rows
 
 
-def _check_after(first: Any, times: npt.NDArray[Any] | None, ids: npt.NDArray[Any] | None, position: Position) -> None:
-    """Refuse rows that are not after the last row read: they were read before, or their labels came late."""
-    time = None if times is None else times[first].item()
-    name = None if ids is None else ids[first].item()
-    if position == Position():
-        return
-    here = [value for value in (time, name) if value is not None]
-    before = [value for value in (position.time, position.id) if value is not None]
-    if here > before:
+def _check_after(first: list[Any], kind: str | None, position: Position) -> None:
+    """Refuse rows of which the first is not after the last row read: they were read before, or labels came late."""
+    last = [value for value in (position.time, position.id) if value is not None]
+    if first > last or position == Position():
         return
     remedy = (
         f"{_AGAIN}; where labels come late, read every row at the same age with `maturity`, or, if the delay of a "
         "label does not depend on the label, say `delay='independent'`"
-        if times is not None
+        if kind is not None
         else f"{_AGAIN}; identifiers have to increase, or pass `time` too"
     )
-    wanted = shown_time(position.time, position.kind) if position.id is None else position.id
-    found = shown_time(time, position.kind) if name is None else name
-    raise DataError(f"rows after the last one read ({wanted})", f"{found}", remedy)
+    expected, found = (shown_time(row[0], kind) if position.id is None else row[-1] for row in (last, first))
+    raise DataError(f"rows after the last one read ({expected})", f"{found}", remedy)
+
+
+def block_names(block: npt.ArrayLike | None, n: int, settings: Settings) -> npt.NDArray[Any] | None:
+    """Return the name of the block of each of n rows as text; None where rows are independent."""
+    if not settings.blocks:
+        if block is not None:
+            remedy = "make the monitor with `blocks=True`, or leave `block` out"
+            raise DataError("no `block` in a monitor of independent rows", "one", remedy)
+        return None
+    if block is None:
+        raise DataError("`block` in every update of a monitor of blocks", "none", "pass the block of every row")
+    return as_texts(column_of(block, "blocks", n), "blocks")
+
+
+def labels_of(
+    y: npt.ArrayLike, score: FloatArray, rows: npt.NDArray[np.intp], settings: Settings, pos_label: Any
+) -> tuple[FloatArray, int]:
+    """Return the labels of the rows that are read, and how many of them are missing and count as 0."""
+    if settings.maturity is None:
+        label = clean_rows(y, score, pos_label=pos_label, part=True).label
+        return label[rows].astype(np.float64), 0
+    raw = column_of(y, "labels", len(score))[rows]
+    missing = _missing(raw, _MISSING_TEXT)
+    if missing.any() and settings.missing == "refuse":
+        found = f"none in {int(missing.sum())} of {len(raw)} rows of that age"
+        remedy = "choose a higher `maturity`, or say `missing='negative'` if such labels are 0"
+        raise DataError("a label in every row that is old enough", found, remedy)
+    labels = np.zeros(len(raw))
+    if not missing.all():
+        labels[~missing] = clean_labels(np.array(raw[~missing].tolist()), pos_label, part=True)
+    return labels, int(missing.sum())
+
+
+def _missing(values: npt.NDArray[Any], texts: tuple[str, ...] = ()) -> npt.NDArray[np.bool_]:
+    """Return which values are not there; of texts those that stand for such."""
+    missing = [value in texts if isinstance(value, str) else str(value) in _MISSING for value in values.tolist()]
+    return np.array(missing, dtype=bool)

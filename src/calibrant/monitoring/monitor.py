@@ -217,35 +217,35 @@ class Monitor(Report):
             known, score = self._known, clean_scores(p).astype(np.float64)
             chosen = choose(len(score), time, id, known.position, self.settings)
             labels, unlabelled = labels_of(y, score, chosen.rows, self.settings, pos_label)
-            named = block_names(block, len(score), self.settings)
+            blocks = block_names(block, len(score), self.settings)
             if isinstance(file, str | PathLike):
                 file = np.full(len(score), str(file), dtype=object)
             files = None if file is None else column_of(file, "files", len(score))
             batch = None
             if id is None and (time is None or self.settings.delay == "independent"):
-                batch = batch_digest(labels, score[chosen.rows], chosen.times, named)
+                batch = batch_digest(labels, score[chosen.rows], chosen.times, blocks)
             if batch in known.batches and not again:
                 found = f"the same {len(score):,} labels and scores in the same order as in an earlier update"
                 remedy = "pass each row once, with its identifier; `again` if they are other rows"
                 raise DataError("rows that were not read before", found, remedy)
-            before = self._evidence.number_of_alarms
-            if len(chosen.rows):
-                self._read(labels, score[chosen.rows], chosen, named, files)
+            new = self._read(labels, score[chosen.rows], chosen, blocks, files) if len(chosen.rows) else 0
             known.position = chosen.after
             if batch is not None:
                 known.batches = [*known.batches[1 - UPDATES :], batch]
-            new = self._evidence.number_of_alarms - before
             known.last_update = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
             return self.state
 
-    def _read(self, y: FloatArray, score: FloatArray, chosen: Chosen, block: Any, files: Any) -> None:
-        """Read rows that were chosen; blocks and files, if there are any, are those of all that were passed."""
+    def _read(self, y: FloatArray, score: FloatArray, chosen: Chosen, blocks: Any, files: Any) -> int:
+        """Read rows that were chosen, and return the number of alarms.
+
+        Blocks and files, if there are any, are those of all rows that were passed.
+        """
         known, evidence, first = self._known, self._evidence, self._sums.rows
         alarms, kind = evidence.number_of_alarms, chosen.after.kind
-        if block is None:
+        if blocks is None:
             path, terms, counted = evidence.read(y, score), y - score, np.ones(len(y))
         else:
-            path, terms, counted, known.block = read_blocks(y, score, block[chosen.rows], known.block, evidence)
+            path, terms, counted, known.block = read_blocks(y, score, blocks[chosen.rows], known.block, evidence)
         if files is not None:
             known.files = add_files(known.files, files[chosen.rows], first + 1)
         cell = None if evidence.cuts is None else evidence.cells(score)
@@ -263,6 +263,7 @@ class Monitor(Report):
             ]
             known.alarm_times = [*known.alarm_times, *shown][-len(evidence.alarms) :]
         self._sums.add(read.part(slice(at, len(y))), evidence.placed_at, kind)
+        return new
 
     @property
     def state(self) -> MonitorState:

@@ -196,8 +196,7 @@ def roc_auc_interval(
     >>> round(result.value, 4), round(result.standard_error, 4)
     (0.8889, 0.1571)
     """
-    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label)
-    return area_of(rows)
+    return area_of(sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label))
 
 
 def area_of(sample: SampledRows) -> RocAuc:

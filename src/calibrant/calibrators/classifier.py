@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing, assert_all_finite, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, has_fit_parameter
+from sklearn.utils.validation import _check_method_params, check_is_fitted, column_or_1d, has_fit_parameter
 
 from calibrant.calibrators.auto import given_or_auto
 from calibrant.calibrators.base import Calibrator, fit_part
@@ -136,7 +136,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         need_two_classes(self.classes_.tolist())
         calibrate = partial(_calibrated, calibrator, encoder.transform(labels), sample_weight)
         if isinstance(self.estimator, FrozenEstimator):
-            model, everything = clone(self.estimator), np.arange(_num_samples(X))
+            model, everything = clone(self.estimator), np.arange(len(labels))
             self.pairs_ = [calibrate(model, _response(model, X, self.classes_), everything)]
         else:
             self.pairs_ = self._cross_fitted(X, labels, *self._routed(sample_weight, params), calibrate)
@@ -256,12 +256,8 @@ def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: Parameters
     """Return the estimator fitted to some rows, or to all."""
     if rows is None:
         return clone(estimator).fit(X, labels, **params)
-    n = len(labels)
-    chosen = {
-        name: _safe_indexing(value, rows) if hasattr(value, "__len__") and _num_samples(value) == n else value
-        for name, value in params.items()
-    }
-    return clone(estimator).fit(_safe_indexing(X, rows), labels[rows], **chosen)
+    of_rows = _check_method_params(X, params, rows)
+    return clone(estimator).fit(_safe_indexing(X, rows), labels[rows], **of_rows)
 
 
 def _response(estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:

@@ -18,11 +18,8 @@ from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.score_table import ScoreTable
 
-_KINDS: dict[str, type[LogOddsCalibrator]] = {
-    "platt": PlattCalibrator,
-    "beta": BetaCalibrator,
-    "temperature": TemperatureCalibrator,
-}
+_KINDS: dict[str, type[LogOddsCalibrator]]
+_KINDS = {"platt": PlattCalibrator, "beta": BetaCalibrator, "temperature": TemperatureCalibrator}
 _FACTORS = (0.0, *(2.0 ** (power / 2) for power in range(-8, 13)))  # of the slope, to find places to start from
 _STARTS = 4
 _ON_THE_WAY = 33

@@ -129,9 +129,8 @@ class LipschitzIsotonicCalibrator(Calibrator):
 
     def _in_words(self) -> str:
         score, value = self.fit_.score, self.fit_.value
-        limit = (
-            "" if math.isinf(self.lipschitz) else f"; it rises at most {self.lipschitz:g} times as fast as the score"
-        )
+        rises = f"; it rises at most {self.lipschitz:g} times as fast as the score"
+        limit = "" if math.isinf(self.lipschitz) else rises
         return (
             f"Nondecreasing map, linear between {len(score)} points, from {short(value[0])} for scores up to "
             f"{short(score[0])} to {short(value[-1])} from {short(score[-1])} on{limit}."

@@ -131,9 +131,8 @@ class PlattCalibrator(LogOddsCalibrator):
         slope, intercept = short(self.slope_), short(abs(self.intercept_))
         if self.slope_ == 0.0:
             return constant_in_words(self.intercept_)
-        moved = (
-            "" if intercept == "0" else f" and {'raises' if self.intercept_ > 0.0 else 'lowers'} them by {intercept}"
-        )
+        moves = "raises" if self.intercept_ > 0.0 else "lowers"
+        moved = "" if intercept == "0" else f" and {moves} them by {intercept}"
         if self.on == "logit":
             return f"Multiplies the log odds by {slope}{moved}: {spread_in_words(self.slope_)}."
         return f"Takes {slope} times the score {plus(self.intercept_)} for the log odds."

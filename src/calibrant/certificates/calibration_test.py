@@ -141,7 +141,12 @@ def calibration_test(
     need_binary(table, "the test draws labels from the scores")
     statistic = extremes(cumulative_residuals(table)).value
     if method == "asymptotic":
-        return _result(table, statistic, _by_limit(table, statistic), "asymptotic test", method)
+        expected = table.total * table.mean_variance
+        if expected < LEAST_EVENTS:
+            wanted = f"n times the mean of s (1 - s) to be at least {LEAST_EVENTS:g} for method 'asymptotic'"
+            raise ArgumentError(wanted, f"{expected:.4g}", "use method='exact', which is valid for any number of rows")
+        p_value = calibrated_p_value(statistic * table.total, expected)
+        return _result(table, statistic, p_value, "asymptotic test", method)
     if not table.exact:
         remedy = "exact simulation needs the single scores: pass the rows, or use method='asymptotic'"
         raise DataError("a table of single scores", "cells that hold many", remedy)
@@ -162,14 +167,6 @@ def _result(
         f"cutoff calibration error of {statistic:.4g} or more with p = {p_value:.4g} ({how})."
     )
     return CalibrationTest(claim, p_value, statistic, n, method, n_simulations, _ASSUMPTIONS, references)
-
-
-def _by_limit(table: ScoreTable, statistic: float) -> float:
-    expected = table.total * table.mean_variance
-    if expected < LEAST_EVENTS:
-        wanted = f"n times the mean of s (1 - s) to be at least {LEAST_EVENTS:g} for method 'asymptotic'"
-        raise ArgumentError(wanted, f"{expected:.4g}", "use method='exact', which is valid for any number of rows")
-    return calibrated_p_value(statistic * table.total, expected)
 
 
 def _observed_range(table: ScoreTable) -> float:

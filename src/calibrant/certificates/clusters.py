@@ -290,15 +290,9 @@ def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None, *, uns
     correlation = min(1.0, max(0.0, excess / pairs)) if pairs > 0.0 else 0.0
     moving = 1.0 + correlation * others  # rows of each cluster that move as one (Kish's design effect)
     seen, variance = float(np.dot(squared, moving)), float(np.dot(expected, moving))
-    return Clustered(
-        rows=rows,
-        walks=walks,
-        spread=spread * _few_groups(rows) / total,
-        correlation=correlation,
-        variance=variance / total,
-        shortfall=math.sqrt(variance / seen) if variance > seen > 0.0 else 1.0,
-        unseen=unseen,
-    )
+    shortfall = math.sqrt(variance / seen) if variance > seen > 0.0 else 1.0
+    spread = spread * _few_groups(rows) / total
+    return Clustered(rows, walks, spread, correlation, variance / total, shortfall, unseen)
 
 
 def need_clusters(rows: ClusteredRows) -> None:

@@ -158,9 +158,8 @@ def certify_recalibrated(
     rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     after = clean_scores(recalibrated)
     if len(after) != len(rows.score):
-        raise DataError(
-            "as many recalibrated scores as rows", f"{len(after)} for {len(rows.score)} rows", "pass the same rows"
-        )
+        remedy = "pass the same rows"
+        raise DataError("as many recalibrated scores as rows", f"{len(after)} for {len(rows.score)} rows", remedy)
     _check_monotone(rows.score.astype(np.float64), after.astype(np.float64))
     table = ScoreTable.from_scores(rows.label, after, sample_weight=rows.weight)
     need_counts(table, "a certificate needs rows")
@@ -169,17 +168,16 @@ def certify_recalibrated(
     if about == "cases":
         width = cumulative_width(ScoreTable.from_scores(rows.label, rows.score, sample_weight=rows.weight), delta)
         sure = Sampling("cases", n).sure(confidence_level)
-        scores, seen = (
-            "their recalibrated scores against their true probabilities",
-            "outcomes; the statement is about these cases only",
-        )
+        scores = "their recalibrated scores against their true probabilities"
+        seen = "outcomes; the statement is about these cases only"
         assumptions = _ABOUT_CASES
     elif method == "finite":
         width, sure = monotone_width(n, delta), INDEPENDENT.sure(confidence_level, " (by simulation, not proved)")
         assumptions = (*_ASSUMPTIONS, SIMULATED_BAND)
     else:
-        width, sure = _asymptotic_width(table, delta), INDEPENDENT.sure(confidence_level, " (asymptotic)")
-        assumptions = _ASSUMPTIONS
+        q, brier = range_upper_quantile(delta), table.squared_total / n
+        width = q * math.sqrt((brier + 2.0 / n) / n) + max(0.5, -math.log(delta) - 1.41 * q) / n
+        sure, assumptions = INDEPENDENT.sure(confidence_level, " (asymptotic)"), _ASSUMPTIONS
     bound = min(1.0, estimate + width)
     trivial = max(table.mean_score, 1.0 - table.mean_score)
     return RecalibratedCertificate(
@@ -197,12 +195,6 @@ def certify_recalibrated(
         assumptions=assumptions,
         references=("gao2017",) if about == "population" else ("gao2017", "feller1951"),
     )
-
-
-def _asymptotic_width(table: ScoreTable, delta: float) -> float:
-    n, q = table.total, range_upper_quantile(delta)
-    brier = table.squared_total / n
-    return q * math.sqrt((brier + 2.0 / n) / n) + max(0.5, -math.log(delta) - 1.41 * q) / n
 
 
 def _check_monotone(before: FloatArray, after: FloatArray) -> None:

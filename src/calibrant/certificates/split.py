@@ -100,8 +100,8 @@ def split_lower_bound(
         return 0.0
     starts = run_starts(bucket)
     n, k = (np.add.reduceat(counts, starts) for counts in (table.n, table.k))
-    middles = ScoreTable(bucket_middles(bucket[starts]), n, k)
-    return max(0.0, _repeated(middles, delta, random_state) - HALF_WIDTH)
+    middles = np.minimum((bucket[starts] + 0.5) * 2.0**-CELL_BITS, 1.0)  # the last bucket holds 1 alone
+    return max(0.0, _repeated(ScoreTable(middles, n, k), delta, random_state) - HALF_WIDTH)
 
 
 def _repeated(table: ScoreTable, delta: float, random_state: int | np.random.Generator) -> float:
@@ -132,16 +132,10 @@ def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
     highest, lowest = (above, -below) if found.sign > 0 else (below, -above)
     _, guess = _moments(chosen.score, chosen.n, chosen.k, found, chosen.total)
     mean, squares = _moments(table.score, table.n - n, table.k - k, found, others)
-    width = mean_width(
-        others,
-        squares,
-        delta,
-        top=centre - lowest,
-        largest=max(centre - lowest, highest - centre),
-        reach=highest - lowest,
-        # kept above 0, though a few rows may all agree
-        expected=guess + (centre - lowest) ** 2 / chosen.total,
-    )
+    top, reach = centre - lowest, highest - lowest
+    expected = guess + top**2 / chosen.total  # kept above 0, though a few rows may all agree
+    largest = max(top, highest - centre)
+    width = mean_width(others, squares, delta, top=top, largest=largest, reach=reach, expected=expected)
     return max(0.0, mean - float(width))
 
 
@@ -217,8 +211,3 @@ def buckets_of(table: ScoreTable) -> IntArray | None:
 def run_starts(bucket: IntArray) -> IndexArray:
     """Return where the rows of each bucket begin."""
     return np.flatnonzero(np.append(True, bucket[1:] != bucket[:-1]))
-
-
-def bucket_middles(bucket: IntArray) -> FloatArray:
-    """Return a score in the middle of each bucket; the last holds 1 alone."""
-    return np.asarray(np.minimum((bucket + 0.5) * 2.0**-CELL_BITS, 1.0))

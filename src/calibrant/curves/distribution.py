@@ -43,12 +43,8 @@ class Histogram(Drawable):
 
     def columns(self) -> dict[str, NumberArray]:
         """Return the ends of the bins and the rows in them, one entry per bin."""
-        return {
-            "low": self.edges[:-1],
-            "high": self.edges[1:],
-            "positives": self.positives,
-            "negatives": self.negatives,
-        }
+        ends = {"low": self.edges[:-1], "high": self.edges[1:]}
+        return ends | {"positives": self.positives, "negatives": self.negatives}
 
 
 def score_histogram(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.decisions.comparison import MappedPart
-from calibrant.decisions.cost import check_costs, costs_by_cut
+from calibrant.decisions.cost import COSTS_FIXED, check_costs, costs_by_cut
 from calibrant.decisions.cost_curve import CostCurve
 from calibrant.decisions.net_benefit import NetBenefit
 from calibrant.decisions.saving import Decision, decision_at
@@ -26,9 +26,8 @@ from calibrant.distributions.cluster_jackknife import (
     allows_unseen,
     log_products,
 )
-from calibrant.table.cluster_blocks import cluster_blocks
 from calibrant.table.cluster_residuals import squares_from
-from calibrant.table.clusters import ClusteredRows
+from calibrant.table.clusters import ClusteredRows, cluster_blocks
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.pooling import FloatArray
@@ -80,7 +79,7 @@ def cluster_saving(
         assumptions=(
             "The clusters are independent draws from the population the statement is about.",
             FIXED_CLASSIFIER,
-            "The costs were fixed before these rows were seen, and are the same for every case.",
+            f"The costs {COSTS_FIXED}",
         ),
         references=("gao2017", "fan2015") if unseen else ("gao2017",),
         n_clusters=len(rows.size),

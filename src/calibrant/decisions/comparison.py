@@ -244,11 +244,6 @@ def _counted(
     by_pair = kept[score_order(label[kept], i[kept], j[kept])]
     label, i, j, weight = label[by_pair], i[by_pair], j[by_pair], weight[by_pair]
     starts = np.flatnonzero(np.append(True, (np.diff(label) != 0) | (np.diff(i) != 0) | (np.diff(j) != 0)))
-    return Pairs(
-        order=order,
-        positive=label[starts] == 1,
-        first=i[starts],
-        second=j[starts],
-        rows=np.add.reduceat(weight, starts).astype(np.float64),
-        n=float(weight.sum()) if weight.dtype.kind == "i" else math.nan,
-    )
+    rows = np.add.reduceat(weight, starts).astype(np.float64)
+    n = float(weight.sum()) if weight.dtype.kind == "i" else math.nan
+    return Pairs(order, label[starts] == 1, i[starts], j[starts], rows, n)

@@ -160,6 +160,9 @@ def costs_by_cut(table: ScoreTable, false_positive_cost: float, false_negative_c
     return np.asarray((false_positive_cost * false_positives + false_negative_cost * false_negatives) / table.total)
 
 
+COSTS_FIXED = "were fixed before these rows were seen, and are the same for every case."
+
+
 @dataclass(frozen=True)
 class CostForecast(Statement):
     """Cost per case of predicting positive from a threshold, and the cost that the scores predict.
@@ -276,6 +279,7 @@ def cost_forecast(
     mean_predicted = table.n * table.score
     positive = float(table.n[cut:].sum()) - float(mean_predicted[cut:].sum())
     forecast = (a * positive + b * float(mean_predicted[:cut].sum())) / table.total
+    chosen = "" if threshold is None else "and the threshold "
     cost_lower, cost_upper = _cost_limits(table, a, b, tau, delta)
     error = cost - forecast
     error_lower, error_upper = _error_limits(table, a, b, tau, error, delta)
@@ -296,14 +300,7 @@ def cost_forecast(
         error_upper=error_upper,
         confidence_level=confidence_level,
         n=int(table.total),
-        assumptions=(
-            COUNTED_ROWS,
-            FIXED_CLASSIFIER,
-            (
-                f"The costs {'' if threshold is None else 'and the threshold '}were fixed before these rows were seen, "
-                "and are the same for every case."
-            ),
-        ),
+        assumptions=(COUNTED_ROWS, FIXED_CLASSIFIER, f"The costs {chosen}{COSTS_FIXED}"),
         references=("gao2017", "shevtsova2013", "fan2015", "clopper1934"),
     )
 

@@ -150,6 +150,7 @@ def max_regret(
     error = extremes(cumulative_residuals(table)).value
     value = worst.value if error > 0.0 else 0.0  # never above the error, which takes what is rounding for 0
     some, low, high = value > 0.0, min(worst.cut, worst.best), max(worst.cut, worst.best)
+    at_score = worst.cut < len(table) and table.score[worst.cut] == worst.threshold
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
     slack = 2.0 * largest_cell(table) / n
     bound = _bound(table, worst, delta, slack)
@@ -162,7 +163,7 @@ def max_regret(
         false_positive_cost=worst.threshold if some else math.nan,
         false_negative_cost=1.0 - worst.threshold if some else math.nan,
         threshold=worst.threshold if some else math.nan,
-        rule=_rule(table, worst) if some else "none",
+        rule=(">=" if at_score else ">") if some else "none",
         best_threshold=(math.inf if worst.best == len(table) else float(table.low[worst.best])) if some else math.nan,
         interval=(float(table.high[low - 1]) if low else -math.inf, float(table.high[high - 1])) if some else None,
         direction=("too high" if worst.best > worst.cut else "too low") if some else "none",
@@ -245,7 +246,3 @@ def _bound(table: ScoreTable, worst: Worst, delta: float, slack: float) -> float
                 squares = positives * (1.0 - threshold) ** 2 + (all_rows - positives) * threshold**2
         bound = min(bound, largest / n + level + (1.0 + slope) * slack)
     return bound
-
-
-def _rule(table: ScoreTable, worst: Worst) -> str:
-    return ">=" if worst.cut < len(table) and table.score[worst.cut] == worst.threshold else ">"

@@ -11,10 +11,6 @@ from calibrant.calibrators.segment.repair import SegmentRepair
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.pooling import FloatArray
 
-# Between these logistic maps and mixtures are kept.
-LEAST = float(np.finfo(np.float64).tiny)
-MOST = 1.0 - 2.0**-53
-
 _NEAR_ZERO = -(2.0**-54)  # logarithms of floats below 1 are less
 _NEGLIGIBLE = 2.0**-900  # a coefficient that moves no logit by as much as rounding does
 
@@ -64,14 +60,14 @@ class LogOdds:
 
 @dataclass(frozen=True)
 class Logistic:
-    """``1 / (1 + exp(-logit))``, kept between `LEAST` and `MOST`."""
+    """``1 / (1 + exp(-logit))``, kept inside (0, 1)."""
 
     logit: Lines | LogOdds
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """Weighted sum of other formulas, kept between `LEAST` and `MOST`; the first of them is added first."""
+    """Weighted sum of other formulas, kept inside (0, 1); the first of them is added first."""
 
     parts: tuple[tuple[float, Formula], ...]
 

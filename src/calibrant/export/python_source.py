@@ -90,13 +90,8 @@ class _Source(TextWriter):
     """Collects constants and statements; every method returns the expression of its result."""
 
     score = "s"
-    operators = ARITHMETIC | {
-        "Log": "math.log({})",
-        "Min": "min({}, {})",
-        "Max": "max({}, {})",
-        "And": "{} and {}",
-        "Where": "({1} if {0} else {2})",
-    }
+    operators = ARITHMETIC | {"And": "{} and {}", "Where": "({1} if {0} else {2})"}
+    operators |= {"Log": "math.log({})", "Min": "min({}, {})", "Max": "max({}, {})"}
 
     def __init__(self) -> None:
         self.constants: list[str] = []

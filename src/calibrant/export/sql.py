@@ -11,9 +11,10 @@ from typing import Literal
 
 from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.errors import ArgumentError
-from calibrant.export.formula import LEAST, MOST, Lines
+from calibrant.export.formula import Lines
 from calibrant.export.layouts import Exported, formula_of
 from calibrant.export.writer import ARITHMETIC, TextWriter, check_doubles, holds_text
+from calibrant.fits.log_odds import LEAST, MOST
 from calibrant.segments.columns import SegmentColumn
 from calibrant.sources.formats import quote_name, quote_text
 from calibrant.table.parameters import check_choice
@@ -159,13 +160,8 @@ class SqlWriter(TextWriter):
     def __init__(self, dialect: Dialect, score: str, operands: Mapping[str, str] | None = None) -> None:
         self.dialect = dialect
         self.score = score
-        self.operators = ARITHMETIC | {
-            "Log": "LN({})",
-            "Min": f"{dialect.least}({{}}, {{}})",
-            "Max": f"{dialect.greatest}({{}}, {{}})",
-            "And": "{} AND {}",
-            "Where": "CASE WHEN {} THEN {} ELSE {} END",
-        }
+        self.operators = ARITHMETIC | {"And": "{} AND {}", "Where": "CASE WHEN {} THEN {} ELSE {} END"}
+        self.operators |= {"Log": "LN({})", "Min": dialect.least + "({}, {})", "Max": dialect.greatest + "({}, {})"}
         self._operands = operands or {}
         self._segments: dict[str, _Segments] = {}
 

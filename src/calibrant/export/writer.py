@@ -9,7 +9,8 @@ from functools import partial, reduce
 from calibrant.calibrators.segment.offsets import CUT, OffsetTable
 from calibrant.calibrators.segment.repair import Node, Split
 from calibrant.errors import ArgumentError
-from calibrant.export.formula import LEAST, MOST, Formula, Lines, Logistic, LogOdds, Mixture, Shifted
+from calibrant.export.formula import Formula, Lines, Logistic, LogOdds, Mixture, Shifted
+from calibrant.fits.log_odds import LEAST, MOST
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.pooling import FloatArray
 

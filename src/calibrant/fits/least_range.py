@@ -182,13 +182,9 @@ def _flattest(
     for _ in range(_CUTS):
         tangent, height = slopes[:, rows].T / scale, walk[rows] / scale
         one, none = np.ones((len(rows), 1)), np.zeros((len(rows), 1))
-        found = linprog(
-            cost,
-            A_ub=np.vstack([np.hstack([tangent, -one, none]), np.hstack([-tangent, none, one]), walls]),
-            b_ub=np.concatenate([-height, height, theta[~maps.signed]]),
-            bounds=bounds,
-            method="highs-ds",
-        )
+        sides = np.vstack([np.hstack([tangent, -one, none]), np.hstack([-tangent, none, one]), walls])
+        limits = np.concatenate([-height, height, theta[~maps.signed]])
+        found = linprog(cost, A_ub=sides, b_ub=limits, bounds=bounds, method="highs-ds")
         if found.x is None:
             break
         step = found.x[:size]

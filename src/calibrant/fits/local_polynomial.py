@@ -201,7 +201,7 @@ def _averages(table: ScoreTable, windows: Windows, *, known: bool) -> LocalFit:
     start, stop = np.searchsorted(edges, windows.start), np.searchsorted(edges, windows.stop)
 
     def mean(values: FloatArray) -> FloatArray:
-        up_to = _running(np.add.reduceat(values[: edges[-1]], edges[:-1]))
+        up_to = _running(np.add.reduceat(values[: edges.max(initial=0)], edges[:-1]))
         return np.asarray((up_to[stop] - up_to[start]) / windows.n, dtype=np.float64)
 
     points = len(windows.at)
@@ -249,24 +249,17 @@ class _Sums:
 class _Basis:
     """Polynomials of degree 0, 1, ... that are orthogonal over the rows of a window.
 
-    `weight` is the kernel weight of a row at each score; `terms` the polynomials there, `at` their values at the point,
-    and `squares` their sums of squares over the weighted rows.
+    `weight` is the kernel weight of a row at each score; each of `terms` holds a polynomial there, its value at the
+    point, and its sum of squares over the weighted rows.
     """
 
     weight: Pieces
-    terms: list[Pieces]
-    at: list[float]
-    squares: list[float]
-
-    def add(self, term: Pieces, at: float, square: float) -> None:
-        self.terms.append(term)
-        self.at.append(at)
-        self.squares.append(square)
+    terms: list[tuple[Pieces, float, float]]
 
     def share(self) -> Pieces:
         """How much one row at each score counts in the value at the point."""
-        factors = [at / square for at, square in zip(self.at, self.squares, strict=True)]
-        return [weight * _mix(factors, terms) for weight, *terms in zip(self.weight, *self.terms, strict=True)]
+        factors, polynomials = [at / square for _, at, square in self.terms], [pieces for pieces, _, _ in self.terms]
+        return [weight * _mix(factors, terms) for weight, *terms in zip(self.weight, *polynomials, strict=True)]
 
 
 def _orthogonal(score: Pieces, n: Pieces, at: float, reach: float, degree: int, kernel: str) -> _Basis:
@@ -278,7 +271,7 @@ def _orthogonal(score: Pieces, n: Pieces, at: float, reach: float, degree: int, 
     total = float(sum(c.sum() for c in counted))
     if total == 0.0:
         return _orthogonal(score, n, at, reach, 0, "rectangular")
-    basis = _Basis(weight, [[np.ones(len(s)) for s in score]], [1.0], [total])
+    basis = _Basis(weight, [([np.ones(len(s)) for s in score], 1.0, total)])
     possible = min(degree, sum(int(np.count_nonzero(w)) for w in weight) - 1)
     if possible < 1:
         return basis
@@ -292,14 +285,14 @@ def _orthogonal(score: Pieces, n: Pieces, at: float, reach: float, degree: int, 
     second = _dot(counted, square)
     if second <= total * _LEAST_SPREAD**2:
         return basis
-    basis.add(line, line_at, second)
+    basis.terms.append((line, line_at, second))
     if possible < 2:
         return basis
     level, slope = second / total, _dot([c * u for c, u in zip(counted, line, strict=True)], square) / second
     parabola = [v - level - slope * u for u, v in zip(line, square, strict=True)]
     fourth = _dot(counted, [v * v for v in parabola])
     if fourth > total * _LEAST_SPREAD**2:
-        basis.add(parabola, line_at * line_at - level - slope * line_at, fourth)
+        basis.terms.append((parabola, line_at * line_at - level - slope * line_at, fourth))
     return basis
 
 
@@ -308,14 +301,13 @@ def _robust_variance(basis: _Basis, share: Pieces, n: Pieces, k: Pieces) -> floa
     value, concentration = _dot(share, k), _dot([part * part for part in share], n)
     if min(value, 1.0 - value) < _LEAST_OF_A_CLASS * concentration:
         return math.nan
-    heights = [
-        _dot([w * term for w, term in zip(basis.weight, pieces, strict=True)], k) / square
-        for pieces, square in zip(basis.terms, basis.squares, strict=True)
-    ]
+    polynomials, _, squares = zip(*basis.terms, strict=True)
+    products = [[w * term for w, term in zip(basis.weight, pieces, strict=True)] for pieces in polynomials]
+    heights = [_dot(product, k) / square for product, square in zip(products, squares, strict=True)]
     variance = 0.0
-    for weight, part, rows, hits, *terms in zip(basis.weight, share, n, k, *basis.terms, strict=True):
+    for weight, part, rows, hits, *terms in zip(basis.weight, share, n, k, *polynomials, strict=True):
         fitted = _mix(heights, terms)
-        left = 1.0 - weight * _mix([1.0 / square for square in basis.squares], [term * term for term in terms])
+        left = 1.0 - weight * _mix([1.0 / square for square in squares], [term * term for term in terms])
         if left.min() < _LEAST_FREEDOM:
             return math.nan
         residual = hits * (1.0 - fitted) ** 2 + (rows - hits) * fitted**2

@@ -123,8 +123,7 @@ def _basis(data: _Groups) -> FloatArray | None:
     In these coordinates the information is well conditioned even for columns that are nearly collinear, as the logs of
     scores from a narrow range are.
     """
-    root = np.sqrt(data.n / data.n.sum())
-    weighted = (data.columns * root).T
+    weighted = (data.columns * np.sqrt(data.n / data.n.sum())).T
     if weighted.shape[0] < weighted.shape[1]:
         return None
     triangle = np.linalg.qr(weighted, mode="r")

@@ -145,10 +145,9 @@ def _neighbours_pooled(table: ScoreTable) -> ScoreTable:
         return table
     edges = 1.0 / (1.0 + np.exp(-np.linspace(-_LOG_ODDS, _LOG_ODDS, _CELLS + 1)))
     rows = np.cumsum(table.n)
-    starts = distinct_numbers(
-        np.searchsorted(table.score, np.append(edges, [np.nextafter(0.0, 1.0), 1.0])),
-        np.searchsorted(rows, rows[-1] * (np.arange(_CELLS) / _CELLS), side="right"),
-    )
+    by_score = np.searchsorted(table.score, np.append(edges, [np.nextafter(0.0, 1.0), 1.0]))
+    by_rank = np.searchsorted(rows, rows[-1] * (np.arange(_CELLS) / _CELLS), side="right")
+    starts = distinct_numbers(by_score, by_rank)
     starts = starts[starts < len(table)]
     n, k, mean = (np.add.reduceat(values, starts) for values in (table.n, table.k, table.n * table.score))
     return ScoreTable(np.clip(mean / n, table.low[starts], table.high[np.append(starts[1:], len(table)) - 1]), n, k)

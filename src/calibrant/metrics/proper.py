@@ -208,14 +208,10 @@ def log_loss_decomposition(
 def _decomposed(table: ScoreTable, mean_score: Callable[[ScoreTable], float]) -> ScoreDecomposition:
     value, recalibrated = mean_score(table), _recalibrated(table, mean_score)
     uncertainty = mean_score(ScoreTable.from_counts([table.base_rate], [table.total], [table.positives]))
-    return ScoreDecomposition(
-        value=value,
-        # Neither is negative but for rounding: the fit minimises the score, and the base rate is a candidate.
-        miscalibration=max(0.0, value - recalibrated),
-        discrimination=max(0.0, uncertainty - recalibrated),
-        uncertainty=uncertainty,
-        skill=1.0 - value / uncertainty if uncertainty > 0.0 else math.nan,
-    )
+    # Neither is negative but for rounding: the fit minimises the score, and the base rate is a candidate.
+    miscalibration, discrimination = max(0.0, value - recalibrated), max(0.0, uncertainty - recalibrated)
+    skill = 1.0 - value / uncertainty if uncertainty > 0.0 else math.nan
+    return ScoreDecomposition(value, miscalibration, discrimination, uncertainty, skill)
 
 
 def _recalibrated(table: ScoreTable, mean_score: Callable[[ScoreTable], float]) -> float:

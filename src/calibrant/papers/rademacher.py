@@ -188,9 +188,8 @@ def rademacher_simulated(
     >>> abs(found.value - 0.0124) < 0.001, found.standard_error < 0.0002
     (True, True)
     """
-    simulations = check_count(
-        "n_simulations", n_simulations, 2, "a few thousand give a standard error of about one per cent"
-    )
+    remedy = "a few thousand give a standard error of about one per cent"
+    simulations = check_count("n_simulations", n_simulations, 2, remedy)
     counts = _counts(rows)
     rng = np.random.default_rng(random_state)
     n, chunk = int(counts.sum()), max(1, _CHUNK // len(counts))
@@ -208,15 +207,13 @@ def _counts(rows: npt.ArrayLike | ScoreTable) -> npt.NDArray[np.int64]:
     if isinstance(rows, ScoreTable):
         need_counts(rows, "signs are drawn for rows")
         if not rows.exact:
-            raise DataError(
-                "a table of distinct scores", "cells of scores", "use rademacher_of_intervals, which ties only lower"
-            )
+            remedy = "use rademacher_of_intervals, which ties only lower"
+            raise DataError("a table of distinct scores", "cells of scores", remedy)
         return rows.n.astype(np.int64)
     counts = np.asarray(rows)
     if counts.ndim != 1 or not len(counts) or counts.dtype.kind not in "iu" or counts.min() < 1:
-        raise DataError(
-            "the number of rows at each score, whole numbers of at least 1", repr(rows)[:60], "count rows by score"
-        )
+        remedy = "count rows by score"
+        raise DataError("the number of rows at each score, whole numbers of at least 1", repr(rows)[:60], remedy)
     return counts.astype(np.int64)
 
 

@@ -251,11 +251,12 @@ def documents(
     n_words = check_count("n_words", n_words, 1, "the authors use a dictionary of 1000 words")
     n_labels = check_count("n_labels", n_labels, 1, "the authors draw 10 labels for each document")
     alpha = check_between("alpha", alpha, 0.0, math.inf, remedy="1 makes all topic mixtures equally likely")
-    exponent = check_between(
-        "exponent", exponent, 0.0, math.inf, closed="left", remedy="1 is Zipf's law, 0 makes all words equally likely"
-    )
+    remedy = "1 is Zipf's law, 0 makes all words equally likely"
+    exponent = check_between("exponent", exponent, 0.0, math.inf, closed="left", remedy=remedy)
     known = None if np.ndim(length) == 0 else _known_lengths(length, n)
-    mean = 0.0 if known is not None else _mean_length(length)
+    if known is None:
+        remedy = "the authors' documents have 200 words on average"
+        mean = check_between("length", length, 0.0, _LARGEST_MEAN, closed="right", remedy=remedy)  # type: ignore[arg-type]
 
     rng = np.random.default_rng(random_state)
     by_rank = np.arange(1.0, n_words + 1.0) ** -exponent
@@ -273,11 +274,6 @@ def documents(
     return Documents(labels.astype(np.int8), 1.0 - (1.0 - mixtures) ** n_labels, counts, mixtures, topics)
 
 
-def _mean_length(length: npt.ArrayLike) -> float:
-    remedy = "the authors' documents have 200 words on average"
-    return check_between("length", length, 0.0, _LARGEST_MEAN, closed="right", remedy=remedy)  # type: ignore[arg-type]
-
-
 def _known_lengths(length: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
     """Numbers of words that the caller has chosen."""
     remedy = "pass one whole number for each document, or a single number as their mean"
@@ -289,9 +285,8 @@ def _known_lengths(length: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
         raise ArgumentError(f"length for each of {n} documents", f"shape {lengths.shape}", remedy)
     fits = (lengths >= 0.0) & (lengths <= _LONGEST) & (lengths == np.floor(lengths))
     if not fits.all():
-        raise ArgumentError(
-            f"length to be whole numbers from 0 to {_LONGEST:,}", f"{lengths[~fits][0]:g} among them", remedy
-        )
+        wanted = f"length to be whole numbers from 0 to {_LONGEST:,}"
+        raise ArgumentError(wanted, f"{lengths[~fits][0]:g} among them", remedy)
     return lengths.astype(np.int64)
 
 

@@ -142,11 +142,10 @@ def bar_readings(histogram: Histogram, ax: Axes) -> Iterator[Reading]:
     columns = (histogram.edges[:-1], histogram.edges[1:], histogram.positives, histogram.negatives, *_shares(histogram))
     for low, high, positives, negatives, up, down in zip(*(column.tolist() for column in columns), strict=True):
         if positives or negatives:
-            text = (
-                f"scores {score_brief(low)} to {score_brief(high)}: {rows(positives)} positives ({share(up)} of them), "
-                f"{rows(negatives)} negatives ({share(down)})"
+            of_classes = (
+                f"{rows(positives)} positives ({share(up)} of them), {rows(negatives)} negatives ({share(down)})"
             )
-            yield Reading(ax, low, high, text)
+            yield Reading(ax, low, high, f"scores {score_brief(low)} to {score_brief(high)}: {of_classes}")
 
 
 def _shares(histogram: Histogram) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

@@ -93,26 +93,19 @@ def drawing_style(palette: Palette = LIGHT) -> Iterator[Palette]:
 
 def _settings(palette: Palette) -> dict[str, Any]:
     ticks = {"color": palette.rule, "labelcolor": palette.muted, "labelsize": 8.5}
-    return {
-        "font.family": "sans-serif",
-        "font.size": 9.5,
-        "axes.facecolor": "none",
-        "axes.edgecolor": palette.rule,
-        "axes.labelcolor": palette.ink,
-        "axes.linewidth": 0.8,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.axisbelow": True,
-        "text.color": palette.ink,
-        **{f"{axis}tick.{name}": value for axis in "xy" for name, value in ticks.items()},
-        "legend.frameon": False,
-        "legend.fontsize": 8.5,
-        "legend.handlelength": 1.5,
-        "legend.columnspacing": 0.9,
-        "figure.constrained_layout.w_pad": 0.06,
-        "figure.constrained_layout.h_pad": 0.06,
-        "svg.fonttype": "none",
+    groups: dict[str, dict[str, Any]] = {
+        "font": {"family": "sans-serif", "size": 9.5},
+        "axes": {"facecolor": "none", "edgecolor": palette.rule, "labelcolor": palette.ink, "linewidth": 0.8},
+        "axes.spines": {"top": False, "right": False},
+        "text": {"color": palette.ink},
+        "xtick": ticks,
+        "ytick": ticks,
+        "legend": {"frameon": False, "fontsize": 8.5, "handlelength": 1.5, "columnspacing": 0.9},
+        "figure.constrained_layout": {"w_pad": 0.06, "h_pad": 0.06},
+        "svg": {"fonttype": "none"},
     }
+    settings = {f"{group}.{name}": value for group, own in groups.items() for name, value in own.items()}
+    return settings | {"axes.axisbelow": True}
 
 
 def palette_on(ground: Any) -> Palette:

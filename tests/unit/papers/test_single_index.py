@@ -172,11 +172,11 @@ def test_starts_are_minima(loss):
     best = minimize(
         objective, np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000}
     )
-    found = start_direction(rows, loss)
+    direction, loss_of_fit = start_direction(rows, loss)
     best_direction = best.x[:2] / np.linalg.norm(best.x[:2])
-    assert found.direction @ best_direction > (0.995 if loss == "hinge" else 1.0 - 1e-9)
+    assert direction @ best_direction > (0.995 if loss == "hinge" else 1.0 - 1e-9)
     mean = losses[loss](sign * (z @ best.x[:2] + best.x[2])).mean()
-    assert found.loss == pytest.approx(mean, rel=0.02 if loss == "hinge" else 1e-6)
+    assert loss_of_fit == pytest.approx(mean, rel=0.02 if loss == "hinge" else 1e-6)
 
 
 def test_frames_names_and_labels():

@@ -97,18 +97,17 @@ def fit_offsets(log_odds: FloatArray, codes: Sequence[IntArray], label: npt.NDAr
     ordinary = np.clip(log_odds, -_ORDINARY, _ORDINARY)
     centre, spread = float(ordinary.mean()), float(ordinary.std())
     scale = max(spread, _LEAST_SPREAD)
-    bases = [np.ones(len(log_odds))]
-    if spread >= _LEAST_SPREAD:
-        bases.append(LogOddsOffsets(centre, scale, ()).standardised(log_odds))
+    # A column of zeros gets no slopes.
+    t = LogOddsOffsets(centre, scale, ()).standardised(log_odds) * float(spread >= _LEAST_SPREAD)
     families = [*itertools.combinations(range(len(codes)), 1), *itertools.combinations(range(len(codes)), 2)]
     cells = [_cells([codes[column] for column in family]) for family in families]
-    effects = [[np.zeros(len(there)) for _ in bases] for there, _ in cells]
-    variances = [[0.0 for _ in bases] for _ in cells]
+    effects = [[np.zeros(len(there)), np.zeros(len(there))] for there, _ in cells]
+    variances = [[0.0, 0.0] for _ in cells]
     total = log_odds.copy()
     for _ in range(_SWEEPS):
         moved = 0.0
         for (there, cell), effect, variance in zip(cells, effects, variances, strict=True):
-            for i, x in enumerate(bases):
+            for i, x in enumerate((np.ones(len(t)), t)):
                 p = probability(total)
                 information = sums(cell, p * (1.0 - p) * x * x, len(there))
                 score = sums(cell, (label - p) * x, len(there)) + information * effect[i]
@@ -119,8 +118,6 @@ def fit_offsets(log_odds: FloatArray, codes: Sequence[IntArray], label: npt.NDAr
                 moved = max(moved, float(np.abs(step).max()))
         if moved < _STILL:
             break
-    if len(bases) == 1:
-        effects, variances = [[a, np.zeros(len(a))] for [a] in effects], [[v, 0.0] for [v] in variances]
     tables = (
         OffsetTable(family, there, effect[0], effect[1], (variance[0], variance[1]))
         for family, (there, _), effect, variance in zip(families, cells, effects, variances, strict=True)
@@ -155,16 +152,15 @@ def shrunken(score: FloatArray, information: FloatArray, variance: float) -> Flo
 
 def _cells(codes: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     """Return the combinations of segments that occur, in increasing order, and which of them each row has."""
-    width = 1 + max(int(code.max()) for code in codes)
-    key = codes[0] if len(codes) == 1 else codes[0] * width + codes[1]
+    sizes = [1 + int(code.max()) for code in codes]
+    key = np.ravel_multi_index(tuple(codes), sizes)
     there = distinct_numbers(key)
-    split = [there] if len(codes) == 1 else list(np.divmod(there, width))
-    return np.stack(split, axis=1), np.searchsorted(there, key)
+    return np.stack(np.unravel_index(there, sizes), axis=1), np.searchsorted(there, key)
 
 
 def _places(there: IntArray, codes: Sequence[IntArray]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """Return the place of each row's combination among those of a table, and whether it is there."""
-    width = 1 + max(int(there.max()), *(int(code.max(initial=0)) for code in codes))
-    keys, key = (part[0] if len(part) == 1 else part[0] * width + part[1] for part in (list(there.T), list(codes)))
+    sizes = [1 + max(int(own.max()), int(code.max(initial=0))) for own, code in zip(there.T, codes, strict=True)]
+    keys, key = (np.ravel_multi_index(tuple(part), sizes, mode="clip") for part in (there.T, codes))
     place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
     return place, (keys[place] == key) & np.all([code >= 0 for code in codes], axis=0)

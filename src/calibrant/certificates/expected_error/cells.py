@@ -84,16 +84,10 @@ class Units:
         score_sum = positives - rise + add(table.fall, starts)
         variance = np.maximum(score_sum - (squared - positives + 2.0 * (positives - rise)), 0.0)
         width = 2.0**BUCKETS.shift
-        return cls(
-            total,
-            positives,
-            score_sum,
-            variance,
-            squared,
-            np.maximum((bucket[starts] * width - 0.5) * UNIT, 0.0),
-            np.minimum(((bucket[starts] + 1) * width) * UNIT, 1.0),
-            total - np.maximum.reduceat(np.where(table.low == table.high, n, 0.0), starts),
-        )
+        low = np.maximum((bucket[starts] * width - 0.5) * UNIT, 0.0)
+        high = np.minimum(((bucket[starts] + 1) * width) * UNIT, 1.0)
+        mixed = total - np.maximum.reduceat(np.where(table.low == table.high, n, 0.0), starts)
+        return cls(total, positives, score_sum, variance, squared, low, high, mixed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,15 +115,9 @@ class Cells:
             np.add.reduceat(values, starts)
             for values in (units.n, units.score_sum, units.k, units.variance, units.squared)
         )
-        return cls(
-            n,
-            np.clip(score_sum / n, 0.0, 1.0),
-            variance,
-            units.high[ends] - units.low[starts],
-            np.where(ends > starts, n / 4.0, np.minimum(n / 4.0, units.mixed[starts])),
-            k - score_sum,
-            squared,
-        )
+        mean, width = np.clip(score_sum / n, 0.0, 1.0), units.high[ends] - units.low[starts]
+        loose = np.where(ends > starts, n / 4.0, np.minimum(n / 4.0, units.mixed[starts]))
+        return cls(n, mean, variance, width, loose, k - score_sum, squared)
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,9 +76,8 @@ def fixed_design_width(n: float, delta: float = 0.05, *, variance: float = 0.25)
     check_width(n, delta)
     check_between("variance", variance, 0.0, 0.25, closed="right", remedy="0.25 always holds")
     if n <= _TOO_FEW:
-        raise ArgumentError(
-            f"more than {_TOO_FEW} rows", f"{n:g}", "collect more: with so few rows such a band says nothing"
-        )
+        remedy = "collect more: with so few rows such a band says nothing"
+        raise ArgumentError(f"more than {_TOO_FEW} rows", f"{n:g}", remedy)
     return _width(n, variance, for_range=(1.0 - _TIME) * delta, for_time=_TIME * delta)
 
 

@@ -161,11 +161,7 @@ class Evidence(StoredEvidence):
 
     def read_blocks(self, blocks: Blocks) -> FloatArray:
         """Read complete blocks and return M after each."""
-
-        def follow(part: slice, _: int) -> _Step:
-            return self._over_blocks(Blocks(*(column[part] for column in blocks)))
-
-        return self._read_all(len(blocks.rows), follow, (1,), None)
+        return self._read_all(len(blocks.rows), lambda part, _: self._over_blocks(blocks, part), (1,), None)
 
     def _read_all(
         self, n: int, follow: Callable[[slice, int], _Step], sizes: tuple[int, ...], score: FloatArray | None
@@ -229,8 +225,8 @@ class Evidence(StoredEvidence):
         path, peak = (self._with_reserve(found, mass, impossible) for found in (path, peak))
         return _Step(path, peak * _ABOVE_ROUNDING, layout.last, w, after)
 
-    def _over_blocks(self, blocks: Blocks) -> _Step:
-        now = self.progress
+    def _over_blocks(self, blocks: Blocks, part: slice) -> _Step:
+        now, blocks = self.progress, Blocks(*(column[part] for column in blocks))
         rows, spread = np.cumsum(np.append(now.rows, blocks.rows)), np.cumsum(np.append(now.spread, blocks.spread))
         mass = self.mass_at(rows[:-1] + 1.0, spread[:-1])
         path, _, w = self._follow(blocks, mass)
@@ -261,9 +257,8 @@ class Evidence(StoredEvidence):
 
     def added_up(self) -> float:
         """Return M as its parts give it now: `value`, but after an alarm, which may set them to 0."""
-        own = self._own_share * math.exp(min(self.progress.log_own, _LARGEST_LOG))
         rest = 1.0 - self._own_share - self.progress.mass if self.settings.mode == "total" else 0.0
-        return float((self.family.weights * self.components).sum()) + own + rest
+        return sum(self.by_kind().values()) + rest
 
     def by_kind(self) -> dict[str, float]:
         """Return the evidence of each kind of component."""
@@ -287,10 +282,10 @@ def _family(settings: Settings) -> tuple[Family, float]:
         shares = {"shift": (1.0, 0.0), "interval": (0.0, 1.0)}.get(str(expect), (0.5, 0.5))
         return Bets(shares, settings.tolerance or 0.0, scores_first=not settings.tolerance), 0.0
     own = _OWN if settings.exact and settings.mode == "total" and expect in (None, "shift") else 0.0
-    if expect is not None and not isinstance(expect, str):
-        return Ratios((1.0, 0.0, 0.0), settings.slack, float(expect)), own
-    kinds = {"shift": (1.0, 0.0, 0.0), "slope": (0.0, 1.0, 0.0), "interval": (0.0, 0.0, 1.0)}
-    return Ratios(kinds.get(str(expect), (0.6, 0.2, 0.2)), settings.slack), own
+    kinds: dict[Any, tuple[float, float, float]]
+    kinds = {None: (0.6, 0.2, 0.2), "slope": (0.0, 1.0, 0.0), "interval": (0.0, 0.0, 1.0)}
+    size = expect if isinstance(expect, float) else None
+    return Ratios(kinds.get(expect, (1.0, 0.0, 0.0)), settings.slack, size), own
 
 
 def adaptive_shift(rows: FloatArray, positives: FloatArray, expected: FloatArray, spread: FloatArray) -> FloatArray:

@@ -79,7 +79,7 @@ class Ratios:
     `shares` are the weights of shifts, slopes and intervals; with a `size`, shifts have that size.
     """
 
-    def __init__(self, shares: tuple[float, float, float], slack: float = 0.0, size: float | None = None) -> None:
+    def __init__(self, shares: tuple[float, float, float], slack: float, size: float | None) -> None:
         self._shares, self._slack = shares, slack
         shift, slope, _ = shares
         self._shifts = (

@@ -47,39 +47,25 @@ if TYPE_CHECKING:
 
 # Module -> the names a user types often.
 _HOME = {
-    "auditing.audit": ["Audit", "audit"],
-    "auditing.segment_audit": ["SegmentAudit", "audit_segments"],
-    "auditing.segment_search": ["SegmentSearch", "find_segments"],
-    "calibrators": [
-        "AutoCalibrator",
-        "BetaCalibrator",
-        "CalibratedClassifier",
-        "IsotonicCalibrator",
-        "PlattCalibrator",
-        "SegmentCalibrator",
-        "TemperatureCalibrator",
-        "VennAbersCalibrator",
-    ],
-    "certificates": ["calibration_test", "certify", "required_sample_size"],
-    "comparing.compare": ["compare"],
-    "comparing.results": ["Comparison"],
-    "errors": ["ArgumentError", "CalibrantError", "DataError", "SourceError"],
-    "export": ["load_model"],
-    "sources.files": ["read_table"],
-    "sources.query": ["Query"],
-    "metrics": [
-        "brier_score",
-        "cutoff_calibration",
-        "cutoff_calibration_error",
-        "expected_calibration_error",
-        "log_loss",
-    ],
-    "metrics.scorers": ["scorers"],
-    "monitoring.monitor": ["Monitor"],
-    "plots": ["ReliabilityDisplay"],
-    "table.score_table": ["ScoreTable"],
+    "auditing.audit": "Audit audit",
+    "auditing.segment_audit": "SegmentAudit audit_segments",
+    "auditing.segment_search": "SegmentSearch find_segments",
+    "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator PlattCalibrator "
+    "SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
+    "certificates": "calibration_test certify required_sample_size",
+    "comparing.compare": "compare",
+    "comparing.results": "Comparison",
+    "errors": "ArgumentError CalibrantError DataError SourceError",
+    "export": "load_model",
+    "sources.files": "read_table",
+    "sources.query": "Query",
+    "metrics": "brier_score cutoff_calibration cutoff_calibration_error expected_calibration_error log_loss",
+    "metrics.scorers": "scorers",
+    "monitoring.monitor": "Monitor",
+    "plots": "ReliabilityDisplay",
+    "table.score_table": "ScoreTable",
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 _PACKAGES = (
     "calibrators",
     "certificates",

@@ -23,18 +23,17 @@ def check_writable(path: str | PathLike[str], *inputs: str | PathLike[str]) -> N
     except (OSError, ValueError) as error:
         found = f"{getattr(error, 'strerror', None) or error} for {path}"
         raise SourceError("a file name that can be used", found, "choose another name or place") from None
-    there, is_file = target.exists(), target.is_file()
-    own = there and any(Path(other).exists() and target.samefile(other) for other in inputs)
-    if there and not is_file:
+    there = target.exists()
+    if there and not target.is_file():
         raise SourceError("a regular file to write", f"a folder or device, {target}", "give the name of a file")
-    if own:
+    if there and any(Path(other).exists() and target.samefile(other) for other in inputs):
         raise SourceError("another file as output", f"the input {target}", "write to a new file")
     folder = target.parent
     if not folder.is_dir():
         raise SourceError(f"an existing folder for {target.name}", f"no folder {folder}", "create it first")
     if not os.access(folder, os.W_OK):
-        wanted = f"a folder that can be written for {target.name}"
-        raise SourceError(wanted, f"{folder} without permission", "choose another place")
+        expected = f"a folder that can be written for {target.name}"
+        raise SourceError(expected, f"{folder} without permission", "choose another place")
 
 
 @contextmanager

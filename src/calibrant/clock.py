@@ -18,6 +18,6 @@ def utc_now() -> str:
     try:
         moment = datetime.now(UTC) if fixed is None else datetime.fromtimestamp(int(fixed), UTC)
     except (ValueError, OverflowError, OSError):
-        wanted = "SOURCE_DATE_EPOCH in the environment to be whole seconds since 1970"
-        raise ArgumentError(wanted, repr(fixed), "set it to such a number, or unset it") from None
+        expected = "SOURCE_DATE_EPOCH in the environment to be whole seconds since 1970"
+        raise ArgumentError(expected, repr(fixed), "set it to such a number, or unset it") from None
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"

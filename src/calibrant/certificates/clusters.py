@@ -291,7 +291,7 @@ def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None, *, uns
     moving = 1.0 + correlation * others  # rows of each cluster that move as one (Kish's design effect)
     seen, variance = float(np.dot(squared, moving)), float(np.dot(expected, moving))
     shortfall = math.sqrt(variance / seen) if variance > seen > 0.0 else 1.0
-    spread *= _few_groups(rows) / total
+    spread = spread * _few_groups(rows) / total
     return Clustered(rows, walks, spread, correlation, variance / total, shortfall, unseen)
 
 

@@ -17,8 +17,7 @@ from calibrant.fits.isotonic import isotonic_fit
 from calibrant.fits.local_polynomial import check_smoother, evenly_spaced, local_fit
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.bins import bin_starts
-from calibrant.table.cluster_blocks import cluster_blocks
-from calibrant.table.clusters import ClusteredRows
+from calibrant.table.clusters import ClusteredRows, cluster_blocks
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Drawable

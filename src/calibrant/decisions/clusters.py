@@ -26,9 +26,8 @@ from calibrant.distributions.cluster_jackknife import (
     allows_unseen,
     log_products,
 )
-from calibrant.table.cluster_blocks import cluster_blocks
 from calibrant.table.cluster_residuals import squares_from
-from calibrant.table.clusters import ClusteredRows
+from calibrant.table.clusters import ClusteredRows, cluster_blocks
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.pooling import FloatArray

@@ -194,7 +194,7 @@ def _averages(table: ScoreTable, windows: Windows, *, known: bool) -> LocalFit:
     start, stop = np.searchsorted(edges, windows.start), np.searchsorted(edges, windows.stop)
 
     def mean(values: FloatArray) -> FloatArray:
-        up_to = _running(np.add.reduceat(values[: edges[-1]], edges[:-1]))
+        up_to = _running(np.add.reduceat(values[: edges.max(initial=0)], edges[:-1]))
         return np.asarray((up_to[stop] - up_to[start]) / windows.n, dtype=np.float64)
 
     points = len(windows.at)

@@ -54,12 +54,10 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
     evidence = float(np.mean([state.evidence for state in states]))
     mean, lower, upper = bias_limits(np.sum([monitor.bias_sums for monitor in monitors], axis=0), settings.alpha)
     alarm = evidence >= states[0].threshold
-    added = {
-        name: sum(getattr(state, name) for state in states) for name in ("rows", "waiting", "earlier", "unlabelled")
-    }
+    counts = ("rows", "waiting", "earlier", "unlabelled")
     return replace(
         states[0],
-        **added,
+        **{name: sum(getattr(state, name) for state in states) for name in counts},
         alarm=alarm,
         alarm_row=None,
         alarm_time=None,

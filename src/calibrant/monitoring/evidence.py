@@ -14,9 +14,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.monitoring.components import CELLS, cell_of, cut_points, inverse_ratios, log_odds
+from calibrant.monitoring import components
+from calibrant.monitoring.components import CELLS, GROUP, Layout, log_odds
 from calibrant.monitoring.families import Bets, Blocks, Family, Ratios, Rows
-from calibrant.monitoring.recursion import GROUP, Layout, accumulate, follow
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray
 from calibrant.typed_json import Count, Finite, Size, Within
@@ -137,7 +137,7 @@ class Evidence(StoredEvidence):
 
     def place(self, scores: FloatArray) -> None:
         """Fix the intervals of scores by a sample of them: their components begin as what waited for them is."""
-        self.cuts, self.placed_at = cut_points(scores), self.progress.rows
+        self.cuts, self.placed_at = components.cut_points(scores), self.progress.rows
         self.centre = float(log_odds(np.clip(scores, 1e-6, 1.0 - 1e-6)).mean())
         self.family.place(self.cuts, self.centre)
         before, waiting = self.components[:-1], self.components[-1]
@@ -153,7 +153,7 @@ class Evidence(StoredEvidence):
 
     def cells(self, score: FloatArray) -> Any:
         """Return the cell of each score; 0 until intervals are known."""
-        return np.zeros(len(score), np.uint8) if self.cuts is None else cell_of(score, self.cuts)
+        return np.zeros(len(score), np.uint8) if self.cuts is None else components.cell_of(score, self.cuts)
 
     def read(self, y: FloatArray, score: FloatArray) -> FloatArray:
         """Read rows and return M after each that ends a group, nan between; after the last alarm it stays the same."""
@@ -161,11 +161,7 @@ class Evidence(StoredEvidence):
 
     def read_blocks(self, blocks: Blocks) -> FloatArray:
         """Read complete blocks and return M after each."""
-
-        def follow(part: slice, _: int) -> _Step:
-            return self._over_blocks(Blocks(*(column[part] for column in blocks)))
-
-        return self._read_all(len(blocks.rows), follow, (1,), None)
+        return self._read_all(len(blocks.rows), lambda part, _: self._over_blocks(blocks, part), (1,), None)
 
     def _read_all(
         self, n: int, follow: Callable[[slice, int], _Step], sizes: tuple[int, ...], score: FloatArray | None
@@ -215,7 +211,7 @@ class Evidence(StoredEvidence):
             for name, column in columns.items()
         }
         mass = layout.since_start(self.mass_at(layout.first + 1.0, sums["spread"][:-1]), now.mass)
-        path, peak, components = self._follow(rows, mass)
+        path, peak, w = self._follow(rows, mass)
         totals = {name: float(column[-1]) for name, column in sums.items()}
         after = replace(now, rows=now.rows + len(y), mass=float(mass[-1]), **totals)
         if self._own_share:
@@ -227,22 +223,22 @@ class Evidence(StoredEvidence):
             after = replace(after, own_shift=float(shift[-1]), log_own=float(log_own[-1]))
         impossible = layout.of(np.where(y > 0.0, score == 0.0, score == 1.0)).any(axis=1)
         path, peak = (self._with_reserve(found, mass, impossible) for found in (path, peak))
-        return _Step(path, peak * _ABOVE_ROUNDING, layout.last, components, after)
+        return _Step(path, peak * _ABOVE_ROUNDING, layout.last, w, after)
 
-    def _over_blocks(self, blocks: Blocks) -> _Step:
-        now = self.progress
+    def _over_blocks(self, blocks: Blocks, part: slice) -> _Step:
+        now, blocks = self.progress, Blocks(*(column[part] for column in blocks))
         rows, spread = np.cumsum(np.append(now.rows, blocks.rows)), np.cumsum(np.append(now.spread, blocks.spread))
         mass = self.mass_at(rows[:-1] + 1.0, spread[:-1])
-        path, _, components = self._follow(blocks, mass)
+        path, _, w = self._follow(blocks, mass)
         path = self._with_reserve(path, mass, blocks.impossible)
         after = replace(now, rows=int(rows[-1]), spread=float(spread[-1]), mass=float(mass[-1]))
-        return _Step(path, path, np.arange(len(path)), components, after)
+        return _Step(path, path, np.arange(len(path)), w, after)
 
     def _follow(self, rows: Rows | Blocks, masses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Follow the components over groups of rows, or blocks, with so much mass before each."""
         added = np.diff(masses, prepend=self.progress.mass)
         with np.errstate(over="ignore", invalid="ignore"):
-            return follow(self.components, self.family.growth(rows), added, self.family.weights)
+            return components.follow(self.components, self.family.growth(rows), added, self.family.weights)
 
     def _with_reserve(self, path: FloatArray, mass: FloatArray, impossible: npt.NDArray[np.bool_]) -> FloatArray:
         """Add the mass that is not spent, and let a label that its score rules out be proof."""
@@ -261,9 +257,8 @@ class Evidence(StoredEvidence):
 
     def added_up(self) -> float:
         """Return M as its parts give it now: `value`, but after an alarm, which may set them to 0."""
-        own = self._own_share * math.exp(min(self.progress.log_own, _LARGEST_LOG))
         rest = 1.0 - self._own_share - self.progress.mass if self.settings.mode == "total" else 0.0
-        return float((self.family.weights * self.components).sum()) + own + rest
+        return sum(self.by_kind().values()) + rest
 
     def by_kind(self) -> dict[str, float]:
         """Return the evidence of each kind of component."""
@@ -287,10 +282,10 @@ def _family(settings: Settings) -> tuple[Family, float]:
         shares = {"shift": (1.0, 0.0), "interval": (0.0, 1.0)}.get(str(expect), (0.5, 0.5))
         return Bets(shares, settings.tolerance or 0.0, scores_first=not settings.tolerance), 0.0
     own = _OWN if settings.exact and settings.mode == "total" and expect in (None, "shift") else 0.0
-    if expect is not None and not isinstance(expect, str):
-        return Ratios((1.0, 0.0, 0.0), settings.slack, float(expect)), own
-    kinds = {"shift": (1.0, 0.0, 0.0), "slope": (0.0, 1.0, 0.0), "interval": (0.0, 0.0, 1.0)}
-    return Ratios(kinds.get(str(expect), (0.6, 0.2, 0.2)), settings.slack), own
+    kinds: dict[Any, tuple[float, float, float]]
+    kinds = {None: (0.6, 0.2, 0.2), "slope": (0.0, 1.0, 0.0), "interval": (0.0, 0.0, 1.0)}
+    size = expect if isinstance(expect, float) else None
+    return Ratios(kinds.get(expect, (1.0, 0.0, 0.0)), settings.slack, size), own
 
 
 def adaptive_shift(rows: FloatArray, positives: FloatArray, expected: FloatArray, spread: FloatArray) -> FloatArray:
@@ -309,7 +304,7 @@ def adaptive_shift(rows: FloatArray, positives: FloatArray, expected: FloatArray
 def own_evidence(rows: Rows, shift: FloatArray, before: float) -> tuple[FloatArray, FloatArray]:
     """Return the log evidence of a shift that each group has its own of, after the group and at most on the way."""
     odds = np.where(rows.y > 0.0, np.exp(-shift), np.exp(shift))
-    inverse_ratios(odds, rows.other, 0.0)
-    accumulate(odds[None])
+    components.inverse_ratios(odds, rows.other, 0.0)
+    components.accumulate(odds[None])
     begun = np.cumsum(np.append(before, -np.log(odds[-1])))
     return begun[1:], begun[:-1] - np.log(odds.min(axis=0))

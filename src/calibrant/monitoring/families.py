@@ -6,15 +6,13 @@ Both say by what the evidence of each component is multiplied over groups of row
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.monitoring import components
-from calibrant.monitoring.components import BETS, CELLS, SLOPES, Cells, Interval, intervals_of
-from calibrant.monitoring.recursion import GROUP, Growth, accumulate
+from calibrant.monitoring.components import BETS, CELLS, GROUP, SLOPES, Cells, Growth, Interval, intervals_of
 from calibrant.table.pooling import FloatArray, key_order
 
 _LEAST_LOSS = 1e-100
@@ -81,7 +79,7 @@ class Ratios:
     `shares` are the weights of shifts, slopes and intervals; with a `size`, shifts have that size.
     """
 
-    def __init__(self, shares: tuple[float, float, float], slack: float = 0.0, size: float | None = None) -> None:
+    def __init__(self, shares: tuple[float, float, float], slack: float, size: float | None) -> None:
         self._shares, self._slack = shares, slack
         shift, slope, _ = shares
         self._shifts = (
@@ -116,27 +114,23 @@ class Ratios:
 
     def growth(self, rows: Rows) -> Growth:
         """Return by what W is multiplied over groups."""
-        growth = Growth.ones(rows.y.shape[1], len(self.weights))
+        growth = Growth(*np.ones((2, rows.y.shape[1], len(self.weights))))
         product, largest = growth.product.T, growth.largest.T
         self._on_all(rows, product[: self._fixed], largest[: self._fixed])
         if len(self._where.first):
             y, other = rows.by_cell(rows.y, rows.other)
-
-            def write(out: FloatArray) -> None:
-                components.inverse_ratios_of_shifts(self._local, y, other, self._slack, out)
-                np.divide(1.0, out, out=out)
-
+            factors = 1.0 / components.inverse_ratios_of_shifts(self._local, y, other, self._slack)
             ones = np.ones(len(self._local))
-            _inside(write, ones, rows, self._where, product[self._fixed :], largest[self._fixed :])
+            _inside(factors, ones, rows.cell, self._where, product[self._fixed :], largest[self._fixed :])
         return growth
 
     def _on_all(self, rows: Rows, product: FloatArray, largest: FloatArray) -> None:
         inverse = np.ones((self._fixed, *rows.y.shape))
-        shifted = inverse[self.kinds["shift"]]
-        components.inverse_ratios_of_shifts(self._shifts, rows.y, rows.other, self._slack, shifted)
+        shifted = components.inverse_ratios_of_shifts(self._shifts, rows.y, rows.other, self._slack)
+        inverse[self.kinds["shift"]] = shifted
         if self._shares[1]:
             self._of_slopes(rows, inverse[self.kinds["slope"]])
-        accumulate(inverse)
+        components.accumulate(inverse)
         np.divide(1.0, inverse[:, -1], out=product)
         np.divide(1.0, inverse.min(axis=1), out=largest)
 
@@ -206,17 +200,13 @@ class Bets:
         return self._of_rows(rows) if isinstance(rows, Rows) else self._of_blocks(rows)
 
     def _of_rows(self, rows: Rows) -> Growth:
-        growth = Growth.ones(len(rows.cell), len(self.weights))
+        growth = Growth(*np.ones((2, len(rows.cell), len(self.weights))))
         (residual,) = rows.by_cell(rows.y - rows.score)
-
-        def write(out: FloatArray) -> None:
-            # Rows elsewhere have the factor 1 - rate * tolerance; this is by how much more it is inside.
-            np.multiply(self._slopes[:, None, None], residual, out=out)
-            out += 1.0
-
-        _inside(write, self._elsewhere_of_kind, rows, self._where, growth.product.T, growth.largest.T)
-        number = (rows.cell < CELLS).sum(axis=1)
-        growth.product[:] *= self._elsewhere[number]
+        # Rows elsewhere have the factor 1 - rate * tolerance; this is by how much more it is inside.
+        factors = self._slopes[:, None, None] * residual
+        factors += 1.0
+        _inside(factors, self._elsewhere_of_kind, rows.cell, self._where, growth.product.T, growth.largest.T)
+        growth.product[:] *= self._elsewhere[(rows.cell < CELLS).sum(axis=1)]
         return growth
 
     def _of_blocks(self, blocks: Blocks) -> Growth:
@@ -241,36 +231,25 @@ class _Where(NamedTuple):
 
 
 def _inside(
-    write: Callable[[FloatArray], None],
-    elsewhere: FloatArray,
-    rows: Rows,
-    where: _Where,
-    product: FloatArray,
-    largest: FloatArray,
+    factors: FloatArray, elsewhere: FloatArray, cell: Cells, where: _Where, product: FloatArray, largest: FloatArray
 ) -> None:
     """Write the products of factors over the rows of each group that lie in an interval, and the most they can be.
 
-    `write` writes factors of shape (kinds, rows of a group, groups), where the rows of a group are in the order of
-    their cells, divided by the factor that such a component has `elsewhere`, which is at most 1; products have the
-    shape (components, groups).
+    The `factors`, which are written over, have the shape (kinds, rows of a group, groups), where the rows of a group
+    are in the order of their cells, and are divided by the factor that such a component has `elsewhere`, which is at
+    most 1; products have the shape (components, groups).
     """
-    size, groups = rows.y.shape
-    ends = _ends_of_cells(rows.cell) * groups + np.arange(groups)
-    factors = np.empty((len(elsewhere), size, groups))
-    so_far = np.ones((len(elsewhere), size + 1, groups))
-    write(factors)
+    kinds, size, groups = factors.shape
+    # How many rows of each group lie in cells before each, of shape (CELLS + 1, groups).
+    counted = np.arange(groups)[:, None] * (CELLS + 1) + cell
+    number = np.bincount(counted.ravel(), minlength=groups * (CELLS + 1)).reshape(groups, CELLS + 1).T
+    before = np.concatenate([np.zeros((1, groups), dtype=np.intp), np.cumsum(number[:CELLS], axis=0)])
+    ends = before * groups + np.arange(groups)
+    so_far = np.ones((kinds, size + 1, groups))
     for out, scale, least in ((product, None, _LEAST_FACTOR), (largest, elsewhere, 1.0)):
         if scale is not None:
             factors *= scale[:, None, None]
         np.maximum(factors, least, out=so_far[:, 1:])
-        accumulate(so_far)
-        upto = np.take(so_far.reshape(len(elsewhere), -1), ends, axis=1)
+        components.accumulate(so_far)
+        upto = np.take(so_far.reshape(kinds, -1), ends, axis=1)
         np.divide(upto[where.factor, where.last], upto[where.factor, where.first], out=out)
-
-
-def _ends_of_cells(cell: Cells) -> npt.NDArray[np.intp]:
-    """Return how many rows of each group lie in cells before each, of shape (CELLS + 1, groups)."""
-    groups = len(cell)
-    counted = np.arange(groups)[:, None] * (CELLS + 1) + cell
-    rows = np.bincount(counted.ravel(), minlength=groups * (CELLS + 1)).reshape(groups, CELLS + 1).T
-    return np.concatenate([np.zeros((1, groups), dtype=np.intp), np.cumsum(rows[:CELLS], axis=0)])

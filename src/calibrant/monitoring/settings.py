@@ -11,8 +11,6 @@ import numpy as np
 from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 
-EXPECTED = ("shift", "slope", "interval")
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -55,7 +53,14 @@ class Settings:
         self._set("blocks", bool(blocks))
         self._set("missing", check_choice("missing", self.missing, ("refuse", "negative")))
         self._set("delay", check_choice("delay", self.delay, ("in order", "independent")))
-        self._check_expected()
+        if isinstance(self.expect, str):
+            self._set("expect", check_choice("expect", self.expect, ("shift", "slope", "interval")))
+        elif self.expect is not None:
+            remedy = "give a shift of the log odds, up or down, or a kind: 'shift', 'slope' or 'interval'"
+            self._set("expect", check_between("expect", self.expect, 0.0, 5.0, remedy=remedy))
+        if self.bets and self.expect not in (None, "shift", "interval"):
+            remedy = "with `tolerance` above 0, or blocks, expect 'shift' or 'interval'; slopes take `odds_tolerance`"
+            raise ArgumentError("a departure that bets on residuals can be told to expect", repr(self.expect), remedy)
         if self.maturity is not None:
             remedy = "give the age, in days or in units of `time`, at which every label is known"
             self._set("maturity", check_between("maturity", self.maturity, 0.0, math.inf, closed="left", remedy=remedy))
@@ -69,18 +74,6 @@ class Settings:
     def _set(self, name: str, value: Any) -> None:
         """Keep a parameter as the plain type that a state is written with and that the evidence asks for."""
         object.__setattr__(self, name, value)
-
-    def _check_expected(self) -> None:
-        if self.expect is None:
-            return
-        if isinstance(self.expect, str):
-            self._set("expect", check_choice("expect", self.expect, EXPECTED))
-        else:
-            remedy = "give a shift of the log odds, up or down, or a kind: 'shift', 'slope' or 'interval'"
-            self._set("expect", check_between("expect", self.expect, 0.0, 5.0, remedy=remedy))
-        if self.bets and self.expect not in ("shift", "interval"):
-            remedy = "with `tolerance` above 0, or blocks, expect 'shift' or 'interval'; slopes take `odds_tolerance`"
-            raise ArgumentError("a departure that bets on residuals can be told to expect", repr(self.expect), remedy)
 
     @property
     def alpha(self) -> float:

@@ -13,8 +13,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from calibrant.monitoring.components import CELLS, log_odds
-from calibrant.monitoring.recursion import GROUP
+from calibrant.monitoring.components import CELLS, GROUP, log_odds
 from calibrant.monitoring.rows import Time, shown_time
 from calibrant.table.pooling import FloatArray
 from calibrant.typed_json import Size, Within
@@ -114,10 +113,7 @@ class Sums:
     def stored(self) -> StoredSums:
         """Return these sums; those from each of the rows in `earlier` to the next are short numbers."""
         upto = [*self.earlier.values(), self.total]
-        moments = [
-            Moment(moment.time, float(f"{moment.evidence:.5g}"), _short(moment.bias))
-            for moment in self.moments.values()
-        ]
+        moments = [Moment(time, float(f"{m:.5g}"), _short(bias)) for time, m, bias in self.moments.values()]
         since = [_short(after - before) for before, after in itertools.pairwise(upto)]
         return StoredSums(self.total, self.bias, moments, since)
 

@@ -140,8 +140,7 @@ class SegmentColumn:
         if rare == 1:  # a pool of one level is that level
             kept[:], rare = True, 0
         _need_two(name, int(kept.sum()) + bool(rare) + bool(missing), levels, min_rows)
-        single = tuple(level for level, keep in zip(levels, kept.tolist(), strict=True) if keep)
-        return cls(name, single, (), rare, bool(missing), bool(rare))
+        return cls(name, tuple(itertools.compress(levels, kept)), (), rare, bool(missing), bool(rare))
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -8,6 +8,6 @@ all rows once; what is wrong with one is said in the words of `faults`. `files` 
 slices (`file_slices`) for a table, which `calibrant.cells` makes; by segment (`segment_scan`); or in its order.
 
 A row of a dataframe is taken out of it by `frames`, if it is in memory, and is one of `array_rows` from then on. In an
-engine it stays there: `frame_gaps` leaves it out if it lacks something, `frame_checks` looks at it, `frames` asks for
+engine it stays there: `frame_checks` leaves it out if it lacks something, and looks at it, `frames` asks for
 it pooled. Rows that come in chunks are read by `chunks`.
 """

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from calibrant.sources.columns import Columns
-from calibrant.sources.faults import kind_of_weights, refuse, refuse_values
+from calibrant.sources.faults import refuse, refuse_values
 from calibrant.sources.file_columns import as_number
 from calibrant.sources.formats import quote_text
 from calibrant.sources.source import Source
@@ -88,16 +88,15 @@ def check(source: Source, columns: Columns) -> Summary:
     left_out = _left_out(source, shape(source), columns) if columns.drops else None
     seen = _seen(source, sql, columns)
     if seen["rows"]:
-        source.expect(seen["rows"])
+        source.runner.expect(seen["rows"], "rows")
     elif left_out is not None and left_out.n:
         raise describe_all_left_out(str(left_out), source.name)
     inspected = InspectedSource(source, shape)
-    refuse(seen, columns, inspected)
+    weights = refuse(seen, columns, inspected)
     for model in columns.models:
         if model != columns.score:
             check_scores(source, model, complete=True)
     others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
-    weights = kind_of_weights(seen, columns)
     distinct = int(seen["pairs" if weights == "other" else "distinct"])
     low, high = float(seen["score_low"]), float(seen["score_high"])
 
@@ -259,6 +258,7 @@ class InspectedSource:
         self.name = source.name
         self._source = source
         self._shape = shape
+        self._rows = f"({_kept(shape(source))})"
 
     def example(self, fault: str, column: str) -> tuple[str, Any]:
         """Find the first row with the fault, in the order of the files."""
@@ -276,19 +276,18 @@ class InspectedSource:
 
     def score_limits(self) -> tuple[float, float]:
         """Return the least and the largest score."""
-        low, high = self._asked("min(s), max(s)", " WHERE isfinite(s)")
+        low, high = self._source.rows(f"SELECT min(s), max(s) FROM {self._rows} WHERE isfinite(s)")[0]
         return (math.nan, math.nan) if low is None else (low, high)
 
     def look_swapped(self) -> bool:
         """Return whether labels and scores may have changed places."""
         in_range = "bool_and(coalesce(label_number >= 0 AND label_number <= 1, false))"
-        return bool(self._asked(f"bool_and(s = 0 OR s = 1) AND {in_range}")[0])
+        return bool(self._source.rows(f"SELECT bool_and(s = 0 OR s = 1) AND {in_range} FROM {self._rows}")[0][0])
 
     def label_values(self) -> list[Any]:
         """Return different values in order of appearance: of the first rows, or of all if those show too few."""
         self._source.in_order()
-        rows = _kept(self._shape(self._source))
-        numbered = f"SELECT row_number() OVER () AS row, label_raw FROM ({rows}) WHERE NOT label_missing"
+        numbered = f"SELECT row_number() OVER () AS row, label_raw FROM {self._rows} WHERE NOT label_missing"
         query = "SELECT label_raw FROM ({}) GROUP BY label_raw ORDER BY min(row) LIMIT 6"
         values = [value for (value,) in self._source.rows(query.format(f"{numbered} LIMIT {_LOOK}"))]
         if len(values) < 6:
@@ -297,12 +296,9 @@ class InspectedSource:
 
     def other_labels(self) -> tuple[str, ...]:
         """Return a few of the labels that count as 0 beside the positive one that was named, in increasing order."""
-        rows = f"({_kept(self._shape(self._source))}) WHERE {_REST}"
-        query = f"SELECT trim(CAST(label_raw AS VARCHAR)) AS label FROM {rows} GROUP BY label ORDER BY label"
+        rest = f"SELECT trim(CAST(label_raw AS VARCHAR)) AS label FROM {self._rows} WHERE {_REST}"
+        query = f"{rest} GROUP BY label ORDER BY label"
         return tuple(label for (label,) in self._source.rows(f"{query} LIMIT {OTHERS}"))
-
-    def _asked(self, aggregates: str, where: str = "") -> tuple[Any, ...]:
-        return self._source.rows(f"SELECT {aggregates} FROM ({_kept(self._shape(self._source))}){where}")[0]
 
 
 def _plain(text: str) -> Any:

@@ -54,6 +54,11 @@ class Columns:
         return causes | {f"value of {name}": ((name,), empty) for name in self.by}
 
     @property
+    def of_rows(self) -> dict[str, str]:
+        """The columns of scores, labels and, if there are any, weights."""
+        return {"score": self.score, "label": self.label} | ({} if self.weight is None else {"weight": self.weight})
+
+    @property
     def names(self) -> tuple[str, ...]:
         """All names of columns, each once."""
         rows = (self.label, self.score, self.weight, *self.clusters)

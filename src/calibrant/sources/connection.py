@@ -52,18 +52,16 @@ def open_source(path: PathSpec | Query, columns: tuple[str, ...] = ()) -> Iterat
         # A pattern or folder in which there is one file is that file.
         name = name_of(path if len(files) > 1 else files)
         with closing(_connect(Path(folder))) as connection:
-            runner = QueryRunner(connection, name)
-            opened = _open_each(connection, files, name, Path(folder), runner)
+            opened = _open_each(connection, files, name, Path(folder))
             source = opened[0].source if len(opened) == 1 else combine(opened, columns, name)
-            _expect(source, [one.file for one in opened], runner)
+            if has_listener():
+                _expect(source, [one.file for one in opened])
             yield source
 
 
-def _open_each(
-    connection: duckdb.DuckDBPyConnection, files: tuple[str, ...], name: str, folder: Path, runner: QueryRunner
-) -> list[Opened]:
+def _open_each(connection: duckdb.DuckDBPyConnection, files: tuple[str, ...], name: str, folder: Path) -> list[Opened]:
     """Look at each file; of several, those without content are passed over, as parts written by a cluster may be."""
-    opened = []
+    opened, runner = [], QueryRunner(connection, name)
     for number, path in enumerate(files):
         own = name_of(path)
         file = _local_file(path, own, folder / f"stream{number}")
@@ -80,15 +78,14 @@ def _open_each(
     return opened
 
 
-def _expect(source: Source, files: list[Path], runner: QueryRunner) -> None:
+def _expect(source: Source, files: list[Path]) -> None:
     """Find how much there is to read, where a person waits for it: rows if the files say how many, else bytes."""
-    if not has_listener():
-        return
     if source.format != "Parquet":
-        runner.expect(sum(file.stat().st_size for file in files), "bytes")
+        source.runner.expect(sum(file.stat().st_size for file in files), "bytes")
         return
     listed = ", ".join(quote_text(pattern_of(file)) for file in files)
-    source.expect(int(source.rows(f"SELECT sum(num_rows) FROM parquet_file_metadata([{listed}])")[0][0]))
+    rows = source.rows(f"SELECT sum(num_rows) FROM parquet_file_metadata([{listed}])")[0][0]
+    source.runner.expect(int(rows), "rows")
 
 
 def _answer(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path) -> Source:
@@ -159,12 +156,7 @@ def _spool(stream: Any, copy: Path) -> Path:
 
 
 def _describe(
-    connection: duckdb.DuckDBPyConnection,
-    file: Path,
-    layout: Layout,
-    name: str,
-    folder: Path,
-    runner: QueryRunner,
+    connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, folder: Path, runner: QueryRunner
 ) -> Source:
     """Find the columns: their names in the file, and those under which DuckDB, which ignores case, tells them apart."""
     typed = layout.format == "Parquet"

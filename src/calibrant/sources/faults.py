@@ -24,27 +24,24 @@ class InspectedRows(Protocol):
 
     def example(self, fault: str, column: str) -> tuple[str, Any]:
         """Return where a row has that fault, in words, and the value there; None if there is none."""
-        ...
 
     def score_limits(self) -> tuple[float, float]:
         """Return the least and the largest finite score; NaN if there is none."""
-        ...
 
     def label_values(self) -> list[Any]:
         """Return some different labels."""
-        ...
 
     def look_swapped(self) -> bool:
         """Tell whether all scores are 0 or 1 and all labels between these."""
-        ...
 
 
-def refuse(seen: Mapping[str, Any], columns: Columns, rows: InspectedRows) -> None:
-    """Raise a `DataError` if rows cannot be used.
+def refuse(seen: Mapping[str, Any], columns: Columns, rows: InspectedRows) -> str:
+    """Raise a `DataError` if rows cannot be used, else tell which weights they have: "none", "whole" or "other".
 
     All faults are told at once. Besides them, `seen` has the number of "rows"; of those with a label "other" than -1,
     0 and 1, of "zeros" and "minus_ones"; or with a positive label, the number of "positives", of labels that are
-    "unknown" and whether the rest is "one_class"; with weights their sum, "weight_sum", and "weight_high".
+    "unknown" and whether the rest is "one_class"; with weights their sum, "weight_sum", "weight_high", and how many are
+    "weight_broken", no number of rows.
     """
     if not seen["rows"]:
         raise row_errors.describe_no_rows(rows.name)
@@ -57,10 +54,12 @@ def refuse(seen: Mapping[str, Any], columns: Columns, rows: InspectedRows) -> No
     ]
     if errors:
         raise row_errors.all_of(errors)
-    if columns.weight is not None:
-        if not seen["weight_sum"] > 0:
-            raise row_errors.describe_zero_weights()
-        check_weight_range(float(seen["weight_high"]), float(seen["weight_sum"]))
+    if columns.weight is None:
+        return "none"
+    if not seen["weight_sum"] > 0:
+        raise row_errors.describe_zero_weights()
+    check_weight_range(float(seen["weight_high"]), float(seen["weight_sum"]))
+    return "whole" if not seen["weight_broken"] and seen["weight_sum"] < MOST_ROWS else "other"
 
 
 def refuse_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, rows: InspectedRows) -> None:
@@ -127,10 +126,3 @@ def _is_datum(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def kind_of_weights(seen: Mapping[str, Any], columns: Columns) -> str:
-    """Tell whether rows have weights, and whether these are numbers of rows: "none", "whole" or "other"."""
-    if columns.weight is None:
-        return "none"
-    return "whole" if not seen["weight_broken"] and seen["weight_sum"] < MOST_ROWS else "other"

@@ -58,7 +58,7 @@ class FileSlices:
         """Yield all rows."""
         if not self._spans:
             self._cut()
-        self._source.expect(sum(span.rows for span in self._spans))
+        self._source.runner.expect(sum(span.rows for span in self._spans), "rows")
         seen = 0
         with ThreadPoolExecutor(1, thread_name_prefix="calibrant-slice") as ahead:
             waiting: list[Future[PackedRows]] = []
@@ -66,10 +66,10 @@ class FileSlices:
                 waiting.append(ahead.submit(self._read, span))
                 if len(waiting) > 1:
                     yield waiting.pop(0).result()
-                self._source.reached(seen)
+                self._source.runner.reached(seen)
                 seen += span.rows
             yield waiting.pop().result()
-        self._source.reached(None)
+        self._source.runner.reached(None)
 
     def inside(self, buckets: BucketSet) -> PackedRows:
         """Return the rows in some buckets."""

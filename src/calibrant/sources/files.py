@@ -12,7 +12,7 @@ from calibrant.cells.frame_rows import fetch_arrays
 from calibrant.cells.gathering import table_of_rows
 from calibrant.errors import DataError
 from calibrant.segments.totals import Request, SegmentTotals
-from calibrant.sources.checks import Summary, check
+from calibrant.sources.checks import Summary, check, check_scores
 from calibrant.sources.columns import Columns
 from calibrant.sources.connection import open_source
 from calibrant.sources.file_columns import as_label, as_number, as_number_or_text, segment_columns
@@ -93,6 +93,18 @@ def read_table(
         return FileRows(source, columns).table()
 
 
+def expected_brier(source: Any, score: str) -> float:
+    """Return the mean of s (1 - s) over the scores s of files or a query, in which values may be missing."""
+    with open_source(source, (score,)) as opened:
+        opened.found(score)
+        check_scores(opened, score)
+        number = as_number(opened.column(score), opened.kind(score))
+        mean = opened.rows(f"SELECT avg(s * (1 - s)) FROM (SELECT {number} AS s FROM ({opened.sql}))")[0][0]
+        if mean is None:
+            raise DataError("at least one score", f"none in column {score} of {opened.name}", "name another column")
+        return float(mean)
+
+
 class FileRows(Rows):
     """Rows of an open source."""
 
@@ -161,9 +173,8 @@ class FileRows(Rows):
         self._source.in_order()
         if self.columns.clusters:
             clusters = f"SELECT DISTINCT c FROM ({summary.sql})"
-            join = (
-                f" JOIN (SELECT c, row_number() OVER (ORDER BY c) - 1 AS number FROM ({clusters})) AS names USING (c)"
-            )
+            names = f"SELECT c, row_number() OVER (ORDER BY c) - 1 AS number FROM ({clusters})"
+            join = f" JOIN ({names}) AS names USING (c)"
             selected = [*selected, "CAST(names.number AS BIGINT) AS number"]
         numbered = self._source.numbered(lambda part: f"SELECT * FROM ({summary.shape(part.sql)})")
         return self._source.arrays(f"SELECT {', '.join(selected)} FROM {numbered}{join} ORDER BY file, position")
@@ -184,8 +195,9 @@ class FileRows(Rows):
         numbered = source.numbered(lambda part: f"SELECT {listed} FROM ({part.sql})")
         arrays = source.arrays(f"SELECT file, {', '.join(selected)} FROM {numbered} ORDER BY file, position")
         for what, name in further.items():
-            if name is not None:
-                _check_full(arrays[what], name)
+            if name is not None and np.ma.is_masked(arrays[what]):
+                row = int(np.argmax(np.ma.getmaskarray(arrays[what]))) + 1
+                raise DataError(f"a value of {name} in every row", f"none in row {row}", "fill it in, or drop the row")
         labels = arrays["label"]
         if columns.pos_label is None:
             labels = np.ma.filled(labels, np.nan)
@@ -197,9 +209,3 @@ class FileRows(Rows):
         has_files = source.format != "query" and source.name != name_of("-")
         file = names[np.ma.getdata(arrays["file"])] if has_files else None
         return OrderedRows(labels, np.ma.filled(arrays["score"], np.nan), **values, file=file)
-
-
-def _check_full(values: npt.NDArray[Any], column: str) -> None:
-    if np.ma.is_masked(values):
-        row = int(np.argmax(np.ma.getmaskarray(values))) + 1
-        raise DataError(f"a value of {column} in every row", f"none in row {row}", "fill it in, or drop the row")

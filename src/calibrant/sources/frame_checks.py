@@ -1,32 +1,98 @@
 """Look at every row of a frame in an engine once before anything is added up, and say what is wrong.
 
+Rows that lack something may be left out before, and are counted where they are; in memory too.
 An engine knows no first row, so messages show a value that tells much, and how many rows are wrong in the same way.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import and_, or_
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from calibrant.cells.frame_rows import CheckedRows, Fetch, LazyRows
 from calibrant.errors import DataError
 from calibrant.sources.columns import Columns
-from calibrant.sources.faults import kind_of_weights, refuse
-from calibrant.sources.frame_gaps import column_of, count_of, is_word
+from calibrant.sources.faults import refuse
 from calibrant.table.fixed_point import BITS
-from calibrant.table.missing import Intake, words_for_missing
-from calibrant.table.row_errors import OTHERS, describe_missing, describe_no_rows, describe_not_numbers
+from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
+from calibrant.table.row_errors import (
+    OTHERS,
+    describe_all_left_out,
+    describe_missing,
+    describe_no_rows,
+    describe_not_numbers,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw
+
+    Frame = TypeVar("Frame", nw.DataFrame[Any], nw.LazyFrame[Any])
 
 _SIFT = 1021  # one in so many values is looked at to estimate how many are different; a prime
 _SPREAD = 1652.0127  # makes fractions of products of score and weight vary; any number without a pattern will do
 _MOST_LABELS = 1000  # of which the first are named
 _LARGE = 2.0**41  # weights from here on are more than rows can be counted; some engines cannot round much larger ones
+
+
+def column_of(name: str, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.Expr:
+    """Return a column; Spark takes dots in a name for fields of a struct unless it is quoted."""
+    import narwhals as nw
+
+    return nw.col("`" + name.replace("`", "``") + "`" if frame.implementation.is_spark_like() else name)
+
+
+def is_word(text: nw.Expr, words: frozenset[str]) -> nw.Expr:
+    """Whether a text is one of some words, in small letters or capitals and with spaces around it or not."""
+    return text.str.strip_chars().str.to_lowercase().is_in(sorted(words))
+
+
+def find_gaps(frame: Frame, columns: Columns, fetch: Callable[[Frame], Any]) -> tuple[nw.Expr, LeftOut]:
+    """Return the condition that rows meet which lack something, and count them in one scan; `fetch` runs a query."""
+    import narwhals as nw
+
+    gaps = [reduce(and_, (_missing(frame, name, words) for name in names)) for names, words in columns.causes.values()]
+    gap, kind = reduce(or_, gaps), frame.collect_schema()[columns.score]
+    aggregates = {"n_read": nw.len(), "n": count_of(gap)} | {f"gap{i}": count_of(one) for i, one in enumerate(gaps)}
+    if kind.is_numeric():
+        score = column_of(columns.score, frame).cast(nw.Float64)
+        inside = (score >= 0.0) & (score <= 1.0) & ~gaps[1]
+        for group, of in (("known", ~gaps[0]), ("unknown", gaps[0])):
+            scored = nw.when(inside & of).then(score)
+            aggregates[f"{group}_n"] = count_of(inside & of)
+            aggregates |= {f"{group}_mean": scored.mean(), f"{group}_var": scored.var()}
+    counted = {name: values[0] for name, values in fetch(frame.select(**aggregates)).items()}
+    known, unknown = (
+        Moments.of(*(counted.get(f"{group}_{what}") for what in ("n", "mean", "var"))) for group in ("known", "unknown")
+    )
+    causes = {cause: counted[f"gap{i}"] for i, cause in enumerate(columns.causes)}
+    left_out = LeftOut.of(counted["n"], counted["n_read"], causes, known, unknown)
+    if left_out.n and left_out.n == left_out.n_read:
+        raise describe_all_left_out(str(left_out))
+    return gap, left_out
+
+
+def _missing(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str, words: frozenset[str]) -> nw.Expr:
+    """Return where a column has no value."""
+    import narwhals as nw
+
+    value, kind = column_of(name, frame), frame.collect_schema()[name]
+    if kind.is_float():
+        return value.is_null() | value.is_nan()
+    if kind in (nw.String, nw.Categorical, nw.Enum):
+        return value.is_null() | is_word(value.cast(nw.String), words)
+    return value.is_null()
+
+
+def count_of(condition: nw.Expr) -> nw.Expr:
+    """Count the rows that meet a condition."""
+    import narwhals as nw
+
+    return nw.when(condition).then(1).otherwise(0).sum()
 
 
 def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, handed_over: bool) -> CheckedRows:
@@ -43,9 +109,9 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
         raise _emptiness(frame, columns, fetch) or error from None
     seen = _look(raw, columns, fetch, sifted=handed_over)
     inspected = InspectedFrame(raw, seen, fetch)
-    refuse(seen, columns, inspected)
+    weights = refuse(seen, columns, inspected)
     others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
-    rows, weights = raw.select("s", "y", *(f"by{i}" for i in range(len(columns.by)))), kind_of_weights(seen, columns)
+    rows = raw.select("s", "y", *(f"by{i}" for i in range(len(columns.by))))
     if weights != "none":
         kind = nw.Int64 if weights == "whole" else nw.Float64
         rows = raw.filter(nw.col("w") > 0.0).select("s", "y", nw.col("w").cast(kind))
@@ -60,8 +126,7 @@ def _emptiness(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> Data
     """Return the error for a frame without rows, or with a column of nothing: then its type says nothing."""
     import narwhals as nw
 
-    named = {"score": columns.score, "label": columns.label, "weight": columns.weight}
-    used = {what: name for what, name in named.items() if name is not None}
+    used = columns.of_rows
     missing = {what: count_of(column_of(name, frame).is_null()) for what, name in used.items()}
     seen = {name: values[0] for name, values in fetch(frame.select(rows=nw.len(), **missing)).items()}
     rows = int(seen["rows"])
@@ -117,11 +182,8 @@ def _label(label: nw.Expr, kind: Any, name: str) -> tuple[nw.Expr, bool]:
         return label.cast(nw.Float64), False
     if kind in (nw.String, nw.Categorical, nw.Enum):  # a set would not find an Enum
         return label.cast(nw.String), True
-    raise DataError(
-        "labels that are numbers, truth values or text",
-        f"values of type {kind} in column {name}",
-        "make a column of 0 and 1 first",
-    )
+    found = f"values of type {kind} in column {name}"
+    raise DataError("labels that are numbers, truth values or text", found, "make a column of 0 and 1 first")
 
 
 def _meant(pos_label: Any, *, text: bool) -> Any:
@@ -144,9 +206,9 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
     s, y, label, number = (nw.col(name) for name in ("s", "y", "label", "number"))
     aggregates = {
         "rows": nw.len(),
-        **_limits("score", "s", 1.0),
+        **_limits("score", "s", 0.0, 1.0),
         "binary": count_of((s == 0.0) | (s == 1.0)),
-        **_limits("label", "number", math.inf),
+        **_limits("label", "number", -math.inf, math.inf),
         "label_missing": count_of(label.is_null()),
         "positives": y.sum(),
         "zeros": count_of(number == 0.0),
@@ -159,55 +221,50 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
         aggregates["label_unknown"] = count_of(is_word(label, words_for_missing(columns.pos_label)))
     if weighted:
         small = _small_weight()
-        aggregates |= {
-            **_limits("weight", "w", math.inf),
-            "weight_broken": count_of(small != small.floor()),
-        }
+        aggregates |= {**_limits("weight", "w", 0.0, math.inf), "weight_broken": count_of(small != small.floor())}
     if sifted and not raw.implementation.is_duckdb():
-        for name, (value, spread) in _sifted(weighted).items():
-            aggregates[name] = nw.when(_kept(spread)).then(value).n_unique()
+        for name in ("scores", "pairs") if weighted else ("scores",):
+            value, looked_at = _sifted(name)
+            aggregates[name] = nw.when(looked_at).then(value).n_unique()
     seen = {name: values[0] for name, values in fetch(raw.select(**aggregates)).items()}
     for name in ("score", "label", "weight") if weighted else ("score", "label"):
         # The limits that a Parquet file declares leave NaN out, and by them DuckDB 2.0.0 takes every test for it as
         # failed. Only a sum shows it then.
         if not seen[f"{name}_nan"] and not seen[f"{name}_infinite"] and math.isnan(seen[f"{name}_sum"] or 0.0):
             seen[f"{name}_nan"] = 1
-        outside = 0 if name == "label" else seen[f"{name}_outside"]
-        seen[f"{name}_bad"] = seen[f"{name}_infinite"] + outside
+        seen[f"{name}_bad"] = seen[f"{name}_infinite"] + seen[f"{name}_outside"]
     seen["label_bad"] += seen["label_nan"]
     seen["one_class"] = seen["positives"] == seen["rows"] or seen["rest_low"] == seen["rest_high"]
     seen.setdefault("label_unknown", 0)
     return seen
 
 
-def _plain(name: str) -> nw.Expr:
-    """Leave out NaN, by a function: engines disagree about comparisons with it."""
-    import narwhals as nw
-
-    return nw.when(~nw.col(name).is_nan()).then(nw.col(name))
-
-
 def _finite(name: str) -> nw.Expr:
+    """Leave out what is not finite, NaN by a function: engines disagree about whether it is more than a number."""
     import narwhals as nw
 
-    return nw.when(_plain(name).abs() < math.inf).then(nw.col(name))
+    value = nw.col(name)
+    # In two steps: DuckDB 2.0.0 may decide both conditions of one by the limits that a Parquet file declares.
+    number = nw.when(~value.is_nan()).then(value)
+    return nw.when(number.abs() < math.inf).then(value)
 
 
-def _limits(name: str, column: str, most: float) -> dict[str, nw.Expr]:
-    """Count what is no number from 0 to `most` in a column, and find the ends of the others."""
+def _limits(name: str, column: str, least: float, most: float) -> dict[str, nw.Expr]:
+    """Count what is no number from `least` to `most` in a column, and find the ends of the others."""
     import narwhals as nw
 
-    finite = _finite(column)
-    return {
-        f"{name}_missing": count_of(nw.col(column).is_null()),
-        f"{name}_nan": count_of(nw.col(column).is_nan()),
-        f"{name}_sum": nw.col(column).sum(),
-        f"{name}_infinite": count_of(_plain(column).abs() == math.inf),
-        f"{name}_outside": count_of((finite < 0.0) | (finite > most)),
-        f"{name}_least": _plain(column).min(),
-        f"{name}_low": finite.min(),
-        f"{name}_high": finite.max(),
+    value, finite = nw.col(column), _finite(column)
+    limits = {
+        "missing": count_of(value.is_null()),
+        "nan": count_of(value.is_nan()),
+        "sum": value.sum(),
+        "infinite": count_of(value.abs() == math.inf),
+        "bottomless": count_of(value == -math.inf),
+        "outside": count_of((finite < least) | (finite > most)),
+        "low": finite.min(),
+        "high": finite.max(),
     }
+    return {f"{name}_{what}": limit for what, limit in limits.items()}
 
 
 def _small_weight() -> nw.Expr:
@@ -216,15 +273,16 @@ def _small_weight() -> nw.Expr:
     return nw.when((_finite("w") >= 0.0) & (_finite("w") < _LARGE)).then(nw.col("w"))
 
 
-def _sifted(weighted: bool) -> Mapping[str, tuple[nw.Expr, nw.Expr]]:
-    """Return what different values are counted of, and what chooses the few of them that are looked at."""
+def _sifted(name: str) -> tuple[nw.Expr, nw.Expr]:
+    """Return scores, or what tells pairs of score and weight, and which of them are looked at: one in so many."""
     import narwhals as nw
 
     score = nw.when((_finite("s") >= 0.0) & (_finite("s") <= 1.0)).then(nw.col("s"))
-    sifted = {"scores": (score, score * (2.0**BITS / _SIFT))}
-    if weighted:
-        sifted["pairs"] = ((score + 1.0) * nw.col("w"), (score + 1.0) * _small_weight() * _SPREAD)
-    return sifted
+    value, spread = score, score * (2.0**BITS / _SIFT)
+    if name == "pairs":
+        value, spread = (score + 1.0) * nw.col("w"), (score + 1.0) * _small_weight() * _SPREAD
+    # Where the spread has a small fraction, or is not known.
+    return value, nw.when(spread - spread.floor() >= 1.0 / _SIFT).then(nw.lit(False)).otherwise(nw.lit(True))
 
 
 def _different(raw: nw.LazyFrame[Any], fetch: Fetch, seen: dict[str, Any], name: str) -> int:
@@ -232,15 +290,8 @@ def _different(raw: nw.LazyFrame[Any], fetch: Fetch, seen: dict[str, Any], name:
     if name in seen:
         return int(seen[name]) * _SIFT
     # DuckDB 2.0.0 would hold all rows in memory to count, beside other things, what is different among a few.
-    value, spread = _sifted(name == "pairs")[name]
-    return int(fetch(raw.filter(_kept(spread)).select(different=value.n_unique()))["different"][0]) * _SIFT
-
-
-def _kept(spread: nw.Expr) -> nw.Expr:
-    """Keep one in so many different values: where the spread has a small fraction, or is not known."""
-    import narwhals as nw
-
-    return nw.when(spread - spread.floor() >= 1.0 / _SIFT).then(nw.lit(False)).otherwise(nw.lit(True))
+    value, looked_at = _sifted(name)
+    return int(fetch(raw.filter(looked_at).select(different=value.n_unique()))["different"][0]) * _SIFT
 
 
 class InspectedFrame:
@@ -258,16 +309,12 @@ class InspectedFrame:
         what, kind = fault.split("_")
         if kind in ("missing", "other"):
             return f"column {column}", None
-        return f"column {column}", math.nan if kind == "nan" else self._unusable(what)
-
-    def _unusable(self, what: str) -> float:
-        seen = {name.removeprefix(f"{what}_"): value for name, value in self._seen.items() if name.startswith(what)}
-        if what != "label" and seen["outside"]:
-            low, high = float(seen["low"]), float(seen["high"])
-            return low if low < 0.0 else high
-        if what == "label" and seen["nan"]:
-            return math.nan
-        return math.inf if seen["infinite"] and seen["least"] != -math.inf else -math.inf
+        seen = {name.removeprefix(f"{what}_"): value for name, value in self._seen.items()}
+        if kind == "nan" or (what == "label" and seen["nan"]):
+            return f"column {column}", math.nan
+        low, high = (seen["low"], seen["high"]) if seen["outside"] else (-math.inf, math.inf)
+        below = low < 0.0 if seen["outside"] else seen["bottomless"]
+        return f"column {column}", float(low if below else high)
 
     def score_limits(self) -> tuple[float, float]:
         """Return the least and the largest score."""

@@ -22,8 +22,7 @@ from calibrant.segments.values import describe_dates
 from calibrant.sources.array_rows import ArrayRows
 from calibrant.sources.columns import Columns
 from calibrant.sources.faults import describe_no_column
-from calibrant.sources.frame_checks import checked_rows, holds_numbers, need_numbers
-from calibrant.sources.frame_gaps import column_of, find_gaps
+from calibrant.sources.frame_checks import checked_rows, column_of, find_gaps, holds_numbers, need_numbers
 from calibrant.sources.protocol import HeldRows, ModelRows, Rows
 from calibrant.sources.segment_scan import EngineColumn, collect_columns, segments_of_engine
 from calibrant.table.missing import Intake
@@ -182,15 +181,11 @@ def _taken_out(frame: nw.DataFrame[Any], columns: Columns) -> ArrayRows:
 
 def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: npt.NDArray[np.int64] | None) -> Arrays:
     """Return the columns as arrays; a `DataError` about types and missing values tells the other faults too."""
-    used = {"score": columns.score, "label": columns.label, "weight": columns.weight}
-    named = {what: name for what, name in used.items() if name is not None}
+    named = columns.of_rows
     arrays = {what: frame[name].to_numpy() for what, name in named.items()}
     nulls = {what: frame[name].is_null().to_numpy() for what, name in named.items()}
-    texts = [
-        what
-        for what in named
-        if what != "label" and not nulls[what].all() and not holds_numbers(frame.schema[named[what]])
-    ]
+    texts = [what for what, name in named.items() if not nulls[what].all() and not holds_numbers(frame.schema[name])]
+    texts = [what for what in texts if what != "label"]
     if not texts and not any(null.any() for null in nulls.values()):
         return arrays
     errors = []

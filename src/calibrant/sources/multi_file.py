@@ -36,7 +36,7 @@ def combine(files: Sequence[Opened], wanted: tuple[str, ...], name: str) -> Sour
         if one.source.format != first.format:
             found = f"{first.format} in {first.name} and {one.source.format} in {one.source.name}"
             raise SourceError("files of one format", found, "write them in one format, or read each alone")
-    names = wanted or _common(files)
+    names = wanted or tuple(name for name in first.names if all(name in one.source.names for one in files))
     columns = unique_names(names)
     mixed = {name: _mixed(files, name) for name in names}
 
@@ -68,10 +68,6 @@ def _all_spans(parts: Sequence[Source]) -> list[Span] | None:
     """Return the spans of all parts; None if one cannot be read so."""
     spans = [part.spans() for part in parts]
     return None if None in spans else [span for of_part in spans for span in of_part or ()]
-
-
-def _common(files: Sequence[Opened]) -> tuple[str, ...]:
-    return tuple(name for name in files[0].source.names if all(name in one.source.names for one in files))
 
 
 def _mixed(files: Sequence[Opened], name: str) -> str:

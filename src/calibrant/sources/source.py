@@ -70,7 +70,7 @@ class Source:
     typed: bool  # whether types are known (Parquet, queries but those of SQLite), and texts are no numbers
     format: str  # "CSV", "Parquet", "JSON lines" or "query"
     name: str  # what messages call it
-    _runner: QueryRunner
+    runner: QueryRunner  # of all queries; it is told how much they read
     folder: Path  # for temporary files; removed with all that is in it when the source is closed
     # Returns all rows, with the columns of `sql`, as spans of a few million at most; None where that is impossible.
     spans: Callable[[], list[Span] | None] = lambda: None
@@ -132,7 +132,7 @@ class Source:
         import duckdb
 
         try:
-            return self._runner.run(work)
+            return self.runner.run(work)
         except duckdb.Error as error:
             ours = (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException)
             if isinstance(error, ours) and "expected records" not in str(error):
@@ -159,14 +159,6 @@ class Source:
         self.connection.execute(f"ATTACH {quote_text(str(self.folder / 'copy.duckdb'))} AS calibrant_copy")
         self.connection.execute(f"CREATE TABLE {COPY} AS {query}")
         return spans_of_table(self.connection, COPY)
-
-    def reached(self, rows: int | None) -> None:
-        """Tell how many of the expected rows a scan has read so far; None at its end."""
-        self._runner.reached(rows)
-
-    def expect(self, rows: int) -> None:
-        """Tell how many rows a scan reads, so that progress can be shown in rows."""
-        self._runner.expect(rows, "rows")
 
     def in_order(self) -> None:
         """Make every later query keep the order of the file, so that rows can be numbered; slower."""
@@ -205,9 +197,8 @@ def describe_no_space(text: str, name: str) -> SourceError | None:
 def _explain(text: str, name: str, format_: str, n_columns: int, mixed: bool) -> SourceError:
     """Turn a complaint of DuckDB into one sentence about the file."""
     if format_ == "Parquet" and "not valid UTF8" in text:
-        return SourceError(
-            "text in UTF-8", f"other bytes in a column of {name}", "leave the column out, or apply to a Parquet file"
-        )
+        remedy = "leave the column out, or apply to a Parquet file"
+        return SourceError("text in UTF-8", f"other bytes in a column of {name}", remedy)
     if format_ == "Parquet":
         return SourceError("a whole Parquet file", f"{name} damaged or cut short", _AGAIN)
     if "GZIP" in text.upper():

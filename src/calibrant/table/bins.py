@@ -10,15 +10,11 @@ from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
 
-STRATEGIES = ("quantile", "uniform", "type7")
-
 
 def bin_starts(table: ScoreTable, n_bins: int, strategy: str) -> npt.NDArray[np.intp]:
     """Return the first row of the table in each bin that is not empty."""
-    check_choice("strategy", strategy, STRATEGIES)
-    n_bins = check_bins(n_bins)
-    number = {"quantile": equal_mass_bins, "uniform": equal_width_bins, "type7": type7_bins}[strategy]
-    bins = number(table, n_bins)
+    number = _NUMBERS[check_choice("strategy", strategy, STRATEGIES)]
+    bins = number(table, check_bins(n_bins))
     return np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
 
 
@@ -71,3 +67,7 @@ def type7_bins(table: ScoreTable, n_bins: int) -> npt.NDArray[np.intp]:
 
 def _without_gaps(bins: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     return np.asarray(np.cumsum(np.append(0, bins[1:] > bins[:-1])), dtype=np.intp)
+
+
+_NUMBERS = {"quantile": equal_mass_bins, "uniform": equal_width_bins, "type7": type7_bins}
+STRATEGIES = tuple(_NUMBERS)

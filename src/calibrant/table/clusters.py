@@ -6,7 +6,7 @@ A cluster is a patient, a race, a customer: rows of one cluster may depend on ea
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table.arguments import as_table
 from calibrant.table.missing import is_missing
 from calibrant.table.parameters import check_count
-from calibrant.table.pooling import FloatArray, NumberArray, number_values, score_order
+from calibrant.table.pooling import FloatArray, NumberArray, key_order, number_values, score_order
 from calibrant.table.row_errors import describe_missing
 from calibrant.table.sampling import Sampling
 from calibrant.table.score_table import ScoreTable
@@ -27,6 +27,8 @@ from calibrant.table.validation import as_array, clean_rows, need_counts, one_co
 
 # One name per row: any values that can be told apart.
 Clusters = npt.ArrayLike | Iterable[Hashable]
+
+_SUMS = 1 << 20  # of each value, by cluster and cell, held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +143,25 @@ def cap_clusters(rows: ClusteredRows, max_rows_per_cluster: int | None) -> Clust
     starts = np.append(0, rows.ends[:-1] + 1)
     table = ScoreTable(rows.table.score, np.add.reduceat(n, starts), np.add.reduceat(k, starts))
     return replace(rows, table=table, n=n, k=k, size=np.minimum(rows.size, cap), weight=weight, cap=cap)
+
+
+def cluster_blocks(
+    cluster: npt.NDArray[np.int64], clusters: int, cell: npt.NDArray[np.int64], n_cells: int, *values: NumberArray
+) -> Iterator[tuple[slice, tuple[FloatArray, ...]]]:
+    """Add up values by cluster and cell, some clusters at a time: memory does not grow with clusters times cells.
+
+    Yields which clusters, and for each value its sums over their entries in each cell, one cluster in each line.
+    `cluster`, `cell` and each of `values` have one number for each entry.
+    """
+    order = key_order(cluster)
+    sorted_clusters = cluster[order]
+    at_once = max(1, _SUMS // n_cells)
+    for start in range(0, clusters, at_once):
+        stop = min(clusters, start + at_once)
+        part = order[slice(*np.searchsorted(sorted_clusters, [start, stop]))]
+        place = (cluster[part] - start) * n_cells + cell[part]
+        sums = (np.bincount(place, value[part], (stop - start) * n_cells) for value in values)
+        yield slice(start, stop), tuple(np.asarray(one.reshape(-1, n_cells), dtype=np.float64) for one in sums)
 
 
 def cluster_numbers(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:

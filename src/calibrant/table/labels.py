@@ -21,13 +21,11 @@ _CHUNK = 1 << 16  # rows looked at at a time for the different labels
 
 def labels_and_others(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:
     """Return labels as 0 and 1, and with `pos_label` what the 0 were; a `DataError` tells all faults."""
-    missing = None
+    missing = ~np.isfinite(raw) if raw.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if raw.dtype.kind == "O":
         missing = np.array([is_missing(value) for value in raw.ravel().tolist()], dtype=bool)
-    elif raw.dtype.kind == "f":
-        missing = ~np.isfinite(raw)
-    if missing is None or not missing.any():
-        return _classes(_from_objects(raw) if raw.dtype.kind == "O" else raw, pos_label, part=part)
+    if not missing.any():
+        return _classes(_from_objects(raw), pos_label, part=part)
     where = int(np.argmax(missing))
     errors = [
         row_errors.describe_missing(
@@ -37,8 +35,7 @@ def labels_and_others(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _
     try:
         present = raw[~missing]
         if len(present):
-            present = _from_objects(present) if raw.dtype.kind == "O" else present
-            _classes(present, pos_label, part=True, rows=np.flatnonzero(~missing))
+            _classes(_from_objects(present), pos_label, part=True, rows=np.flatnonzero(~missing))
     except DataError as error:
         errors.append(error)
     raise row_errors.all_of(errors)
@@ -90,6 +87,9 @@ def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _La
 
 
 def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array of objects as one of numbers or text, and any other as it is."""
+    if raw.dtype.kind != "O":
+        return raw
     values = raw.tolist()
     if any(map(row_errors.is_nested, values)):
         raise row_errors.describe_nested_labels()

@@ -36,9 +36,10 @@ class Moments(NamedTuple):
     variance: float
 
     @classmethod
-    def of(cls, n: int | None, mean: float | None, variance: float | None) -> Moments:
-        """Return what an engine found, where None may stand for a number that there is not."""
-        return cls(int(n or 0), *(math.nan if value is None else float(value) for value in (mean, variance)))
+    def of(cls, n: Any, mean: Any, variance: Any) -> Moments:
+        """Return what an engine found; a mean of nothing may be anything."""
+        n = int(n or 0)
+        return cls(n, float(mean) if n else math.nan, float(variance) if n > 1 else math.nan)
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class LeftOut(Result):
         of = f"{self.n:,} of {self.n_read:,} rows"
         if not self.n:
             return f"none of {self.n_read:,} rows"
-        causes = [f"{count:,} without {_article(cause)} {cause}" for cause, count in self.causes.items()]
+        named = {cause: f"{'an' if cause == 'outcome' else 'a'} {cause}" for cause in self.causes}
+        causes = [f"{count:,} without {named[cause]}" for cause, count in self.causes.items()]
         several = " (some lack several)" if sum(self.causes.values()) > self.n else ""
         return f"{of}: {', '.join(causes)}{several}{self._outcomes()}"
 
@@ -100,10 +102,6 @@ class Intake(NamedTuple):
 
     left_out: LeftOut | None = None  # where missing values were to be left out
     others: tuple[str, ...] = ()  # labels that count as 0 beside a positive one that was named; a few of many
-
-
-def _article(noun: str) -> str:
-    return "an" if noun == "outcome" else "a"
 
 
 def _welch(first: Moments, second: Moments) -> float:

@@ -145,8 +145,8 @@ def write_change(before: float, after: float) -> tuple[str, str]:
         texts = number(before, more=more), number(after, more=more)
         if not (math.isfinite(before) and math.isfinite(after)):
             break
-        last = max(_last_digit(text) for text in texts)
-        if abs(after - before) >= _UNITS_OF_CHANGE * last:
+        last = max(int(Decimal(text.replace(",", "")).as_tuple().exponent) for text in texts)
+        if abs(after - before) >= _UNITS_OF_CHANGE * 10.0**last:
             break
     return texts
 
@@ -167,12 +167,6 @@ def _limit(value: float, rounding: str, beside: Sequence[float | None], write: W
         if all(_side(_read(text), other) == _side(value, other) for other in beside if other is not None):
             break
     return text
-
-
-def _last_digit(text: str) -> float:
-    """Return what one unit of the last digit is worth."""
-    exponent = Decimal(text.replace(",", "")).as_tuple().exponent
-    return 10.0 ** int(exponent)
 
 
 def _side(value: float, other: float) -> int:

@@ -236,9 +236,4 @@ def _and_more(value: str, place: str, count: int) -> str:
 
 def _different(values: Sequence[Any]) -> list[Any]:
     """Return a few of the distinct values met, in order of appearance; one more than is named, if there is one."""
-    seen: dict[Any, None] = {}
-    for value in values:
-        seen.setdefault(value)
-        if len(seen) > _NAMED:
-            break
-    return list(seen)
+    return list(dict.fromkeys(values))[: _NAMED + 1]

@@ -77,6 +77,17 @@ def test_rows_are_left_out_and_counted_wherever_they_are(files, name):
     assert left_out.p_value == pytest.approx(ttest_ind(*groups, equal_var=False).pvalue)
 
 
+@pytest.mark.parametrize("form", [pl.from_pandas, pl.LazyFrame, duckdb.sql, cal.Query], ids=str)
+def test_a_mean_of_no_scores_is_not_known(form, tmp_path):
+    frame = pd.DataFrame({"outcome": ["died", "home", "home"], "risk": [0.5, 0.2, np.nan]})
+    frame.to_parquet(tmp_path / "rows.parquet")
+    sql = f"SELECT * FROM '{tmp_path / 'rows.parquet'}'"
+    left_out = told(form(sql if form in (duckdb.sql, cal.Query) else frame)).intake.left_out
+    assert (left_out.n, left_out.mean_score) == (1, 0.35)
+    assert np.isnan(left_out.mean_score_without_outcome)
+    assert np.isnan(left_out.p_value)
+
+
 def test_an_audit_says_what_it_left_out_in_every_form(files):
     result = cal.audit(files / "icu.csv", **NAMES, missing="drop")
     account = "4 of 300 rows: 3 without an outcome, 2 without a score (some lack several)"

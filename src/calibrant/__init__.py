@@ -13,7 +13,7 @@ from calibrant.version import __version__ as __version__
 if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit, audit
     from calibrant.auditing.segment_audit import SegmentAudit, audit_segments
-    from calibrant.auditing.segment_search import SegmentSearch, find_segments
+    from calibrant.auditing.segments import SegmentSearch, find_segments
     from calibrant.calibrators import (
         AutoCalibrator,
         BetaCalibrator,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _HOME = {
     "auditing.audit": "Audit audit",
     "auditing.segment_audit": "SegmentAudit audit_segments",
-    "auditing.segment_search": "SegmentSearch find_segments",
+    "auditing.segments": "SegmentSearch find_segments",
     "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator PlattCalibrator "
     "SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
     "certificates": "calibration_test certify required_sample_size",

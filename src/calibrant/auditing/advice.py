@@ -53,9 +53,8 @@ def advise(audit: Findings, texts: CallTexts, *, segments_differ: bool | None, e
     if action == "collect more data" and (certificate is None or certificate.n_clusters is not None):
         # A plan counts independent rows, and would ask for too few.
         return Advice(action, reason, None, None)
-    tolerance, level = (None, 0.95) if certificate is None else (certificate.tolerance, certificate.confidence_level)
     columns = () if segments is None else tuple(dict.fromkeys(name for of in segments.columns_of for name in of))
-    next_ = next_step(step[0] if step else action, texts, tolerance, level, columns, expected_brier=expected_brier)
+    next_ = next_step(step[0] if step else action, texts, certificate, columns, expected_brier=expected_brier)
     return Advice(action, reason, *next_)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from calibrant.auditing import summary
 from calibrant.auditing.advice import NO_ADVICE, advise
-from calibrant.auditing.evidence import bounds_of_expected_error, statements_about
+from calibrant.auditing.evidence import statements_about
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import decision_curve, drawable_band, loess, measure
 from calibrant.auditing.performance import performance_of
@@ -25,7 +25,6 @@ from calibrant.auditing.wording import assumptions, limitations
 from calibrant.certificates.question import Question
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, score_histogram
 from calibrant.curves.reliability import cluster_bins
-from calibrant.decisions import max_regret
 from calibrant.decisions.clusters import cluster_net_benefit
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.metrics import cutoff_calibration
@@ -229,28 +228,22 @@ def audit(
         # Statistics that need independent rows stay unknown.
         table = replace(table, sampling=clustered.sampling)
     cutoff, reliability = cutoff_calibration(table), binned_curve(table)
-    decisions, wider = decision_curve(table, statements.decision, confidence_level), None
+    decisions, wider = decision_curve(table, statements["decision"], confidence_level), None
     if clustered is not None and not question.unseen:
         wider = performance_for(guarantee="unseen clusters")
         reliability = cluster_bins(clustered, reliability.confidence_level)
         decisions = cluster_net_benefit(clustered, decisions)
-    regret = max_regret(table, confidence_level=confidence_level) if table.independent else None
-    expected_error = bounds_of_expected_error(table, confidence_level)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
-    for part in (*statements, regret, expected_error, segments):
+    for part in (*statements.values(), segments):
         references += part.references if part is not None else ()
     given = arguments | {"by": None if by is None else names_of(by)}
     result = Audit(
         name=name,
         sample=sample,
         cutoff=cutoff,
-        certificate=statements.certificate,
-        test=statements.test,
-        expected_error=expected_error,
+        **statements,
         performance=performance_for(guarantee=guarantee),
         performance_unseen=wider,
-        decision=statements.decision,
-        max_regret=regret,
         recalibration=recalibration,
         warnings=data_warnings(rows.units, cutoff, rows.order, unseen=question.unseen),
         advice=NO_ADVICE,

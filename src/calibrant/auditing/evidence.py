@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCe
 from calibrant.certificates.certify import certify_table
 from calibrant.certificates.clusters import LEAST_GROUPS, certify_clusters, cluster_test, need_clusters
 from calibrant.certificates.question import Question
-from calibrant.decisions import Decision, saving_bound
+from calibrant.decisions import max_regret, saving_bound
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.errors import DataError
@@ -27,58 +27,47 @@ _EXACT, _MOST = 20_000, 200_000
 def _affordable_test(table: ScoreTable, random_state: int | np.random.Generator) -> CalibrationTest | None:
     """Test by simulated labels where scores are few, by the asymptotic distribution where rows are many.
 
-    None if the weights are not whole numbers, or if so many scores predict so few events that the asymptotic
-    distribution is wrong and simulation would take long.
+    None if so many scores predict so few events that the asymptotic distribution is wrong and simulation would take
+    long.
     """
-    if not table.independent:
-        return None
     asymptotic = table.total * table.mean_variance >= LEAST_EVENTS
     if table.exact and len(table) <= (_EXACT if asymptotic else _MOST):
         return calibration_test(table, random_state=random_state)
     return calibration_test(table, method="asymptotic") if asymptotic else None
 
 
-def bounds_of_expected_error(table: ScoreTable, confidence_level: float) -> ExpectedErrorCertificate | None:
-    """Bounds, or None if the weights are not whole numbers or the cells of the table were chosen by its maker."""
-    if not table.independent:
-        return None
+def _expected_error(table: ScoreTable, confidence_level: float) -> ExpectedErrorCertificate | None:
+    """Bounds, or None if the cells of the table were chosen by its maker."""
     try:
         return certify_ece(table, confidence_level=confidence_level)
     except DataError:
         return None
 
 
-class Statements(NamedTuple):
-    """What is claimed of the population; None if the weights do not count rows, or nothing was asked."""
-
-    certificate: Certificate | None
-    test: CalibrationTest | None
-    decision: Decision | None
-
-
-def statements_about(rows: AuditedRows, question: Question) -> Statements:
-    """Return certificate, test and, if there are prices, expected costs of independent or of clustered rows."""
-    table, prices, decision = rows.table, question.prices, None
+def statements_about(rows: AuditedRows, question: Question) -> dict[str, Any]:
+    """Return what is claimed of the population, by the names of an audit: None where chance is not known."""
+    table, prices, level = rows.table, question.prices, {"confidence_level": question.confidence_level}
+    found: dict[str, Any] = dict.fromkeys(("certificate", "test", "decision", "max_regret", "expected_error"))
     costs: dict[str, Any] = {}
     if prices is not None:
-        costs = {"false_positive_cost": prices[0], "false_negative_cost": prices[1]}
-        costs["confidence_level"] = question.confidence_level
+        costs = {"false_positive_cost": prices[0], "false_negative_cost": prices[1]} | level
     if rows.clustered is not None:
-        certificate, test = _of_clusters(rows.clustered, question)
+        found["certificate"], found["test"] = _of_clusters(rows.clustered, question)
         if costs:
-            decision = cluster_saving(rows.clustered, **costs, guarantee=question.guarantee)
-        return Statements(certificate, test, decision)
-    if not table.independent:
-        if question.tolerance is not None:
-            raise _need_counts("a verdict was asked for", "`tolerance` to get point estimates only")
+            found["decision"] = cluster_saving(rows.clustered, **costs, guarantee=question.guarantee)
+    elif table.independent:
+        report_progress("Certificate")
+        found["certificate"] = certify_table(table, question)
+        with subtask(1.0):
+            found["test"] = _affordable_test(table, question.random_state)
         if costs:
-            raise _need_counts("costs were given", "`costs` to get the other point estimates")
-        return Statements(None, None, None)
-    report_progress("Certificate")
-    certificate = certify_table(table, question)
-    with subtask(1.0):
-        test = _affordable_test(table, question.random_state)
-    return Statements(certificate, test, saving_bound(table, **costs) if costs else None)
+            found["decision"] = saving_bound(table, **costs)
+        found |= {"expected_error": _expected_error(table, **level), "max_regret": max_regret(table, **level)}
+    elif question.tolerance is not None:
+        raise _need_counts("a verdict was asked for", "`tolerance` to get point estimates only")
+    elif costs:
+        raise _need_counts("costs were given", "`costs` to get the other point estimates")
+    return found
 
 
 def _need_counts(since: str, omit: str) -> DataError:

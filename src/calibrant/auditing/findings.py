@@ -18,15 +18,8 @@ from calibrant.metrics import CutoffCalibration
 from calibrant.table.missing import LeftOut
 from calibrant.table.results import Count, Result
 
-Action = Literal[
-    "leave alone",
-    "recalibrate",
-    "recalibrate by segment",
-    "collect more data",
-    "check the scores",
-    "check the labels",
-    "none",
-]
+_Mend = Literal["check the scores", "check the labels"]
+Action = Literal["leave alone", "recalibrate", "recalibrate by segment", "collect more data", "none"] | _Mend
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from calibrant.certificates import Certificate
 from calibrant.printable import shell_word
 from calibrant.sources.columns import Columns
 from calibrant.sources.frames import is_in_memory
@@ -58,13 +59,7 @@ def texts_of(source: Any, named: Columns | None) -> CallTexts:
 
 
 def next_step(
-    action: str,
-    texts: CallTexts,
-    tolerance: float | None,
-    confidence_level: float,
-    by: Sequence[str] = (),
-    *,
-    expected_brier: float,
+    action: str, texts: CallTexts, certificate: Certificate | None, by: Sequence[str] = (), *, expected_brier: float
 ) -> NextStep:
     """Return what an action leads to: a calibrator, a number of rows, or another audit.
 
@@ -83,9 +78,10 @@ def next_step(
         fit = f"calibrator = cal.PlattCalibrator().fit({texts.fit})"
         return NextStep(f"{repair} --method platt --model model.json", fit)
     if action == "collect more data":
-        accepted = "0.05" if tolerance is None else given(tolerance)
+        accepted = "0.05" if certificate is None else given(certificate.tolerance) or "0.05"
         options = {"brier": write_upper(expected_brier, write=partial(significant, digits=2))} if expected_brier else {}
-        options |= {} if confidence_level == 0.95 else {"confidence_level": f"{confidence_level:g}"}
+        if certificate is not None and certificate.confidence_level != 0.95:
+            options["confidence_level"] = f"{certificate.confidence_level:g}"
         shell = "".join(f" --{name.removesuffix('_level')} {value}" for name, value in options.items())
         python = "".join(f", {name}={value}" for name, value in options.items())
         return NextStep(

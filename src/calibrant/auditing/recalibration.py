@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.fits.pool import Pool, PooledMap, fit_default_pool
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
+from calibrant.metrics.estimates import Terms
 from calibrant.metrics.proper import log_loss_of, squared_loss_of
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_count, failure_probability
@@ -118,14 +119,9 @@ class Recalibration(Result):
         return not self.unchanged and improved
 
 
-class _Fold(NamedTuple):
-    """What is assessed, entry by entry, and the table of all other rows, which the map is fitted on."""
-
-    rest: ScoreTable
-    score: FloatArray
-    n: NumberArray
-    k: NumberArray
-    cluster: npt.NDArray[np.int64]  # empty for independent rows
+# The table of all rows but those of a fold, which the map is fitted on; and of the fold, entry by entry, scores, rows,
+# positives and clusters, which are empty for independent rows.
+_Fold: TypeAlias = tuple[ScoreTable, FloatArray, NumberArray, NumberArray, npt.NDArray[np.int64]]
 
 
 def cross_fitted(
@@ -178,10 +174,10 @@ def cross_fitted(
     else:
         table, folds = rows, _folds_of_rows(rows, n_folds, random_state)
     parts, clusters = [], []
-    for number, fold in enumerate(folds):  # one at a time: four fifths of the rows stand beside each
+    for number, (rest, score, n, k, of_fold) in enumerate(folds):  # one at a time: each holds nearly all rows
         report_progress(f"Recalibration, fold {number + 1} of {n_folds}", number / n_folds)
-        parts.append(MappedPart(fold.score, _mapped(fit(fold.rest), fold.score), fold.n, fold.k))
-        clusters.append(fold.cluster)
+        parts.append(MappedPart(score, _mapped(fit(rest), score), n, k))
+        clusters.append(of_fold)
     if not parts:
         return None
     cluster = np.concatenate(clusters)
@@ -261,7 +257,7 @@ def _folds_of_rows(table: ScoreTable, n_folds: int, random_state: int | np.rando
     for n, k in split_counts(table.n, table.k, n_folds, generator_for(table, random_state)):
         part, rest = table.with_counts(n, k), table.with_counts(table.n - n, table.k - k)
         if len(part) and len(rest):
-            yield _Fold(rest, part.score, part.n, part.k, np.zeros(0, np.int64))
+            yield rest, part.score, part.n, part.k, np.zeros(0, np.int64)
 
 
 def _folds_of_clusters(rows: ClusteredRows, n_folds: int, random_state: int | np.random.Generator) -> Iterator[_Fold]:
@@ -273,14 +269,11 @@ def _folds_of_clusters(rows: ClusteredRows, n_folds: int, random_state: int | np
     for i in range(n_folds):
         inside, outside = fold_of == i, fold_of != i
         rest = ScoreTable(*pool_counts(rows.score[outside], rows.n[outside], rows.k[outside]))
-        yield _Fold(rest, rows.score[inside], rows.n[inside], rows.k[inside], rows.cluster[inside])
+        yield rest, rows.score[inside], rows.n[inside], rows.k[inside], rows.cluster[inside]
 
 
 def _gain(
-    parts: Sequence[MappedPart],
-    cluster: npt.NDArray[np.int64],
-    rows: ScoreTable | ClusteredRows,
-    loss: Callable[[int, FloatArray], FloatArray],
+    parts: Sequence[MappedPart], cluster: npt.NDArray[np.int64], rows: ScoreTable | ClusteredRows, loss: Terms
 ) -> tuple[float, float]:
     """Return the mean fall of a loss per row, and its standard error over rows, or over clusters if there are any."""
     total = (rows.table if isinstance(rows, ClusteredRows) else rows).total

@@ -9,17 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.auditing import segments
 from calibrant.auditing.provenance import arguments_of
 from calibrant.auditing.rows import segment_totals
-from calibrant.auditing.segment_table import (
-    Grid,
-    SegmentTable,
-    grid,
-    grid_text,
-    judged_segments,
-    of_mixtures,
-    scores_of,
-)
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import SHARES, confidence_shares, largest_error, lower_bounds, upper_bounds
 from calibrant.printable import visible
@@ -41,7 +33,7 @@ _REFERENCES = ("gao2017", "bentkus2004", "shevtsova2010", "shevtsova2013", "fan2
 
 
 @dataclass(frozen=True, kw_only=True)
-class SegmentAudit(SegmentTable, Drawable, Report):
+class SegmentAudit(segments.SegmentTable, Drawable, Report):
     """Result of `calibrant.audit_segments`: one entry of each array per segment, column by column.
 
     Attributes
@@ -112,7 +104,7 @@ class SegmentAudit(SegmentTable, Drawable, Report):
     exact: bool
 
     def __str__(self) -> str:
-        text = grid_text([self.claim, *sentences(self)], *audit_rows(self, _PRINTED))
+        text = segments.grid_text([self.claim, *sentences(self)], *audit_rows(self, _PRINTED))
         left = self.n_segments - _PRINTED
         return text + (f"\n... and {rows(left)} more segments" if left > 0 else "")
 
@@ -204,7 +196,7 @@ def audit_segments(
 def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_ROWS) -> SegmentAudit:
     """Judge the segments of rows that were added up."""
     tolerance, delta = question.tolerance, 1.0 - question.confidence_level
-    families, known = judged_segments(found, min_rows)
+    families, known = segments.judged_segments(found, min_rows)
     shares = confidence_shares(families)
     bound = largest_error(families, SHARES[0] * delta)
     # Both hold together with what is said of the worst segment, so that caps all of them.
@@ -216,7 +208,7 @@ def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_
         **known,
         claim=f"None of {which} (at least {rows(min_rows)} row{'s' if min_rows > 1 else ''} each) is off by more than "
         f"{write_upper(bound, tolerance)}, with {confidence(question.confidence_level)} "
-        f"confidence{of_mixtures(known)}.",
+        f"confidence{segments.of_mixtures(known)}.",
         lower_bound=least,
         lower=lower,
         verdict=None if tolerance is None else _verdict(least, bound, tolerance),
@@ -245,12 +237,12 @@ def notable(audit: SegmentAudit) -> list[int]:
     return places
 
 
-def audit_rows(audit: SegmentAudit, most: int | None = None) -> Grid:
+def audit_rows(audit: SegmentAudit, most: int | None = None) -> segments.Grid:
     """Heads and rows of the table of segments, the most notable first."""
     further = {"Upper": [write_upper(upper, audit.tolerance) for upper in audit.upper.tolist()]}
     if audit.tolerance is not None:
         further["Verdict"] = audit.verdicts.tolist()
-    return grid(audit, notable(audit)[:most], further)
+    return segments.grid(audit, notable(audit)[:most], further)
 
 
 def sentences(audit: SegmentAudit) -> Iterator[str]:
@@ -266,7 +258,7 @@ def sentences(audit: SegmentAudit) -> Iterator[str]:
         yield (
             f"The segment {visible(audit.segment[worst])} is off by at least "
             f"{write_lower(audit.lower_bound, audit.tolerance)} (asymptotic): "
-            f"predictions are {audit.direction[worst]} at scores {scores_of(audit, worst)}."
+            f"predictions are {audit.direction[worst]} at scores {segments.scores_of(audit, worst)}."
         )
     if audit.n_unlisted:
         have, are = ("s have", "are") if audit.n_unlisted > 1 else (" has", "is")
@@ -304,6 +296,6 @@ def segments_differ(audit: SegmentAudit, rows: Rows) -> bool | None:
     held = rows.held()
     n = len(held.label)
     chosen = np.arange(n) if n <= _ENOUGH else np.random.default_rng(0).permutation(n)[:_ENOUGH]
-    segments = {name: column_values(values, name)[chosen] for name, values in held.by.items()}
-    repair = SegmentCalibrator().fit(held.score[chosen], held.label[chosen], segments)
+    columns = {name: column_values(values, name)[chosen] for name, values in held.by.items()}
+    repair = SegmentCalibrator().fit(held.score[chosen], held.label[chosen], columns)
     return bool(repair.decision_ == "repaired")

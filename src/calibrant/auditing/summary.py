@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from functools import partial
 
 from calibrant.auditing.facts import DETAILS, audit_facts
 from calibrant.auditing.findings import Findings
@@ -14,7 +15,7 @@ from calibrant.table.numbers import number
 _MOST = 14  # lines of a summary
 # Columns of the labels in front of the lines of a summary, and of the sentences of the details.
 _NARROW, _WIDE = 11, 19
-_MORE = " ..."
+_WRAPPER = partial(textwrap.TextWrapper, break_long_words=False, break_on_hyphens=False, placeholder=" ...")
 _NEXT = "Next"
 _OPTIONAL = 8  # ranks of lines that are left out rather than cut to one
 
@@ -60,14 +61,7 @@ def _next(part: Fact, width: int, *, shell: bool) -> list[str]:
 
 
 def _manner(width: int, indent: int, most: int | None = None) -> textwrap.TextWrapper:
-    return textwrap.TextWrapper(
-        max(width, 2 * indent),
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-        max_lines=most,
-        placeholder=_MORE,
-    )
+    return _WRAPPER(max(width, 2 * indent), subsequent_indent=" " * indent, max_lines=most)
 
 
 def wrapped(text: str, width: int | None, *, indent: int = 2) -> str:

@@ -26,13 +26,10 @@ from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 
-CONSTANT = "constant_score"
 DECISIONS = "decisions"
-DEPENDENCE = "dependent_rows"
 FEW_CLUSTERS = "few_clusters"
 IN_SAMPLE = "in_sample"
 REVERSED = "reversed_labels"
-TWO_SCORES = "two_scores"
 
 _RATE = 0.01  # at most, of false alarms
 _STANDARD_ERRORS = 3.0  # of a mean product that count as clear; 1 in 700 under a normal distribution
@@ -89,7 +86,7 @@ def _few_scores(table: ScoreTable) -> Iterator[DataWarning]:
     low, high = float(table.low[0]), float(table.high[-1])
     if low == high:
         message = f"All scores are {score_text(low)}, so they tell no row from another. Is this the column of scores?"
-        yield DataWarning(CONSTANT, message)
+        yield DataWarning("constant_score", message)
     elif not table.exact or len(table) > 2:
         return
     elif (low, high) == (0.0, 1.0):
@@ -107,7 +104,7 @@ def _few_scores(table: ScoreTable) -> Iterator[DataWarning]:
             f"There are only two different scores, {score_text(low)} and {score_text(high)}. If they stand for "
             "decisions or classes, audit the probabilities behind them."
         )
-        yield DataWarning(TWO_SCORES, message)
+        yield DataWarning("two_scores", message)
 
 
 def _few_clusters(rows: ClusteredRows, *, unseen: bool) -> Iterator[DataWarning]:
@@ -178,7 +175,7 @@ def _dependence(table: ScoreTable, order: RowOrder | None) -> Iterator[DataWarni
             f"Are these rows independent? {'; '.join(signs)}{sorting} If rows share something, such as the patient, no "
             "statement that counts them as independent holds: name it with --cluster COLUMN (clusters=)."
         )
-        yield DataWarning(DEPENDENCE, message)
+        yield DataWarning("dependent_rows", message)
 
 
 def _runs(table: ScoreTable, order: RowOrder) -> str | None:

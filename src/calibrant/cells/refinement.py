@@ -38,15 +38,12 @@ class Rows(Protocol):
 
     def bucket_sums(self, grid: Grid, buckets: BucketSet) -> BucketSums:
         """Add up the buckets of a grid, over the rows in some wider buckets."""
-        ...
 
     def pool_scores(self, buckets: BucketSet) -> Pooled:
         """Return distinct scores in some buckets, with rows and positives at each."""
-        ...
 
     def keep(self, buckets: BucketSet) -> Rows:
         """Return the rows in some buckets, which are few, in memory if that is where they will be added up."""
-        ...
 
 
 class Pending(NamedTuple):

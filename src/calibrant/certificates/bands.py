@@ -230,25 +230,18 @@ def window_band(
     [0.0216, 0.0216]
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    need_counts(table, "a band needs rows")
     width = cumulative_width(table, failure_probability(confidence_level))
     if not ((curve.n >= 1.0) & (curve.n <= table.total)).all():
         wanted, remedy = f"windows of 1 to {table.total:g} rows", "pass the rows in each window and the rows in all"
         raise DataError(wanted, "others", remedy)
     half = width * table.total / curve.n
-    hits = curve.rate * curve.n
+    hits, wanted = curve.rate * curve.n, "a curve of plain averages over bins or windows"
     if not (np.abs(hits - np.rint(hits)) <= 1e-9 * table.total).all():
-        raise DataError(
-            "a curve of plain averages over bins or windows",
-            "points that no whole number of positives gives",
-            "use a binned curve, or a local one of degree 0 with the rectangular kernel",
-        )
+        remedy = "use a binned curve, or a local one of degree 0 with the rectangular kernel"
+        raise DataError(wanted, "points that no whole number of positives gives", remedy)
     if not _belongs_to(curve, table):
-        raise DataError(
-            "a curve of plain averages over bins or windows of these rows",
-            "points with other rows or other positives",
-            "pass the rows, or the table, that the curve was made from",
-        )
+        remedy = "pass the rows, or the table, that the curve was made from"
+        raise DataError(f"{wanted} of these rows", "points with other rows or other positives", remedy)
     return Band(
         score=curve.score,
         rate=curve.rate,

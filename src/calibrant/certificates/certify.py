@@ -203,9 +203,8 @@ def certify_table(
         width = upper_width(n) + (walk.at_most - estimate)
     bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width(n))
     if method in _SPLIT:
-        lower_bound = split_lower_bound(
-            table, confidence_level=question.confidence_level, random_state=question.random_state
-        )
+        level, seed = question.confidence_level, question.random_state
+        lower_bound = split_lower_bound(table, confidence_level=level, random_state=seed)
     return conclude(
         question,
         Bounds(estimate, bound, lower_bound, width),

@@ -168,10 +168,8 @@ def certify_recalibrated(
     if about == "cases":
         width = cumulative_width(ScoreTable.from_scores(rows.label, rows.score, sample_weight=rows.weight), delta)
         sure = Sampling("cases", n).sure(confidence_level)
-        scores, seen = (
-            "their recalibrated scores against their true probabilities",
-            "outcomes; the statement is about these cases only",
-        )
+        scores = "their recalibrated scores against their true probabilities"
+        seen = "outcomes; the statement is about these cases only"
         assumptions = _ABOUT_CASES
     elif method == "finite":
         width, sure = monotone_width(n, delta), INDEPENDENT.sure(confidence_level, " (by simulation, not proved)")

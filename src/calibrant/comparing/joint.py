@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -42,9 +41,8 @@ def critical_value(
     scaled = terms / np.where(largest > 0.0, largest, 1.0)  # so that no product leaves the range of floats
     sums = units.sums(scaled - scaled.mean(axis=2, keepdims=True)).reshape(measures * models, -1)
     products = sums @ sums.T
-    contrasts = np.zeros((measures * len(pairs), measures * models))
-    for i, (measure, (one, two)) in enumerate(product(range(measures), pairs)):
-        contrasts[i, measure * models + two], contrasts[i, measure * models + one] = 1.0, -1.0
+    one, two = np.transpose(pairs)
+    contrasts = np.kron(np.eye(measures), np.eye(models)[two] - np.eye(models)[one])
     return _largest_quantile(contrasts @ products @ contrasts.T, np.abs(contrasts) @ products.diagonal(), delta, rng)
 
 
@@ -63,8 +61,7 @@ def left_out_limits(
     deviation = np.sqrt(covariance.diagonal())
     deviation = np.where(deviation > _ROUNDING, deviation, 0.0)
     ends = jackknife.signed_limits(values, critical * deviation, critical, parts)
-    columns = zip(values.tolist(), deviation.tolist(), ends[0].tolist(), ends[1].tolist(), strict=True)
-    return critical, [Limits(*one) for one in columns]
+    return critical, [Limits(*one) for one in np.transpose([values, deviation, *ends]).tolist()]
 
 
 def _largest_quantile(

@@ -15,6 +15,7 @@ from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, distinc
 from calibrant.table.score_table import ScoreTable
 
 Pieces = list[FloatArray]
+Variance = Literal["none", "calibrated", "robust"]
 
 # locfit's own allowance: n * nn is rounded down to whole rows after adding this.
 _ROUNDING = 1e-12
@@ -133,7 +134,7 @@ def local_fit(
     span: float,
     degree: int = 0,
     kernel: str = "rectangular",
-    variance: Literal["none", "calibrated", "robust"] = "none",
+    variance: Variance = "none",
 ) -> LocalFit:
     """Fit a polynomial around each point to the rows nearest to it, by weighted least squares.
 
@@ -159,15 +160,7 @@ def local_fit(
 class LocalRegression:
     """`local_fit` at points that are not all known at once."""
 
-    def __init__(
-        self,
-        table: ScoreTable,
-        *,
-        span: float,
-        degree: int,
-        kernel: str,
-        variance: Literal["none", "calibrated", "robust"],
-    ) -> None:
+    def __init__(self, table: ScoreTable, *, span: float, degree: int, kernel: str, variance: Variance) -> None:
         self._span, self._degree, self._kernel = check_smoother(span, degree, kernel)
         self._table, self._variance = table, variance if table.independent else "none"
         self._up_to = _running(table.n), _running(table.k)
@@ -201,7 +194,7 @@ def _averages(table: ScoreTable, windows: Windows, *, known: bool) -> LocalFit:
     start, stop = np.searchsorted(edges, windows.start), np.searchsorted(edges, windows.stop)
 
     def mean(values: FloatArray) -> FloatArray:
-        up_to = _running(np.add.reduceat(values[: edges[-1]], edges[:-1]))
+        up_to = _running(np.add.reduceat(values[: edges.max(initial=0)], edges[:-1]))
         return np.asarray((up_to[stop] - up_to[start]) / windows.n, dtype=np.float64)
 
     points = len(windows.at)

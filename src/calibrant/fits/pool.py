@@ -46,6 +46,8 @@ class PooledMap(Protocol):
 
 
 Member = TypeVar("Member", bound=PooledMap)
+Fit = Callable[[ScoreTable], Member]
+Seed = int | np.random.Generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +73,7 @@ class Pool(Generic[Member]):
 
 
 def fit_pool(
-    table: ScoreTable,
-    names: Sequence[str],
-    fits: Sequence[Callable[[ScoreTable], Member]],
-    *,
-    n_folds: int,
-    random_state: int | np.random.Generator,
+    table: ScoreTable, names: Sequence[str], fits: Sequence[Fit[Member]], *, n_folds: int, random_state: Seed
 ) -> Pool[Member]:
     """Fit maps to a table, and weigh them by rows held out; `AutoCalibrator` says how."""
     inside = table.low[0] > 0.0 and table.high[-1] < 1.0
@@ -113,7 +110,7 @@ class _Plain:
 def fit_default_pool(table: ScoreTable) -> Pool[_Plain]:
     """Return the map of `AutoCalibrator` with its default parameters."""
     rising = PLATT._replace(fit=partial(fit_platt, increasing=True))
-    fits: list[Callable[[ScoreTable], _Plain]] = [
+    fits: list[Fit[_Plain]] = [
         *(partial(_fit_log_odds, family) for family in (TEMPERATURE, rising, BETA)),
         lambda part: _Plain(isotonic_fit(part, log_safe=True).linear),
     ]
@@ -131,7 +128,7 @@ def _loss(value: float) -> str:
     return f"{value:.4g}" if np.isfinite(value) else "infinite (a score of 0 or 1 was wrong)"
 
 
-def _predictions(fits: Sequence[Callable[[ScoreTable], Member]], rest: ScoreTable, score: FloatArray) -> FloatArray:
+def _predictions(fits: Sequence[Fit[Member]], rest: ScoreTable, score: FloatArray) -> FloatArray:
     """Return the scores themselves, then what each member predicts for them after a fit to the other rows.
 
     Members that may be certain are moved off 0 and 1, so that no label is impossible.

@@ -201,7 +201,8 @@ def binned_calibration(
     if table.independent and norm != "max":
         null_mean = _null_mean(table, starts, compare, threshold, norm)
     if table.independent and norm == "l2" and compare == "frequency" and n.min() > 1:
-        debiased = _debiased_square(n, rate - score, np.add.reduceat(table.squared, starts))
+        scatter = np.maximum(0.0, np.add.reduceat(table.squared, starts) - n * (rate - score) ** 2) / (n - 1)
+        debiased = float(np.dot(n, (rate - score) ** 2 - scatter / n)) / float(n.sum())
     bins, value = (table.low[starts], table.high[ends], n, score, rate), _combined(n, rate - score, norm)
     return BinnedCalibration(*bins, value, null_mean, debiased, strategy, compare, norm)
 
@@ -327,8 +328,3 @@ def _at_least(n: NumberArray, rate: FloatArray, k: FloatArray) -> FloatArray:
     inside = np.clip(k, 1, np.maximum(n, 1))
     chance = betainc(inside, np.maximum(n, 1) - inside + 1, rate)
     return np.where(k <= 0, 1.0, np.where(k > n, 0.0, chance))
-
-
-def _debiased_square(n: NumberArray, gap: FloatArray, squared: FloatArray) -> float:
-    scatter = np.maximum(0.0, squared - n * gap**2) / (n - 1)
-    return float(np.dot(n, gap**2 - scatter / n)) / float(n.sum())

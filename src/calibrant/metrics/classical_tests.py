@@ -90,14 +90,10 @@ def ks_calibration_test(
     residuals = cumulative_residuals(table)
     statistic = extremes(residuals).ks
     score = float(residuals.score[np.argmax(np.abs(residuals.value))])
-    return KsCalibrationTest(statistic, score, _p_value(table, statistic), table.total)
-
-
-def _p_value(table: ScoreTable, statistic: float) -> float:
-    variance = table.total * table.mean_variance
-    if not table.independent or variance < LEAST_EVENTS:
-        return math.nan
-    return calibrated_p_value(table.total * statistic, variance, distance_survival)
+    variance, p_value = table.total * table.mean_variance, math.nan
+    if table.independent and variance >= LEAST_EVENTS:
+        p_value = calibrated_p_value(table.total * statistic, variance, distance_survival)
+    return KsCalibrationTest(statistic, score, p_value, table.total)
 
 
 @dataclass(frozen=True)
@@ -166,19 +162,16 @@ def spiegelhalter(
     rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     if isinstance(rows, ScoreTable):
         n, brier, expected = rows.total, rows.squared_total / rows.total, rows.mean_variance
-        statistic = _statistic(*_excess_of_table(rows)) if rows.independent else math.nan
+        slope, statistic = 1.0 - 2.0 * rows.score, math.nan
+        if rows.independent:
+            variance = float(np.dot(rows.n, slope**2 * rows.score * (1.0 - rows.score)))
+            statistic = _statistic(float(np.dot(rows.residual_sums(), slope)), variance)
     else:
         squared, excess, variance = (float(total[0]) for total in add_rows(_excesses, rows).terms)
         n = float(len(rows.score))
         brier, expected = squared / n, (squared - excess) / n
         statistic = _statistic(excess, variance)
     return Spiegelhalter(statistic, math.erfc(abs(statistic) / math.sqrt(2.0)), brier, expected, n)
-
-
-def _excess_of_table(table: ScoreTable) -> tuple[float, float]:
-    slope = 1.0 - 2.0 * table.score
-    excess = float(np.dot(table.residual_sums(), slope))
-    return excess, float(np.dot(table.n, slope**2 * table.score * (1.0 - table.score)))
 
 
 def _excesses(label: npt.NDArray[np.int8], score: FloatArray) -> Iterator[FloatArray]:

@@ -74,8 +74,7 @@ def calibration_in_the_large(
     >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
     (0.1, 0.025, 0.163)
     """
-    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label)
-    return difference_of(rows)
+    return difference_of(sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label))
 
 
 def observed_expected_ratio(
@@ -118,8 +117,7 @@ def observed_expected_ratio(
     >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
     (1.5, 0.31, 4.371)
     """
-    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label)
-    return ratio_of(rows)
+    return ratio_of(sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label))
 
 
 def difference_of(sample: SampledRows) -> Estimate:

@@ -196,8 +196,7 @@ def roc_auc_interval(
     >>> round(result.value, 4), round(result.standard_error, 4)
     (0.8889, 0.1571)
     """
-    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label)
-    return area_of(rows)
+    return area_of(sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label))
 
 
 def area_of(sample: SampledRows) -> RocAuc:
@@ -218,7 +217,8 @@ def area_of(sample: SampledRows) -> RocAuc:
             error = math.nan if rarer < 2.0 else of_clusters
         # An area that rounds to 0 or 1, where log-odds end, has few effective rows: unseen ones would decide.
         elif effective >= _LEAST_EFFECTIVE:
-            lower, upper = _interval(value, -normal_quantile(tail) * error)
+            logit, half = math.log(value) - math.log1p(-value), -normal_quantile(tail) * error / (value * (1.0 - value))
+            lower, upper = 1.0 / (1.0 + math.exp(half - logit)), 1.0 / (1.0 + math.exp(-half - logit))
         else:
             note = _FEW
             method, most = "exact", -math.log(tail) / rarer
@@ -335,11 +335,6 @@ def _of_clusters(sample: SampledRows, value: float) -> tuple[float, float, float
     variance = sample.variance_of_total(lambda label, score: added(label, score) - value * half(label, score))
     error = math.sqrt(variance) / table.positives if math.isfinite(variance) else math.nan
     return error, found.lower, found.upper
-
-
-def _interval(value: float, half: float) -> tuple[float, float]:
-    logit, half = math.log(value) - math.log1p(-value), half / (value * (1.0 - value))
-    return 1.0 / (1.0 + math.exp(half - logit)), 1.0 / (1.0 + math.exp(-half - logit))
 
 
 def _lowest(value: float, most: float) -> float:

@@ -71,9 +71,8 @@ def smooth_calibration_error(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     if bandwidth is not None:
-        bandwidth = check_between(
-            "bandwidth", bandwidth, _LEAST_BANDWIDTH, math.inf, closed="left", remedy="leave it out to have it chosen"
-        )
+        remedy = "leave it out to have it chosen"
+        bandwidth = check_between("bandwidth", bandwidth, _LEAST_BANDWIDTH, math.inf, closed="left", remedy=remedy)
     residual = (table.rise - table.fall) / table.total
     least, most = abs(float(residual.sum())), float(np.abs(residual).sum())
     if most == 0.0:

@@ -188,9 +188,8 @@ def rademacher_simulated(
     >>> abs(found.value - 0.0124) < 0.001, found.standard_error < 0.0002
     (True, True)
     """
-    simulations = check_count(
-        "n_simulations", n_simulations, 2, "a few thousand give a standard error of about one per cent"
-    )
+    remedy = "a few thousand give a standard error of about one per cent"
+    simulations = check_count("n_simulations", n_simulations, 2, remedy)
     counts = _counts(rows)
     rng = np.random.default_rng(random_state)
     n, chunk = int(counts.sum()), max(1, _CHUNK // len(counts))

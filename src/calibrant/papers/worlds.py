@@ -251,9 +251,8 @@ def documents(
     n_words = check_count("n_words", n_words, 1, "the authors use a dictionary of 1000 words")
     n_labels = check_count("n_labels", n_labels, 1, "the authors draw 10 labels for each document")
     alpha = check_between("alpha", alpha, 0.0, math.inf, remedy="1 makes all topic mixtures equally likely")
-    exponent = check_between(
-        "exponent", exponent, 0.0, math.inf, closed="left", remedy="1 is Zipf's law, 0 makes all words equally likely"
-    )
+    remedy = "1 is Zipf's law, 0 makes all words equally likely"
+    exponent = check_between("exponent", exponent, 0.0, math.inf, closed="left", remedy=remedy)
     known = None if np.ndim(length) == 0 else _known_lengths(length, n)
     if known is None:
         remedy = "the authors' documents have 200 words on average"

@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.plots.canvas import Canvas, Inches, panels, prepare_canvas
@@ -176,14 +176,7 @@ class Display(ABC):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: npt.ArrayLike,
-        *,
-        pos_label: Any = None,
-        name: str | None = None,
-        **keywords: Any,
+        cls, estimator: Any, X: Any, y: ArrayLike, *, pos_label: Any = None, name: str | None = None, **keywords: Any
     ) -> Self:
         """Draw the picture of a fitted classifier on data.
 

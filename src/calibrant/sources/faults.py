@@ -24,19 +24,15 @@ class InspectedRows(Protocol):
 
     def example(self, fault: str, column: str) -> tuple[str, Any]:
         """Return where a row has that fault, in words, and the value there; None if there is none."""
-        ...
 
     def score_limits(self) -> tuple[float, float]:
         """Return the least and the largest finite score; NaN if there is none."""
-        ...
 
     def label_values(self) -> list[Any]:
         """Return some different labels."""
-        ...
 
     def look_swapped(self) -> bool:
         """Tell whether all scores are 0 or 1 and all labels between these."""
-        ...
 
 
 def refuse(seen: Mapping[str, Any], columns: Columns, rows: InspectedRows) -> str:

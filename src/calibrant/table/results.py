@@ -213,14 +213,12 @@ def plain(value: Any, *, curves: bool = True) -> Any:
     """Turn a value into what JSON can hold; not finite numbers become None. `curves` is for `Result.to_dict`."""
     if isinstance(value, Result):
         return value.to_dict(curves=curves)
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, np.generic)):
         return plain(value.tolist())
     if isinstance(value, (list, tuple)):
         return [plain(v, curves=curves) for v in value]
     if isinstance(value, dict):
         return {str(k): plain(v, curves=curves) for k, v in value.items()}
-    if isinstance(value, np.generic):
-        return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

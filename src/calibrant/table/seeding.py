@@ -41,11 +41,8 @@ def digest_rows(score: npt.NDArray[np.float64], n: npt.NDArray[Any], k: npt.NDAr
     if n.dtype.kind == "f":
         k, rest = k.view(np.uint64), (n - k).view(np.uint64)
         n = k + rest
-    total = 0
-    for start in range(0, len(score), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        total += int(hash_rows(score[part], n[part], k[part]).sum())
-    return total % (1 << 64)
+    parts = (slice(start, start + _BLOCK) for start in range(0, len(score), _BLOCK))
+    return sum(int(hash_rows(score[part], n[part], k[part]).sum()) for part in parts) % (1 << 64)
 
 
 def hash_rows(score: npt.NDArray[np.float64], n: npt.NDArray[Any], k: npt.NDArray[Any]) -> _Words:

@@ -146,9 +146,8 @@ class TableSums:
             return self.cells.residual
         if not self.independent or not self.total < MOST_ROWS:
             return None
-        return FixedPoint.product(self.k, np.full(len(self), 1 << BITS)) - FixedPoint.product(
-            self.n, score_units(self.score)
-        )
+        positives = FixedPoint.product(self.k, np.full(len(self), 1 << BITS))
+        return positives - FixedPoint.product(self.n, score_units(self.score))
 
     def residual_sums(self) -> FloatArray:
         """Sum of `y - s` at each score; of a cell from its mean score."""

@@ -199,8 +199,8 @@ def test_columns_of_weights_and_labels_by_name():
     place = texts_of(pd.DataFrame(), Columns("y", "p", "w", "yes"))
     assert place.command == "FILE --label y --score p --weight w --pos-label yes"
     assert place.fit == "frame['p'], frame['y'], frame['w'], pos_label='yes'"
-    assert next_step("leave alone", place, None, 0.95, expected_brier=0.1) == (None, None)
-    other = next_step("check the labels", place, None, 0.95, expected_brier=0.1)
+    assert next_step("leave alone", place, None, expected_brier=0.1) == (None, None)
+    other = next_step("check the labels", place, None, expected_brier=0.1)
     assert other.command == "calibrant audit FILE --label y --score p --weight w --pos-label OTHER"
     assert other.python == "cal.audit(frame, label='y', score='p', weight='w', pos_label=...)"
 

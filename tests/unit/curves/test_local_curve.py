@@ -53,6 +53,11 @@ def test_no_curve_outside_the_scores():
     assert curve.to_dict()["rate"][0] is None
 
 
+@pytest.mark.parametrize("at", [0.1, [0.1, 0.9]])
+def test_all_points_may_be_outside(at):
+    assert np.isnan(local_curve([0, 1], [0.2, 0.3], at=at).rate).all()
+
+
 @given(
     rows=small_rows(most=10),
     span=st.sampled_from([0.2, 0.5, 1.0]),

@@ -15,12 +15,13 @@ from calibrant.calibrators.auto import given_or_auto
 from calibrant.calibrators.base import Calibrator, Training, fit_part
 from calibrant.calibrators.segment.gains import log_losses, mean_and_error, segment_gains
 from calibrant.calibrators.segment.given import columns_of, taken_apart
-from calibrant.calibrators.segment.offsets import IntArray, fit_offsets
+from calibrant.calibrators.segment.offsets import BinaryLabels, fit_offsets
 from calibrant.calibrators.segment.repair import NOTHING, SegmentRepair, fit_trees
 from calibrant.fits.log_odds import LEAST, MOST, probability
 from calibrant.fits.logistic import logistic_fit
 from calibrant.printable import visible
 from calibrant.segments.columns import SegmentColumn
+from calibrant.table.fixed_point import IntArray
 from calibrant.table.numbers import number
 from calibrant.table.parameters import check_count, check_random_state
 from calibrant.table.pooling import FloatArray, score_order
@@ -30,8 +31,6 @@ from calibrant.table.validation import clean_rows, clean_scores
 _MANY = 100_000  # rows above which one part is held out instead of every fold in turn
 _ENOUGH = 20_000  # rows in that part
 _BEYOND_NOISE = 1.645  # standard errors by which held-out rows must gain: a one-sided test at 5%
-
-BinaryLabels = npt.NDArray[np.int8]
 
 
 @dataclass(eq=False, repr=False)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.calibrators.segment.offsets import IntArray
+from calibrant.calibrators.segment.offsets import BinaryLabels
 from calibrant.segments.columns import SegmentColumn
+from calibrant.table.fixed_point import IntArray
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Tabular
 from calibrant.table.shown import text_grid
@@ -64,7 +65,7 @@ def segment_gains(
     return SegmentGains(np.array(names), np.array(segments), n, old, new, gain, error)
 
 
-def log_losses(log_odds: FloatArray, label: npt.NDArray[np.int8]) -> FloatArray:
+def log_losses(log_odds: FloatArray, label: BinaryLabels) -> FloatArray:
     """Return the log loss of each row."""
     return np.asarray(np.logaddexp(0.0, np.where(label == 1, -log_odds, log_odds)))
 

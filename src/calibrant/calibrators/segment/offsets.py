@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from calibrant.distributions.bisection import bisect
 from calibrant.fits.log_odds import probability
+from calibrant.table.fixed_point import IntArray
 from calibrant.table.pooling import FloatArray, distinct_numbers
 from calibrant.typed_json import Finite, Positive, Size, Within
 
-IntArray = npt.NDArray[np.int64]
+BinaryLabels = npt.NDArray[np.int8]
 
 CUT = 2.5  # standard deviations beyond which slopes have no further effect
 _ORDINARY = 10.0  # log-odds beyond it are brought to it before mean and standard deviation are taken
@@ -87,7 +88,7 @@ class LogOddsOffsets:
         return LogOddsOffsets(self.centre, self.scale, tuple(table.scaled(share) for table in self.tables))
 
 
-def fit_offsets(log_odds: FloatArray, codes: Sequence[IntArray], label: npt.NDArray[np.int8]) -> LogOddsOffsets:
+def fit_offsets(log_odds: FloatArray, codes: Sequence[IntArray], label: BinaryLabels) -> LogOddsOffsets:
     """Fit the offsets of all columns and of all pairs of them.
 
     Intercepts, then slopes, of one table after the other are brought to the maximum of their posterior density, given

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.calibrators.segment.offsets import IntArray, LogOddsOffsets, shrunken, sums, variance_between
+from calibrant.calibrators.segment.offsets import BinaryLabels, LogOddsOffsets, shrunken, sums, variance_between
 from calibrant.fits.log_odds import probability
+from calibrant.table.fixed_point import IntArray
 from calibrant.table.pooling import FloatArray, distinct_numbers, score_order
 from calibrant.typed_json import Count, Finite
 
@@ -51,11 +51,7 @@ Node = Split | Finite
 
 
 def fit_trees(
-    score: FloatArray,
-    log_odds: FloatArray,
-    codes: Sequence[IntArray],
-    label: npt.NDArray[np.int8],
-    sizes: Sequence[int],
+    score: FloatArray, log_odds: FloatArray, codes: Sequence[IntArray], label: BinaryLabels, sizes: Sequence[int]
 ) -> tuple[Node, ...]:
     """Fit trees to rows in the order of their scores, all of which belong to a segment of each column.
 
@@ -136,7 +132,7 @@ class SegmentRepair:
 NOTHING = SegmentRepair(LogOddsOffsets(0.0, 1.0, ()), ())
 
 
-def _ranks(log_odds: FloatArray, code: IntArray, label: npt.NDArray[np.int8], segments: int) -> IntArray:
+def _ranks(log_odds: FloatArray, code: IntArray, label: BinaryLabels, segments: int) -> IntArray:
     """Return the place of each segment of a column in the order of shrunken effects."""
     p = probability(log_odds)
     information, residual = sums(code, p * (1.0 - p), segments), sums(code, label - p, segments)

@@ -168,15 +168,14 @@ def certify_ece(
     upper, lower = upper_bound(units, delta, one_score_each=shape == "any"), lower_bound(units, delta)
     p_value = reversal_p_value(units) if upper.assumes_monotone else None
     contradicted = p_value is not None and p_value <= REVERSAL_LEVEL
+    refused = p_value if contradicted else None
     bound = 1.0 if contradicted else min(1.0, max(0.0, upper.value))
     trivial = float(np.dot(table.n, np.maximum(table.score, 1.0 - table.score))) / table.total
     verdict = None if tolerance is None else verdict_on(bound, lower, trivial, tolerance)
     if contradicted and verdict not in (None, "refuted"):
         verdict = "undecided"
     return ExpectedErrorCertificate(
-        claim=_claim(
-            bound, lower, tolerance, confidence_level, upper.assumes_monotone, p_value if contradicted else None
-        ),
+        claim=_claim(bound, lower, tolerance, confidence_level, upper.assumes_monotone, refused),
         verdict=verdict,
         tolerance=tolerance,
         bound=bound,

@@ -1,0 +1,329 @@
+"""Segments with enough rows to be judged, what all results about them say, and `calibrant.find_segments`."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.auditing.rows import segment_totals
+from calibrant.certificates.segments import Listed, detectable_error, lower_bounds
+from calibrant.distributions.binomial import level_p_values
+from calibrant.errors import DataError
+from calibrant.segments.columns import MIN_ROWS
+from calibrant.segments.totals import SegmentTotals
+from calibrant.table.numbers import confidence, interval_text, number, rows, share, significant, write_lower
+from calibrant.table.parameters import failure_probability
+from calibrant.table.pooling import FloatArray, score_order
+from calibrant.table.results import Tabular
+from calibrant.table.shown import html_grid, short_name, text_grid
+from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
+
+# Shares of the rows of which it is said which error would be found, and with which probability.
+_SHARES, _POWER = (0.01, 0.05, 0.2), 0.8
+MIXTURE = (
+    "Where segments overlap, rare levels are pooled or numbers are cut at quantiles of these rows: the error of a "
+    "segment is that of its mixture of levels at the shares that they have in these rows, given who is in which "
+    "segment."
+)
+_ASSUMPTIONS = (
+    COUNTED_ROWS,
+    FIXED_CLASSIFIER,
+    (
+        "The columns, the depth, the cuts, the least number of rows, the tolerance and the confidence level were "
+        "chosen before looking at outcomes."
+    ),
+    "Lower bounds, and with them the verdict 'refuted', are asymptotic in the rows of the segment.",
+)
+HEADS = ("Segment", "Rows", "Observed", "Predicted", "O:E", "p", "Error", "Lower", "Upper", "Where", "Verdict")
+_ONLY_ON_PAGES = ("Observed", "Predicted", "Where")
+_WIDTH = 80
+Grid: TypeAlias = tuple[tuple[str, ...], list[tuple[str, ...]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentTable(Statement, Tabular):
+    """Base of what is said of segments, with the fields of `Statement`; `SegmentAudit` describes the others."""
+
+    lower_bound: float
+    n: int
+    n_segments: int
+    n_unlisted: int
+    min_rows: int
+    segment: npt.NDArray[Any]
+    rows: npt.NDArray[np.int64]
+    share: FloatArray
+    observed_rate: FloatArray
+    mean_predicted: FloatArray
+    observed_expected: FloatArray
+    p_value: FloatArray
+    error: FloatArray
+    low: FloatArray
+    high: FloatArray
+    direction: npt.NDArray[Any]
+    lower: FloatArray
+    columns_of: tuple[tuple[str, ...], ...]
+    levels: tuple[tuple[str, ...], ...]
+
+    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
+        """Return the fields as plain data, the table of segments too: it is not a curve."""
+        del curves
+        return super().to_dict()
+
+    def _fields(self) -> dict[str, Any]:
+        known = super()._fields()  # what was found before the table, of which a short line shows only the size
+        return {name: known[name] for name in sorted(known, key=lambda name: name in SegmentTable.__annotations__)}
+
+
+def judged_segments(found: SegmentTotals, min_rows: int) -> tuple[list[Listed], dict[str, Any]]:
+    """Keep the segments with enough rows: by family, and as those fields of a `SegmentTable` that claim nothing."""
+    families: list[Listed] = []
+    names: list[tuple[str, ...]] = []
+    levels: list[tuple[str, ...]] = []
+    labels: list[str] = []
+    for family, totals in zip(found.families, found.totals, strict=True):
+        cells = np.flatnonzero(totals.n >= max(1, min_rows))
+        families.append(Listed(totals.pick(cells), family.identical[cells], found.n))
+        labels += family.labels(cells)
+        levels += family.levels(cells)
+        names += [tuple(column.name for column in family.columns)] * len(cells)
+    if not labels:
+        most = max(int(totals.n.max(initial=0)) for totals in found.totals)
+        raise DataError(
+            f"a segment with at least {min_rows} rows (`min_rows`)",
+            f"at most {most} rows in one",
+            "lower `min_rows`, or name other columns",
+        )
+    n, k, mean, value, low, high, sign = (
+        np.concatenate([getattr(of.totals, name) for of in families])
+        for name in ("n", "k", "mean_predicted", "value", "low", "high", "sign")
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):  # all scores are 0
+        ratio = k / (n * mean)
+    mixed = len(families) > 1 or not all(bool(of.identical.all()) for of in families)
+    return families, {
+        "n": found.n,
+        "n_segments": len(labels),
+        "n_unlisted": sum(int(((totals.n > 0) & (totals.n < min_rows)).sum()) for totals in found.totals),
+        "min_rows": min_rows,
+        "segment": np.array(labels),
+        "rows": n,
+        "share": n / found.n,
+        "observed_rate": k / n,
+        "mean_predicted": mean,
+        "observed_expected": ratio,
+        "p_value": level_p_values(n, k, mean),
+        "error": value,
+        "low": low,
+        "high": high,
+        "direction": np.array(["", "too low", "too high"])[sign],
+        "columns_of": tuple(names),
+        "levels": tuple(levels),
+        "assumptions": (*_ASSUMPTIONS, MIXTURE) if mixed else _ASSUMPTIONS,
+    }
+
+
+def of_mixtures(known: dict[str, Any]) -> str:
+    """Say so where rows of a segment are not taken for identically distributed."""
+    mixed = MIXTURE in known["assumptions"]
+    return ", for the mixture of levels at the shares in these rows, given who is in which segment" if mixed else ""
+
+
+def scores_of(found: SegmentTable, place: int) -> str:
+    """Write the interval of scores where the error of a segment is found."""
+    return interval_text((float(found.low[place]), float(found.high[place])))
+
+
+def grid(found: SegmentTable, places: Iterable[int], further: Mapping[str, Sequence[str]]) -> Grid:
+    """Heads and rows of a table of segments; `further` has columns that only one kind of result has, by their heads."""
+    tolerance = getattr(found, "tolerance", None)
+    lines = [
+        {
+            "Segment": str(found.segment[i]),
+            "Rows": rows(float(found.rows[i])),
+            "Observed": share(float(found.observed_rate[i])),
+            "Predicted": share(float(found.mean_predicted[i])),
+            "O:E": number(float(found.observed_expected[i])),
+            "p": significant(float(found.p_value[i]), digits=2),
+            "Error": number(float(found.error[i])),
+            "Lower": write_lower(float(found.lower[i]), tolerance),
+            "Where": "" if math.isnan(found.high[i]) else f"{found.direction[i]} {scores_of(found, i)}",
+        }
+        | {head: cells[i] for head, cells in further.items()}
+        for i in places
+    ]
+    heads = tuple(head for head in HEADS if head in lines[0])
+    return heads, [tuple(line[head] for head in heads) for line in lines]
+
+
+def grid_text(sentences: Iterable[str], heads: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:
+    """Write sentences, and a table without the columns that only pages have; names are cut where it is too wide."""
+    left_out = (*_ONLY_ON_PAGES, "Error") if "Upper" in heads else _ONLY_ON_PAGES  # it lies between its bounds
+    printed = [i for i, head in enumerate(heads) if head not in left_out]
+    cells = [[line[i] for i in printed] for line in [heads, *lines]]
+    width = _WIDTH - sum(2 + max(map(len, column)) for column in list(zip(*cells, strict=True))[1:])
+    cut = [[short_name(name, width), *further] for name, *further in cells]
+    table = text_grid(cut, words=[i for i, head in enumerate(cells[0]) if head in ("Segment", "Verdict")])
+    return "\n".join(textwrap.fill(sentence, _WIDTH) for sentence in sentences if sentence) + f"\n\n{table}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentSearch(SegmentTable):
+    """Result of `calibrant.find_segments`: one entry of each array per segment, the highest lower bound first.
+
+    Attributes
+    ----------
+    claim : str
+        What was found, in one sentence.
+    worst : str or None
+        The segment with the highest lower bound above 0; None if no segment is shown to be miscalibrated.
+    lower_bound : float
+        Its lower bound; 0 if there is none.
+    n_found : int
+        Segments with a lower bound above 0.
+    confidence_level : float
+        Probability with which all of `lower` hold together, asymptotically.
+    n, n_segments, n_unlisted, min_rows : int
+        Rows; segments searched; segments with rows, but fewer than `min_rows`, which were not.
+    detectable : dict of str to float
+        For segments with 1, 5 and 20% of the rows, and scores like those of all rows: the error in one direction that
+        would have been found with a probability of about 80%. Shares with fewer than `min_rows` rows, and errors of 1
+        or more, are left out; so are all if each score is 0 or 1.
+    segment, rows, share, observed_rate, mean_predicted, observed_expected, p_value : ndarray
+    error, low, high, direction, lower : ndarray
+        As in `SegmentAudit`.
+    columns_of, levels : tuple
+        For each segment the names of its columns, and of its levels.
+    assumptions, references : tuple of str
+        What must hold, and keys of `calibrant.references`.
+    """
+
+    worst: str | None
+    n_found: int
+    detectable: dict[str, float]
+
+    def __str__(self) -> str:
+        found = ", ".join(
+            f"{number(error)} in a segment with {100 * float(of):g}%" for of, error in self.detectable.items()
+        )
+        power = (
+            f"Found with a probability of about 80%: an error of {found} of the rows, if its scores are like those of "
+            "all rows."
+        )
+        return grid_text([self.claim, power if found else ""], *self._rows(5))
+
+    def _repr_html_(self) -> str:
+        return html_grid(self.claim, *self._rows(20))
+
+    def _rows(self, most: int) -> Grid:
+        """Heads and rows of the table, as it has them: those shown to be miscalibrated first."""
+        return grid(self, range(min(most, self.n_segments)), {})
+
+
+def find_segments(
+    y_true: Any,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    by: Any,
+    label: str | None = None,
+    score: str | None = None,
+    pos_label: Any = None,
+    depth: int | None = None,
+    confidence_level: float = 0.95,
+    min_rows: int = MIN_ROWS,
+    cuts: Mapping[str, Sequence[float]] | None = None,
+) -> SegmentSearch:
+    """Search all segments of columns, and of pairs of columns, for the one that is shown to be off by most.
+
+    All rows are used to find it and to judge it: the lower bounds of all segments hold together, so they hold for the
+    one that stands out.
+
+    Parameters
+    ----------
+    y_true, y_proba, by, label, score, pos_label, min_rows, cuts
+        As in `calibrant.audit_segments`.
+    depth : {1, 2}, optional
+        With 2, also the segments of every pair of columns; by default where there are two columns.
+    confidence_level : float
+        Probability with which all lower bounds hold together, in (0, 1).
+
+    Returns
+    -------
+    SegmentSearch
+        Print it, or see ``to_frame``, ``to_dict`` and ``to_json``.
+
+    Raises
+    ------
+    DataError
+        If the rows cannot be used, or a column names no segments.
+    ArgumentError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    A segment of m rows is found with a probability of about ``Phi(e sqrt(m / B) - q)``, for an error e in one
+    direction, the Brier score B inside it, which grows with the error, and q the quantile of the range of a Brownian
+    motion at ``delta / K`` for K segments. Derivation: docs/theory/10-segments.md.
+
+    References
+    ----------
+    Gao, Parameswaran & Peng (2017). AISTATS. Feller (1951). The Annals of Mathematical Statistics.
+
+    Examples
+    --------
+    >>> import calibrant
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p, sex, branch = rng.uniform(size=20_000), rng.choice(["F", "M"], 20_000), rng.integers(8, size=20_000)
+    >>> y = rng.uniform(size=20_000) < np.where((sex == "F") & (branch == 3), 0.8 * p, p)
+    >>> calibrant.find_segments(y, p, by={"sex": sex, "branch": branch}).worst
+    'sex = F, branch = 3'
+    """
+    arguments = dict(locals())
+    failure_probability(confidence_level)
+    found = segment_totals(arguments)
+    families, known = judged_segments(found, min_rows)
+    n_segments = known["n_segments"]
+    delta = (1.0 - confidence_level) / n_segments
+    lower = lower_bounds(families, np.full(n_segments, delta))
+    order = score_order(-lower, -known["error"] * np.sqrt(known["rows"]))
+    known |= {name: values[order] for name, values in known.items() if isinstance(values, np.ndarray)}
+    known |= {name: tuple(known[name][place] for place in order) for name in ("columns_of", "levels")}
+    n_found, most = int((lower > 0.0).sum()), float(lower.max())
+    worst = str(known["segment"][0]) if n_found else None
+    claim = f"None of {rows(n_segments)} segments is shown to be miscalibrated."
+    if worst is not None:  # else it is no statement about the population, so none of confidence
+        others = f", {rows(n_found)} of {rows(n_segments)} are shown to be miscalibrated" if n_found > 1 else ""
+        sure = f"with {confidence(confidence_level)} confidence (asymptotic){of_mixtures(known)}"
+        claim = f"The segment {worst} is off by at least {write_lower(most)}{others}, {sure}."
+    return SegmentSearch(
+        **known,
+        claim=claim,
+        lower_bound=most,
+        lower=lower[order],
+        worst=worst,
+        n_found=n_found,
+        confidence_level=confidence_level,
+        detectable=_detectable(found, min_rows, delta),
+        references=("gao2017", "feller1951", "anderson1955"),
+    )
+
+
+def _detectable(found: SegmentTotals, min_rows: int, delta: float) -> dict[str, float]:
+    """Return the errors that would be found in segments with some shares of the rows, of those that are searched."""
+    whole = found.totals[0]  # the cells of one family are all rows
+    squares, rise, fall = (float(each.sum()) for each in (whole.squares, whole.rise, whole.fall))
+    variance, mean_score = max(squares, rise + fall - squares) / found.n, (found.k - rise + fall) / found.n
+    if variance <= 0.0:
+        return {}
+    errors = {
+        f"{share:g}": detectable_error(found.n * share, variance, mean_score, delta, _POWER)
+        for share in _SHARES
+        if found.n * share >= min_rows
+    }
+    return {share: error for share, error in errors.items() if error < 1.0}

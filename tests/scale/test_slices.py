@@ -14,9 +14,9 @@ from calibrant.cells.slices import PackedRows
 from calibrant.errors import DataError, SourceError
 from calibrant.sources import connection, file_slices, query_runner, source
 from calibrant.sources.checks import check
-from calibrant.sources.columns import Columns
 from calibrant.sources.connection import open_source
 from calibrant.sources.files import read_table
+from calibrant.sources.protocol import Columns
 from calibrant.sources.query import Query
 from calibrant.table.progress import job
 from support.routes import CASES, assert_same, few_in_memory

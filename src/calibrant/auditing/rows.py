@@ -18,8 +18,7 @@ from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.families import check_depth
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.sources.array_rows import ArrayRows, TableRows
-from calibrant.sources.columns import Columns
-from calibrant.sources.protocol import Rows
+from calibrant.sources.protocol import Columns, Rows
 from calibrant.sources.rows import is_read, rows_of
 from calibrant.table.arguments import as_table, need_both_classes
 from calibrant.table.clusters import ClusteredRows

@@ -1,6 +1,6 @@
 """Rows, wherever they are: opened, checked once, and handed over as what a computation asks for.
 
-`rows_of` (`rows`) opens the `columns` of a source; what can be asked of the rows stands in `protocol`.
+`rows_of` (`rows`) opens the columns of a source; which, and what can be asked of the rows, stands in `protocol`.
 
 A row of a file goes this way. `paths` finds the file, `formats` recognises it, `connection` opens it (several by
 `multi_file`, the result of a `query` likewise) as one `source`, whose queries `query_runner` runs. `checks` looks at

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from calibrant.errors import DataError
 from calibrant.segments.totals import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.values import column_values
-from calibrant.sources.columns import Columns
-from calibrant.sources.protocol import HeldRows, ModelRows, Rows
+from calibrant.sources.protocol import Columns, HeldRows, ModelRows, Rows
 from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, Moments, is_missing, words_for_missing
 from calibrant.table.row_errors import describe_all_left_out, renumbered
 from calibrant.table.score_table import ScoreTable

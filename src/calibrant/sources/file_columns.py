@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from calibrant.errors import DataError
 from calibrant.segments.values import describe_dates
-from calibrant.sources.columns import Columns
-from calibrant.sources.segment_scan import EngineColumn
+from calibrant.sources.protocol import Columns, EngineColumn
 from calibrant.sources.source import Source
 
 

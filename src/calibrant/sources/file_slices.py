@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from calibrant.cells.frame_rows import CheckedRows, LazyRows, fetch_arrays
@@ -13,9 +14,6 @@ from calibrant.cells.grid import BucketSet
 from calibrant.cells.slices import PackedRows, Slices
 from calibrant.sources.checks import Summary
 from calibrant.sources.source import COPY, Source, Span
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 _LEAST = 1 << 17  # rows of a span; a query for fewer takes longer to begin than to read
 
@@ -31,8 +29,6 @@ def rows_with_weight(source: Source, summary: Summary) -> CheckedRows:
 
 def _frame(source: Source, summary: Summary, score: str, positive: str, table: str) -> nw.LazyFrame[Any]:
     """Return scores and labels of the rows that have weight as a frame of DuckDB."""
-    import narwhals as nw
-
     condition = "" if summary.weights == "none" else " WHERE w > 0"
     query = f"SELECT {score} AS s, CAST({positive} AS BIGINT) AS y{summary.weight} FROM {table}{condition}"
     return nw.from_native(source.connection.sql(query))

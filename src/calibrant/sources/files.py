@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -13,20 +14,16 @@ from calibrant.cells.gathering import table_of_rows
 from calibrant.errors import DataError
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.sources.checks import Summary, check, check_scores
-from calibrant.sources.columns import Columns
 from calibrant.sources.connection import open_source
 from calibrant.sources.file_columns import as_label, as_number, as_number_or_text, segment_columns
 from calibrant.sources.file_slices import rows_with_weight
 from calibrant.sources.paths import PathSpec, name_of
-from calibrant.sources.protocol import HeldRows, ModelRows, OrderedRows, Rows
+from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, OrderedRows, Rows
 from calibrant.sources.query import Query
-from calibrant.sources.segment_scan import EngineColumn, segments_of_engine
+from calibrant.sources.segment_scan import segments_of_engine
 from calibrant.sources.source import Source
 from calibrant.table.missing import Intake
 from calibrant.table.score_table import ScoreTable
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 _TYPES = {"time": "DOUBLE", "id": "BIGINT", "block": "VARCHAR"}  # of further columns; text if a value is of another
 
@@ -158,8 +155,6 @@ class FileRows(Rows):
 
     def segments(self, request: Request) -> SegmentTotals:
         """See `Rows`."""
-        import narwhals as nw
-
         request.check_names(self.columns.by)
         listed = "".join(f", {sql} AS {column.key}" for sql, column in self._segment_columns)
         query = f"SELECT s, CAST(positive AS BIGINT) AS y{listed} FROM ({self.checked.sql})"

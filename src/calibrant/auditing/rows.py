@@ -15,8 +15,7 @@ from calibrant.auditing.provenance import arguments_of
 from calibrant.auditing.warnings import RowOrder
 from calibrant.errors import ArgumentError
 from calibrant.segments.columns import MIN_ROWS
-from calibrant.segments.families import check_depth
-from calibrant.segments.totals import Request, SegmentTotals
+from calibrant.segments.totals import Request, SegmentTotals, check_depth
 from calibrant.sources.array_rows import ArrayRows, TableRows
 from calibrant.sources.protocol import Columns, Rows
 from calibrant.sources.rows import is_read, rows_of

@@ -31,8 +31,8 @@ from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice
-from calibrant.table.sampling import INDEPENDENT
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.statements import INDEPENDENT
 from calibrant.table.validation import need_counts
 
 _SPLIT = ("default", "bernstein", "hoeffding")  # methods whose lower bound is `split_lower_bound`

@@ -14,9 +14,8 @@ from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
-from calibrant.table.sampling import Sampling
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.statements import INDEPENDENT_CASES, Statement
+from calibrant.table.statements import INDEPENDENT_CASES, Sampling, Statement
 from calibrant.table.validation import clean_weights, need_counts
 
 _ASSUMPTIONS = (

@@ -20,9 +20,8 @@ from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.sampling import INDEPENDENT, Sampling
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.statements import INDEPENDENT_CASES, INDEPENDENT_ROWS, Statement
+from calibrant.table.statements import INDEPENDENT, INDEPENDENT_CASES, INDEPENDENT_ROWS, Sampling, Statement
 from calibrant.table.validation import clean_rows, clean_scores, need_counts
 
 # Logistic maps fall by this between neighbouring scores, since exp is not monotone to the last digit. A map that is

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.fits.isotonic import isotonic_fit
-from calibrant.fits.shortened import shortened
+from calibrant.fits.isotonic import isotonic_fit, shortened
 from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result

@@ -16,6 +16,7 @@ from calibrant.segments.totals import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.values import column_values
 from calibrant.sources.protocol import Columns, HeldRows, ModelRows, Rows
 from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, Moments, is_missing, words_for_missing
+from calibrant.table.pooling import BoolArray, IntArray
 from calibrant.table.row_errors import describe_all_left_out, renumbered
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import CleanRows, clean_rows
@@ -34,7 +35,7 @@ class ArrayRows(Rows):
     columns: Columns | None = None
     scores: Mapping[str, Any] = field(default_factory=dict)  # of the models to compare, by name
     left_out: LeftOut | None = None
-    places: npt.NDArray[np.int64] | None = None  # of the rows that are here among those given, if some are left out
+    places: IntArray | None = None  # of the rows that are here among those given, if some are left out
 
     @cached_property
     def clean(self) -> CleanRows:
@@ -124,7 +125,7 @@ def _column(values: Any, name: str) -> npt.NDArray[Any]:
     return np.asarray(values) if len(np.shape(values)) == 2 else column_values(values, name)
 
 
-def _missing(array: npt.NDArray[Any], words: frozenset[str]) -> npt.NDArray[np.bool_]:
+def _missing(array: npt.NDArray[Any], words: frozenset[str]) -> BoolArray:
     """Return which rows have no value; with several columns, none in one of them."""
     if array.ndim == 2:
         return np.asarray(np.any([_missing(column, words) for column in array.T], axis=0))
@@ -136,7 +137,7 @@ def _missing(array: npt.NDArray[Any], words: frozenset[str]) -> npt.NDArray[np.b
     return np.array([is_missing(v) or (isinstance(v, str) and v.strip().lower() in words) for v in values], dtype=bool)
 
 
-def _moments(score: npt.NDArray[Any], rows: npt.NDArray[np.bool_]) -> Moments:
+def _moments(score: npt.NDArray[Any], rows: BoolArray) -> Moments:
     try:
         values = (score if score.ndim == 1 else score[:, -1])[rows].astype(np.float64)
     except (TypeError, ValueError):  # scores that are no numbers are refused later

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
-import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
@@ -14,7 +13,7 @@ from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.table.clusters import ClusteredRows, cluster_rows
 from calibrant.table.missing import NOT_KNOWN, Intake, words_for_missing
 from calibrant.table.parameters import check_choice
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, ScoreArray
 from calibrant.table.progress import report_progress
 from calibrant.table.score_table import ScoreTable
 
@@ -89,7 +88,7 @@ class HeldRows(NamedTuple):
     """Checked rows in memory."""
 
     label: npt.NDArray[Any]  # 0 and 1, or booleans
-    score: npt.NDArray[np.floating]
+    score: ScoreArray
     weight: npt.NDArray[Any] | None
     clusters: Any  # the cluster of each row; None if no column names it
     by: dict[str, Any]  # columns that make segments

@@ -14,16 +14,22 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.cells.frame_rows import Arrays, Fetch
 from calibrant.errors import DataError
 from calibrant.segments.columns import SegmentColumn, clean_cuts, refuse_identifier, short_cuts
-from calibrant.segments.families import Family, families_of
-from calibrant.segments.sums import CellTotals, bucket_totals
-from calibrant.segments.totals import Request, SegmentTotals, segments_of_arrays
+from calibrant.segments.totals import (
+    CellTotals,
+    Family,
+    Request,
+    SegmentTotals,
+    bucket_totals,
+    families_of,
+    segments_of_arrays,
+)
 from calibrant.segments.values import distinct_values
 from calibrant.sources.protocol import EngineColumn
+from calibrant.table.pooling import IntArray
 
 # Rows of a file or an engine that are taken out of it and added up exactly.
 _MOST_EXACT = 1 << 20
@@ -133,7 +139,7 @@ def _keys(column: SegmentColumn, source: EngineColumn, key: str) -> dict[str, nw
     return {f"{key}_kind": kind, key: nw.when(missing | pooled).then(nw.lit(column.levels[0])).otherwise(value)}
 
 
-def _codes(column: SegmentColumn, arrays: Arrays, key: str) -> npt.NDArray[np.int64]:
+def _codes(column: SegmentColumn, arrays: Arrays, key: str) -> IntArray:
     """Return the number of the segment of each sum, from what its rows were grouped by."""
     if column.cuts:
         of = arrays[key].astype(np.int64)

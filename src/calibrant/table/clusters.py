@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.arguments import as_table
 from calibrant.table.missing import is_missing
 from calibrant.table.parameters import check_count
 from calibrant.table.pooling import (
@@ -29,7 +28,7 @@ from calibrant.table.pooling import (
     score_order,
 )
 from calibrant.table.row_errors import describe_missing
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import ScoreTable, as_table
 from calibrant.table.seeding import hash_rows, scramble
 from calibrant.table.statements import Sampling
 from calibrant.table.validation import as_array, clean_rows, need_counts, one_column

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray, LabelArray, pool_rows
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.validation import CleanRows, clean_rows
 
 _FEW = 1 << 13  # rows up to which sorting takes no longer

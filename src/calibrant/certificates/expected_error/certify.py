@@ -12,9 +12,9 @@ from calibrant.certificates.expected_error.bounds import lower_bound, reversal_p
 from calibrant.certificates.expected_error.cells import Terms, Units, direct_cost, huber_width, square_cost
 from calibrant.certificates.results import verdict_on
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
+from calibrant.table.score_table import Labels, Scores, Weights, as_table
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_binary, need_counts
 

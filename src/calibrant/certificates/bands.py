@@ -14,12 +14,11 @@ from calibrant.curves import Curve
 from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.fits.local_polynomial import nearest_windows
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.numbers import at_least, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Drawable, Tabular
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_counts
 

@@ -30,9 +30,9 @@ from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.progress import report_progress
-from calibrant.table.sampling import weighting
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
+from calibrant.table.statements import weighting
 
 # The finite-sample bound says something from about this many clusters for each power of e in 1 / delta.
 _CLUSTERS_PER_LOG = 10.0

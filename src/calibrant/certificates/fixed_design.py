@@ -10,13 +10,11 @@ import numpy as np
 
 from calibrant.certificates.widths.fixed_design import cumulative_width, effective_rows, weighted_fixed_design_width
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
-from calibrant.table.sampling import Sampling
-from calibrant.table.score_table import ScoreTable
-from calibrant.table.statements import INDEPENDENT_CASES, Statement
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.statements import INDEPENDENT_CASES, Sampling, Statement
 from calibrant.table.validation import clean_weights, need_counts
 
 _ASSUMPTIONS = (

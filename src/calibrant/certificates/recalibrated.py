@@ -15,14 +15,12 @@ from calibrant.certificates.widths.closed_form import monotone_width
 from calibrant.certificates.widths.fixed_design import cumulative_width
 from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.arguments import Weights
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.sampling import INDEPENDENT, Sampling
-from calibrant.table.score_table import ScoreTable
-from calibrant.table.statements import INDEPENDENT_CASES, INDEPENDENT_ROWS, Statement
+from calibrant.table.score_table import ScoreTable, Weights
+from calibrant.table.statements import INDEPENDENT, INDEPENDENT_CASES, INDEPENDENT_ROWS, Sampling, Statement
 from calibrant.table.validation import clean_rows, clean_scores, need_counts
 
 # Logistic maps fall by this between neighbouring scores, since exp is not monotone to the last digit. A map that is

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from calibrant.certificates.question import Question
 from calibrant.table.numbers import claim_upper
 from calibrant.table.results import Count, Result
-from calibrant.table.sampling import INDEPENDENT, Sampling
-from calibrant.table.statements import ClusterStatement
+from calibrant.table.statements import INDEPENDENT, ClusterStatement, Sampling
 
 ASSUMPTIONS = INDEPENDENT.assumptions("the confidence level, the tolerance and the method")
 SIMULATED_BAND = "The constants of the band were simulated; for finite numbers of rows they were checked, not proved."

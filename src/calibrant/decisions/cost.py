@@ -12,13 +12,11 @@ import numpy.typing as npt
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between, failure_probability
 from calibrant.table.pooling import BoolArray, FloatArray, NumberArray
-from calibrant.table.sampling import INDEPENDENT
-from calibrant.table.score_table import ScoreTable
-from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, INDEPENDENT, Statement
 from calibrant.table.validation import clean_scores, need_binary, need_counts
 
 

@@ -12,11 +12,10 @@ from calibrant.decisions.comparison import normal_half_width, pair_rows
 from calibrant.decisions.cost_curve import points_or_grid
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Count, Drawable, Tabular
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.validation import need_binary
 
 

@@ -9,13 +9,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.bins import bin_starts, check_bins, equal_width_numbers
 from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, pool_rows
 from calibrant.table.results import Tabular
 from calibrant.table.row_sums import Bins, add_rows, rows_or_table
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.validation import CleanRows
 
 Strategy = Literal["quantile", "uniform", "type7"]

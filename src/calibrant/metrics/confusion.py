@@ -10,9 +10,9 @@ import numpy as np
 
 from calibrant.distributions.binomial import wilson
 from calibrant.metrics.ranking import roc_auc
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Count, Result
+from calibrant.table.score_table import Labels, Scores, Weights, as_table
 
 
 @dataclass(frozen=True)

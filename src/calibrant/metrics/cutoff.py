@@ -10,10 +10,9 @@ import numpy as np
 
 from calibrant.cells.pruning import pruned_range
 from calibrant.distributions.null_distribution import null_limit, null_mean
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.results import Count, Result
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.validation import clean_rows
 
 # Below this many rows pooling into a table is faster than two passes over buckets.

@@ -10,11 +10,10 @@ import numpy as np
 
 from calibrant.errors import DataError
 from calibrant.fits.local_polynomial import check_smoother, evenly_spaced, local_fit, nearest_windows
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_choice, check_count
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Tabular
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.validation import need_counts
 
 PointWeights = Literal["density", "machado2024"]

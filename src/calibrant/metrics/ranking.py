@@ -12,11 +12,10 @@ from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.cluster_jackknife import LOG_ODDS, Guarantee
 from calibrant.metrics.estimates import SampledRows, sampled_rows
 from calibrant.metrics.without_clusters import areas_without
-from calibrant.table.arguments import Labels, Scores, Weights, as_table, need_both_classes
 from calibrant.table.clusters import Clusters
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Count, Result, Tabular
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_both_classes
 from calibrant.table.validation import need_binary
 
 # Fewer effective rows behind the standard error than this leave no normal distribution to speak of.

@@ -14,12 +14,11 @@ from calibrant.errors import DataError
 from calibrant.fits.logistic import LogisticFit, LogisticProfile, logistic, logistic_fit
 from calibrant.metrics.estimates import SampledRows, Terms, sampled_rows
 from calibrant.metrics.without_clusters import intercepts_without, lines_without
-from calibrant.table.arguments import Labels, Scores, Weights
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import BoolArray, FloatArray
 from calibrant.table.results import Count, Result
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights
 
 _REMEDY = "use cutoff_calibration_error, which needs no regression"
 

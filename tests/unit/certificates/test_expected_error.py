@@ -22,8 +22,8 @@ from calibrant.certificates.expected_error.bounds import (
     square_cost,
 )
 from calibrant.references import cite
-from calibrant.table.cells import CellSums
 from calibrant.table.numbers import claim_upper
+from calibrant.table.table_sums import CellSums
 
 
 def calibrated(n: int, seed: int = 0):

@@ -318,15 +318,12 @@ def cutoff_interval(
         lower = max(0.0, walk.value - brownian_width(n, max(brier, table.mean_variance), half))
         above = asymptotic_width(n, brier, half) + (walk.at_most - walk.value)
     upper = min(1.0, walk.value + above)
+    numbers = walk.value, lower, upper, int(n), method
     return CutoffInterval(
+        *numbers,
         claim=f"{INDEPENDENT.sure(confidence_level, limit)}, {INDEPENDENT.error} is between {claim_lower(lower)} and "
         f"{claim_upper(upper)}.",
-        estimate=walk.value,
-        lower=lower,
-        upper=upper,
         confidence_level=confidence_level,
-        n=int(n),
-        method=method,
         assumptions=assumptions,
         references=references,
     )

@@ -161,16 +161,11 @@ def certify_sample(
     bound = min(1.0, estimate + width)
     most, cases = claim_upper(bound), Sampling("cases", n)
     limits = f"at most {most}" if method == "hoeffding" else f"between {claim_lower(lower)} and {most}"
+    numbers = estimate, bound, lower, width, n, effective, method
     return SampleCertificate(
+        *numbers,
         claim=f"{cases.sure(confidence_level)}, {cases.error} is {limits}; the statement is about these cases only.",
-        estimate=estimate,
-        bound=bound,
-        lower_bound=lower,
-        width=width,
         confidence_level=confidence_level,
-        n=n,
-        n_effective=effective,
-        method=method,
         assumptions=_ASSUMPTIONS if sample_weight is None else (*_ASSUMPTIONS, _WEIGHTS),
         references=("gao2017", "hoeffding1963") if method == "hoeffding" else ("gao2017", "feller1951"),
     )

@@ -178,18 +178,13 @@ def certify_recalibrated(
         sure, assumptions = INDEPENDENT.sure(confidence_level, " (asymptotic)"), _ASSUMPTIONS
     bound = min(1.0, estimate + width)
     trivial = max(table.mean_score, 1.0 - table.mean_score)
+    verdict = None if tolerance is None else verdict_on(bound, 0.0, trivial, tolerance)  # nothing is refuted
+    numbers = verdict, tolerance, estimate, bound, width, n, method, about
     return RecalibratedCertificate(
+        *numbers,
         claim=f"{sure}, the cutoff calibration error of {scores} is at most {claim_upper(bound)}, though the map was "
         f"fitted on these {seen}.",
-        verdict=None if tolerance is None else verdict_on(bound, 0.0, trivial, tolerance),  # nothing is refuted
-        tolerance=tolerance,
-        estimate=estimate,
-        bound=bound,
-        width=width,
         confidence_level=confidence_level,
-        n=n,
-        method=method,
-        about=about,
         assumptions=assumptions,
         references=("gao2017",) if about == "population" else ("gao2017", "feller1951"),
     )

@@ -172,17 +172,12 @@ def conclude(
         # much.
         if verdict in ("undecided", "uninformative") and bounds.bound > tolerance:
             needed = rows_needed(tolerance)
+    numbers = verdict, tolerance, *bounds, trivial_bound, n, method, needed
     return Certificate(
+        *numbers,
         claim=f"{sampling.sure(question.confidence_level)}, {sampling.error} is at most "
         f"{claim_upper(bounds.bound, tolerance)} ({words}).",
-        verdict=verdict,
-        tolerance=tolerance,
-        **bounds._asdict(),
-        trivial_bound=trivial_bound,
         confidence_level=question.confidence_level,
-        n=n,
-        method=method,
-        rows_needed=needed,
         assumptions=assumptions,
         references=references,
         n_clusters=sampling.n_units,

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.values import Level, clean_levels, distinct_values, is_numeric
 from calibrant.table.parameters import is_number
-from calibrant.table.pooling import score_order
+from calibrant.table.pooling import IntArray, score_order
 from calibrant.table.row_errors import describe_no_rows
 from calibrant.typed_json import Count, Rising
 
+# Where to cut a column of numbers, if that is given.
+Cuts = Sequence[float] | None
 # Rows that a level needs not to be pooled with others.
 MIN_ROWS = 100
 # Numbers with more different values than that are cut, at these many quantiles.
@@ -62,9 +63,7 @@ class SegmentColumn:
     from_rows: bool = False
 
     @classmethod
-    def fit(
-        cls, values: Any, name: str, *, min_rows: int = MIN_ROWS, cuts: Sequence[float] | None = None
-    ) -> SegmentColumn:
+    def fit(cls, values: Any, name: str, *, min_rows: int = MIN_ROWS, cuts: Cuts = None) -> SegmentColumn:
         """Choose the segments of a column.
 
         Text, booleans, and numbers with at most 20 different values have a segment for each level; those with fewer
@@ -109,14 +108,7 @@ class SegmentColumn:
 
     @classmethod
     def of_counts(
-        cls,
-        name: str,
-        levels: tuple[Level, ...],
-        counts: npt.NDArray[np.int64],
-        missing: int,
-        *,
-        min_rows: int = MIN_ROWS,
-        cuts: Sequence[float] | None = None,
+        cls, name: str, levels: tuple[Level, ...], counts: IntArray, missing: int, *, min_rows: int, cuts: Cuts
     ) -> SegmentColumn:
         """Choose the segments, as `fit`, from the different values in increasing order and how often each occurs."""
         rows, numeric = int(counts.sum()), is_numeric(levels)
@@ -156,7 +148,7 @@ class SegmentColumn:
         """Return the number of segments."""
         return (len(self.cuts) + 1 if self.cuts else len(self.levels)) + bool(self.pooled) + self.missing
 
-    def codes(self, values: Any) -> npt.NDArray[np.int64]:
+    def codes(self, values: Any) -> IntArray:
         """Return the number of the segment of each row; -1 where a value belongs to none.
 
         Parameters
@@ -181,7 +173,7 @@ class SegmentColumn:
         of_missing = len(self) - 1 if self.missing else -1
         return np.append(of_level, np.int64(of_missing))[found.number]
 
-    def _of_levels(self, levels: tuple[Level, ...]) -> npt.NDArray[np.int64]:
+    def _of_levels(self, levels: tuple[Level, ...]) -> IntArray:
         """Return the number of the segment of each of some values."""
         if self.cuts:
             # Compared as Python compares them: exact for whole numbers of any length.
@@ -202,7 +194,7 @@ def clean_cuts(name: str, cuts: Any) -> tuple[int | float, ...]:
     return clean
 
 
-def _quantiles(levels: tuple[Level, ...], counts: npt.NDArray[np.int64]) -> tuple[int | float, ...]:
+def _quantiles(levels: tuple[Level, ...], counts: IntArray) -> tuple[int | float, ...]:
     """Return cuts at which a column of numbers falls into parts of about equal numbers of rows."""
     finite = [place for place, level in enumerate(levels) if isinstance(level, int) or abs(float(level)) < math.inf]
     below = np.cumsum(counts[finite])

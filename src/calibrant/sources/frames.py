@@ -12,7 +12,6 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.cells.frame_rows import Arrays, CheckedRows, fetch_arrays
 from calibrant.cells.gathering import table_of_rows
@@ -20,12 +19,12 @@ from calibrant.cells.slices import PackedRows, Slices
 from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.segments.values import describe_dates
-from calibrant.sources.array_rows import ArrayRows
 from calibrant.sources.faults import describe_no_column
 from calibrant.sources.frame_checks import checked_rows, column_of, find_gaps, holds_numbers, need_numbers
-from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, Rows
+from calibrant.sources.protocol import ArrayRows, Columns, EngineColumn, HeldRows, ModelRows, Rows
 from calibrant.sources.segment_scan import collect_columns, segments_of_engine
 from calibrant.table.missing import Intake
+from calibrant.table.pooling import IntArray
 from calibrant.table.row_errors import all_of, describe_missing, describe_no_rows, in_column, renumbered
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_labels, clean_scores, clean_weights
@@ -166,7 +165,7 @@ def _taken_out(frame: nw.DataFrame[Any], columns: Columns) -> ArrayRows:
     return ArrayRows(label, score, weight, clusters, by, columns.pos_label, columns, scores, left_out, places)
 
 
-def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: npt.NDArray[np.int64] | None) -> Arrays:
+def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: IntArray | None) -> Arrays:
     """Return the columns as arrays; a `DataError` about types and missing values tells the other faults too."""
     named = columns.of_rows
     arrays = {what: frame[name].to_numpy() for what, name in named.items()}

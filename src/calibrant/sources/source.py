@@ -40,13 +40,7 @@ _COMPLAINTS: list[tuple[str, bool | None, str, str, str]] = [
     (_QUOTE, False, "a closing quote for every opening one", "a stray quote in {}", _CLOSE),
     ("aximum line size", None, "lines of at most 2 MB", "a longer one in {}", "check for a quote that is not closed"),
     ("", True, _EQUAL, "a mix of line endings in {}", _REWRITE),
-    (
-        "",
-        False,
-        "a CSV file with {} values in every line",
-        "lines of another form in {}, such as a stray quote",
-        _REWRITE,
-    ),
+    ("", False, _EQUAL, "lines of another form in {}, such as a stray quote", _REWRITE),
 ]
 
 
@@ -166,6 +160,24 @@ class Source:
         self.connection.execute("SET threads = 1")
 
 
+def as_number(column: str, kind: str, *, words: bool = False) -> str:
+    """Return a column, of a kind that `Source.kind` tells, as DOUBLE.
+
+    Casting does not fail: text that is no number becomes NULL. float32 becomes float64 before anything else. `words`
+    makes numbers of "true" and "false".
+    """
+    if kind == "number":
+        return f"CAST({column} AS DOUBLE)"
+    if kind == "boolean":
+        return f"CAST(CAST({column} AS TINYINT) AS DOUBLE)"
+    # A bare TRY_CAST is moved by DuckDB 2.0.0 into its CSV reader, where it is no longer allowed to fail.
+    number = f"TRY_CAST(nullif(CAST({column} AS VARCHAR), '') AS DOUBLE)"
+    if not words:
+        return number
+    word = f"lower(trim(CAST({column} AS VARCHAR)))"
+    return f"coalesce({number}, CASE {word} WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE END)"
+
+
 def spans_of_table(connection: duckdb.DuckDBPyConnection, name: str) -> list[Span]:
     """Return the spans of a table of DuckDB, of which no row was ever deleted."""
     ((rows,),) = connection.execute(f"SELECT count(*) FROM {name}").fetchall()
@@ -216,7 +228,6 @@ def _explain(text: str, name: str, format_: str, n_columns: int, mixed: bool) ->
     if counts:
         remedy = "repair the line, and put quotes around values that contain the delimiter"
         return SourceError(f"{counts[1]} values in every line, as in the header", f"{counts[2]} in {place}", remedy)
-    expected, found, remedy = next(
-        words for part, which, *words in _COMPLAINTS if part in text and which in (None, mixed)
-    )
+    fitting = (words for part, which, *words in _COMPLAINTS if part in text and which in (None, mixed))
+    expected, found, remedy = next(fitting)
     return SourceError(expected.format(n_columns), found.format(place), remedy)

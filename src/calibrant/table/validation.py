@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,16 +45,6 @@ class CleanRows(NamedTuple):
     def pieces(self, size: int) -> Iterator[CleanRows]:
         """Yield all rows, so many at a time, so that temporaries stay in the cache."""
         return (self.pick(slice(start, start + size)) for start in range(0, len(self.score), size))
-
-
-class _Weighted(Protocol):
-    @property
-    def independent(self) -> bool: ...
-
-
-class _Observed(Protocol):
-    @property
-    def binary(self) -> bool: ...
 
 
 def clean_rows(
@@ -299,20 +289,6 @@ def _as_counts(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[npt.NDArray[Any], np
     if total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53:
         return total.astype(np.int64), positive.astype(np.int64)
     return _as_floats(total, "n"), _as_floats(positive, "k")
-
-
-def need_counts(rows: _Weighted, because: str) -> None:
-    """Raise a `DataError` if weights are not numbers of rows, which finite samples are counted in."""
-    if not rows.independent:
-        remedy = f"{because}; leave the weights out, or use them for point estimates only"
-        raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)
-
-
-def need_binary(rows: _Observed, because: str) -> None:
-    """Raise a `DataError` if outcomes are not labels, one of two."""
-    if not rows.binary:
-        remedy = f"{because}; leave it out, or pass labels that say whether the event happened"
-        raise DataError("outcomes that are 0 or 1", "other numbers", remedy)
 
 
 def labels_and_others(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:

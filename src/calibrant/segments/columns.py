@@ -18,7 +18,7 @@ from calibrant.segments.values import Level, clean_levels, distinct_values, is_n
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import score_order
 from calibrant.table.row_errors import describe_no_rows
-from calibrant.typed_json import Count, Rising
+from calibrant.typed_json import RISING, Count
 
 # Rows that a level needs not to be pooled with others.
 MIN_ROWS = 100
@@ -56,7 +56,7 @@ class SegmentColumn:
 
     name: str
     levels: tuple[Level, ...] = ()
-    cuts: Annotated[tuple[int | float, ...], Rising()] = ()
+    cuts: Annotated[tuple[int | float, ...], RISING] = ()
     pooled: Count = 0
     missing: bool = False
     from_rows: bool = False

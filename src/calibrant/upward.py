@@ -10,7 +10,7 @@ from typing import Any
 
 # Name -> its module in the package.
 MODULE_OF = {
-    "Columns": "sources.columns",
+    "Columns": "sources.protocol",
     "open_frame": "sources.frames",
     "table_of_chunks": "sources.chunks",
     "AuditDisplay": "plots.audit",

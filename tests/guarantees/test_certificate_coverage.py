@@ -110,7 +110,7 @@ def test_without_the_constants_of_its_proof_the_default_is_caught(monkeypatch, s
     monkeypatch.setattr(mean_limits, "chernoff_limit", lambda mean, n, delta: np.maximum(np.asarray(mean), 1e-300))
     if constants == "both":
         monkeypatch.setattr(mean_limits, "BERRY_ESSEEN", (1e-9, 0.0))
-        monkeypatch.setattr(mean_limits.berry_esseen, "__defaults__", (1e-9, 0.0))
+        monkeypatch.setattr(mean_limits.berry_esseen, "__defaults__", ((1e-9, 0.0),))
         monkeypatch.setattr(mean_limits, "_crossing", mean_limits._crossing.__wrapped__)  # nothing remembered
     with np.errstate(over="ignore"), pytest.raises(AssertionError, match="failure probability"):
         assert_probability_within(worst_failure_probability(one_score_bounds(score, 300, 0.2), score), 0.2)

@@ -9,8 +9,14 @@ from scipy.stats import binom
 
 from calibrant import ScoreTable
 from calibrant.certificates import certify_ece, isotonic_band
-from calibrant.certificates.expected_error.bounds import lower_bound, reversal_p_value, upper_bound
-from calibrant.certificates.expected_error.cells import Units, huber_width, squares_rate
+from calibrant.certificates.expected_error.bounds import (
+    Units,
+    huber_width,
+    lower_bound,
+    reversal_p_value,
+    squares_rate,
+    upper_bound,
+)
 from calibrant.certificates.expected_error.certify import REVERSAL_LEVEL
 from calibrant.certificates.expected_error.constants import SquareCells
 from support.counting import assert_failures_within, assert_probability_within

@@ -24,7 +24,7 @@ from scipy.stats import binom
 from calibrant.certificates.widths import anytime
 from calibrant.distributions import cluster_bound, mean_limits
 from calibrant.distributions.cluster_bound import _PARTS, Sums, _Search, largest_ratio
-from calibrant.distributions.empirical_bernstein import psi
+from calibrant.distributions.mean_limits import psi
 
 SMALLER = 0.97  # of psi: enough to break every bound
 ROUNDING = 1e-9

@@ -167,7 +167,7 @@ def worst_scores(designs: int, repetitions: int, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("designs", "repetitions"), [(8, 50), pytest.param(40, 400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("designs", "repetitions"), [(8, 50), (24, 250)])
 def test_no_scores_found_that_are_rejected_too_often(designs, repetitions):
     """What is worst in some samples is counted again in fresh ones: of many scores, outcomes are too many to sum up."""
     rng = np.random.default_rng(0)

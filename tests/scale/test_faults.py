@@ -19,8 +19,8 @@ import pytest
 from calibrant.atomic_write import replacing
 from calibrant.errors import SourceError
 from calibrant.sources import connection
-from calibrant.sources.columns import Columns
 from calibrant.sources.files import read_table
+from calibrant.sources.protocol import Columns
 from support.routes import held_rows
 
 if os.name == "nt":

@@ -19,10 +19,10 @@ from calibrant import ScoreTable
 from calibrant.cli.main import app
 from calibrant.errors import CalibrantError, SourceError
 from calibrant.metrics import cutoff_calibration
-from calibrant.sources.columns import Columns
 from calibrant.sources.connection import open_source
 from calibrant.sources.files import read_table
 from calibrant.sources.paths import find_files
+from calibrant.sources.protocol import Columns
 from support.routes import few_in_memory, held_rows
 
 N = 1500

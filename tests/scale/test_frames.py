@@ -19,7 +19,7 @@ from calibrant.cells import gathering, refinement
 from calibrant.errors import CalibrantError, DataError, SourceError
 from calibrant.metrics import cutoff_calibration
 from calibrant.sources import frames
-from calibrant.sources.columns import Columns
+from calibrant.sources.protocol import Columns
 from support.frame_cases import RIGHT, WRONG
 from support.routes import BROKEN, CASES, assert_same, expected, few_in_memory, summary
 

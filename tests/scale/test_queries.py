@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from calibrant import ScoreTable, audit_segments
 from calibrant.cli.main import app
 from calibrant.errors import ArgumentError, DataError, SourceError
-from calibrant.sources.columns import Columns
 from calibrant.sources.files import read_table
+from calibrant.sources.protocol import Columns
 from calibrant.sources.query import Query
 from support.postgresql import running_server
 from support.routes import held_rows

@@ -12,11 +12,11 @@ import pytest
 from calibrant.cells import fine_sums
 from calibrant.cells.slices import PackedRows
 from calibrant.errors import DataError, SourceError
-from calibrant.sources import connection, file_slices, query_runner, source
+from calibrant.sources import connection, files, query_runner, source
 from calibrant.sources.checks import check
-from calibrant.sources.columns import Columns
 from calibrant.sources.connection import open_source
 from calibrant.sources.files import read_table
+from calibrant.sources.protocol import Columns
 from calibrant.sources.query import Query
 from calibrant.table.progress import job
 from support.routes import CASES, assert_same, few_in_memory
@@ -29,7 +29,7 @@ def small_limits(monkeypatch):
     few_in_memory(monkeypatch)
     monkeypatch.setattr(source, "SPAN_ROWS", 700)
     monkeypatch.setattr(connection, "SPAN_ROWS", 700)
-    monkeypatch.setattr(file_slices, "_LEAST", 1)
+    monkeypatch.setattr(files, "_LEAST", 1)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def write(path, name="calibrated", *, groups=300, also=()):
 def spans_of(path):
     with open_source(path) as opened:
         found = check(opened, Columns("y", "s", None, None))
-        rows = list(file_slices.FileSlices(opened, found, None).all())
+        rows = list(files.FileSlices(opened, found, None).all())
     return [len(part.value) for part in rows], rows
 
 
@@ -79,7 +79,7 @@ def test_copied_where_spans_are_slow(tmp_path, copies, monkeypatch, case):
         write(place, also=["File_Row_Number"])
     else:
         place = tmp_path
-        monkeypatch.setattr(file_slices, "_LEAST", 1 if case != "small files" else 2000)
+        monkeypatch.setattr(files, "_LEAST", 1 if case != "small files" else 2000)
         monkeypatch.setattr(connection, "_MOST_IN_GROUP", 1000)
         y, s, _ = CASES["calibrated"]
         for i, part in enumerate((slice(0, 1200), slice(1200, 3000))):
@@ -186,13 +186,13 @@ def test_no_thread_stays_behind(tmp_path, monkeypatch):
 
 def test_a_file_damaged_after_the_check(tmp_path, monkeypatch):
     path = write(tmp_path / "a.parquet")
-    read = file_slices.FileSlices._read
+    read = files.FileSlices._read
 
     def damaged(self, span):
         path.write_bytes(path.read_bytes()[:1000])
         return read(self, span)
 
-    monkeypatch.setattr(file_slices.FileSlices, "_read", damaged)
+    monkeypatch.setattr(files.FileSlices, "_read", damaged)
     with pytest.raises(SourceError, match=r"a whole Parquet file, found .*a.parquet damaged or cut short"):
         read_table(path, **NAMES)
 

@@ -15,7 +15,7 @@ from calibrant import ScoreTable, audit
 from calibrant.cells import frame_rows as lazy_rows
 from calibrant.errors import DataError, SourceError
 from calibrant.sources import frames
-from calibrant.sources.columns import Columns
+from calibrant.sources.protocol import Columns
 from support.frame_cases import RIGHT, WRONG
 from support.routes import BROKEN, CASES, assert_same, few_in_memory
 

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from calibrant.table.cells import CellSums
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.table_sums import CellSums
 
 
 def weights_or_ones(y, w):

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from calibrant.certificates import Certificate
 from calibrant.printable import shell_word
-from calibrant.sources.columns import Columns
-from calibrant.sources.frames import is_in_memory
+from calibrant.sources.protocol import Columns
 from calibrant.sources.query import Query
 from calibrant.table.numbers import given, significant, write_upper
 
@@ -50,8 +49,10 @@ def texts_of(source: Any, named: Columns | None) -> CallTexts:
         files = [os.fspath(name) for name in source]
         file, rows = " ".join(map(shell_word, files)), repr(files if len(files) > 1 else files[0])
     else:
+        import narwhals as nw
+
         fit = f"cal.ScoreTable.from_frame(frame, {keywords})"
-        if is_in_memory(source) and not named.drops:
+        if isinstance(nw.from_native(source), nw.DataFrame) and not named.drops:
             fit = ", ".join(f"frame[{columns[name]!r}]" for name in ("score", "label", "weight") if name in columns)
             fit += f", pos_label={named.pos_label!r}" if "pos_label" in columns else ""
         return CallTexts(f"FILE {options}", f"frame, {keywords}", fit)

@@ -15,17 +15,13 @@ from calibrant.auditing.provenance import arguments_of
 from calibrant.auditing.warnings import RowOrder
 from calibrant.errors import ArgumentError
 from calibrant.segments.columns import MIN_ROWS
-from calibrant.segments.families import check_depth
-from calibrant.segments.totals import Request, SegmentTotals
-from calibrant.sources.array_rows import ArrayRows, TableRows
-from calibrant.sources.columns import Columns
-from calibrant.sources.protocol import Rows
+from calibrant.segments.totals import Request, SegmentTotals, check_depth
+from calibrant.sources.protocol import ArrayRows, Columns, Rows, TableRows
 from calibrant.sources.rows import is_read, rows_of
-from calibrant.table.arguments import as_table, need_both_classes
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.missing import Intake
 from calibrant.table.parameters import check_choice, check_count
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
 
 READ = 0.6  # share of an audit that is the reading of the rows, where they are read
 

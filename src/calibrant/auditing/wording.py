@@ -13,7 +13,7 @@ from calibrant.certificates import CalibrationTest, Certificate
 from calibrant.decisions import Decision
 from calibrant.table import numbers
 from calibrant.table.numbers import confidence, number, rows, share, write_interval, write_upper
-from calibrant.table.sampling import weighting
+from calibrant.table.statements import weighting
 
 
 def error_limits(certificate: Certificate) -> numbers.WrittenInterval:

@@ -14,10 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibrant.clock import utc_now
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.arguments import as_table, need_both_classes
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
 from calibrant.table.shown import html_table
 from calibrant.table.validation import clean_scores
 from calibrant.typed_json import Positive, matching, within

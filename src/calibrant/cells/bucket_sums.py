@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from calibrant.cells.grid import Grid
 from calibrant.cells.losses import LossTotals
-from calibrant.table.cells import CellSums
-from calibrant.table.fixed_point import BITS, UNIT, FixedPoint, IntArray, score_units
-from calibrant.table.pooling import FloatArray, NumberArray, score_order
+from calibrant.table.fixed_point import BITS, UNIT, FixedPoint, score_units
+from calibrant.table.pooling import FloatArray, IntArray, NumberArray, score_order
+from calibrant.table.table_sums import CellSums
 
 
 @dataclass(frozen=True, eq=False)

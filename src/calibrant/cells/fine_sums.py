@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.grid import BucketSet, Grid
-from calibrant.table.fixed_point import MOST_ROWS, IntArray, score_units
-from calibrant.table.pooling import NumberArray
+from calibrant.table.fixed_point import MOST_ROWS, score_units
+from calibrant.table.pooling import IntArray, NumberArray
 from calibrant.table.validation import CleanRows, check_weight_range
 
 BLOCK = 1 << 15  # rows at a time, so that temporaries stay in the cache

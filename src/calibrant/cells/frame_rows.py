@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -15,12 +16,9 @@ from calibrant.cells.grid import BucketSet, Grid
 from calibrant.cells.losses import HALF, LOG_LOSS_BITS, LossTotals
 from calibrant.cells.slices import PackedRows, Slices
 from calibrant.errors import need_package
-from calibrant.table.fixed_point import BITS, IntArray, score_units
+from calibrant.table.fixed_point import BITS, score_units
 from calibrant.table.missing import Intake
-from calibrant.table.pooling import Pooled, pool_counts, score_order
-
-if TYPE_CHECKING:
-    import narwhals as nw
+from calibrant.table.pooling import IntArray, Pooled, pool_counts, score_order
 
 _SIFT = 16_381  # one in so many scores is looked at to estimate how many are different; a prime
 _LEAST = 5e-324  # the smallest double
@@ -58,8 +56,6 @@ class LazyRows:
 
         Buckets at most 2**25 units wide keep sums of fewer than `fixed_point.MOST_ROWS` rows in 64 bits.
         """
-        import narwhals as nw
-
         frame = _with_bucket(self._inside(buckets), grid)
         ends = {"low": nw.col("s").min(), "high": nw.col("s").max()}
         sums = self.fetch(frame.group_by("bucket").agg(**self._bucket(), **ends))
@@ -71,8 +67,6 @@ class LazyRows:
         It is of how many scores are different: one in so many gets a group of its own, told by a key of at most 0.
         Buckets are not asked for their lowest and highest score, which would be a fifth of what a task sends.
         """
-        import narwhals as nw
-
         s, y = nw.col("s"), nw.col("y")
         # Exact for either label.
         frame = _with_bucket(self.frame, grid).with_columns(away=y - s, chance=(1 - y - s).abs())
@@ -94,30 +88,22 @@ class LazyRows:
 
     def _bucket(self) -> dict[str, nw.Expr]:
         """Return what is added up in a bucket, see `_sums`."""
-        import narwhals as nw
-
         y, above = nw.col("y"), nw.col("above")
         sums = {"k": y, "above": above, "above_positive": above * y}
         return {"n": self._count()} | {name: self._total(value) for name, value in sums.items()}
 
     def _count(self) -> nw.Expr:
-        import narwhals as nw
-
         if self.weights == "none":
             return nw.len().cast(nw.Int64)
         return nw.col("w").sum().cast(nw.Float64 if self.weights == "other" else nw.Int64)
 
     def _total(self, value: nw.Expr) -> nw.Expr:
         """Return the sum of values times weights, in 64 bits whatever the engine widens sums to."""
-        import narwhals as nw
-
         product = value if self.weights == "none" else value * nw.col("w")
         return product.sum().cast(nw.Float64 if self.weights == "other" else nw.Int64)
 
     def _sum(self, name: str) -> dict[str, nw.Expr]:
         """Return the sums of both halves of a column of whole numbers, in 64 bits; with broken weights floats do."""
-        import narwhals as nw
-
         value = nw.col(name)
         if self.weights == "other":
             return {f"{name}_upper": self._total(value)}
@@ -127,8 +113,6 @@ class LazyRows:
 
     def pool_scores(self, buckets: BucketSet | None) -> Pooled:
         """Return distinct scores in some buckets, or all, with rows and positives at each."""
-        import narwhals as nw
-
         frame = self._inside(buckets)
         if self.weights == "other":
             # Added up here in a fixed order, so that neither row order nor threads show in the last bit.
@@ -146,8 +130,6 @@ class LazyRows:
 
     def packed(self, buckets: BucketSet | None = None) -> nw.LazyFrame[Any]:
         """Return the rows in some buckets, or all, as `PackedRows` have them: columns ``value`` and perhaps ``w``."""
-        import narwhals as nw
-
         value = (nw.col("s").abs() * (nw.col("y") * 2 - 1)).alias("value")
         return self._inside(buckets).select(value, *([] if self.weights == "none" else ["w"]))
 
@@ -158,8 +140,6 @@ class LazyRows:
 
     def _inside(self, buckets: BucketSet | None) -> nw.LazyFrame[Any]:
         """Return the rows in some buckets, which may be a hundred thousand: too many for an expression."""
-        import narwhals as nw
-
         if buckets is None:
             return self.frame
         bucket = _bucket_of(nw.col("s"), buckets.grid)
@@ -184,8 +164,6 @@ class CheckedRows(NamedTuple):
 
 def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
     """Return numbers as column ``bucket`` of a frame in the engine of another; None where there is no way to."""
-    import narwhals as nw
-
     if like.implementation.is_polars():
         import polars as pl
 
@@ -214,15 +192,11 @@ def _units(score: nw.Expr) -> nw.Expr:
 
 def _bucket_of(score: nw.Expr, grid: Grid) -> nw.Expr:
     """Bucket of a score; a power of two leaves nothing to be rounded, and one floor does for two."""
-    import narwhals as nw
-
     return ((score * 2.0**BITS + 0.5) * 2.0**-grid.shift).floor().cast(nw.Int64)
 
 
 def _with_bucket(frame: nw.LazyFrame[Any], grid: Grid) -> nw.LazyFrame[Any]:
     """Add the bucket of each row, and how many units its score is above the start of the bucket."""
-    import narwhals as nw
-
     with_bucket = frame.with_columns(bucket=_bucket_of(nw.col("s"), grid), units=_units(nw.col("s")).cast(nw.Int64))
     return with_bucket.with_columns(above=nw.col("units") - nw.col("bucket") * (1 << grid.shift))
 

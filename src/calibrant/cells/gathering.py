@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from calibrant.cells.bucket_sums import BucketSums
-from calibrant.cells.frame_rows import CheckedRows
 from calibrant.cells.grid import Grid
 from calibrant.cells.losses import LossTotals
 from calibrant.cells.refinement import refine, split_pending
 from calibrant.cells.slices import SliceRows, unpack
 from calibrant.table.score_table import ScoreTable
+
+if TYPE_CHECKING:
+    from calibrant.cells.frame_rows import CheckedRows
 
 # Up to so many different scores each has its own row in a table; beyond, neighbours share cells.
 MOST_DISTINCT = 2_000_000

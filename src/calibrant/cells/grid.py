@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.fixed_point import IntArray, score_units
+from calibrant.table.fixed_point import score_units
+from calibrant.table.pooling import IntArray
 
 _MOST_LISTED = 1 << 23
 

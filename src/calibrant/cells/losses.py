@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.fixed_point import UNIT, IntArray, score_units
-from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.fixed_point import UNIT, score_units
+from calibrant.table.pooling import FloatArray, IntArray, NumberArray
 from calibrant.table.validation import CleanRows
 
 # -log(p) reaches 745 where p is the smallest double, so it is kept in coarser units than scores are.

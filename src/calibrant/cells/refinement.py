@@ -18,8 +18,8 @@ import numpy as np
 from calibrant.cells import bounds
 from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.grid import BucketSet, Grid
-from calibrant.table.fixed_point import IntArray, score_units
-from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, Pooled, score_order
+from calibrant.table.fixed_point import score_units
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, Pooled, score_order
 from calibrant.table.validation import check_same_rows
 
 LATER_BITS = 17  # into about how many all buckets of one later scan are divided together

@@ -14,12 +14,11 @@ from calibrant.curves import Curve
 from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.fits.local_polynomial import nearest_windows
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.numbers import at_least, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Drawable, Tabular
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_counts
 
@@ -160,16 +159,10 @@ def isotonic_band(
         width = cumulative_width(table, delta)
         lower, upper = walk_limits(table, table.total * width)
         consistent = bool((np.cumsum(table.k) - np.cumsum(table.n * rate)).max() <= table.total * width)
+    points = table.score, rate, lower, upper, table.n, width, consistent, method
     return Band(
-        score=table.score,
-        rate=rate,
-        lower=lower,
-        upper=upper,
-        n=table.n,
-        width=width,
+        *points,
         confidence_level=confidence_level,
-        consistent=consistent,
-        method=method,
         claim=f"With probability at least {at_least(confidence_level)} the event rate is within the limits at "
         f"every score simultaneously, if it is nondecreasing in the score.",
         assumptions=(*ROWS, _NONDECREASING),
@@ -234,7 +227,6 @@ def window_band(
     if not ((curve.n >= 1.0) & (curve.n <= table.total)).all():
         wanted, remedy = f"windows of 1 to {table.total:g} rows", "pass the rows in each window and the rows in all"
         raise DataError(wanted, "others", remedy)
-    half = width * table.total / curve.n
     hits, wanted = curve.rate * curve.n, "a curve of plain averages over bins or windows"
     if not (np.abs(hits - np.rint(hits)) <= 1e-9 * table.total).all():
         remedy = "use a binned curve, or a local one of degree 0 with the rectangular kernel"
@@ -242,16 +234,12 @@ def window_band(
     if not _belongs_to(curve, table):
         remedy = "pass the rows, or the table, that the curve was made from"
         raise DataError(f"{wanted} of these rows", "points with other rows or other positives", remedy)
+    half = width * table.total / curve.n
+    lower, upper = np.maximum(0.0, curve.rate - half), np.minimum(1.0, curve.rate + half)
+    points = curve.score, curve.rate, lower, upper, curve.n, width, True, "windows"
     return Band(
-        score=curve.score,
-        rate=curve.rate,
-        lower=np.maximum(0.0, curve.rate - half),
-        upper=np.minimum(1.0, curve.rate + half),
-        n=curve.n,
-        width=width,
+        *points,
         confidence_level=confidence_level,
-        consistent=True,
-        method="windows",
         claim=f"With probability at least {at_least(confidence_level)}, given the scores, the mean true "
         f"probability in every bin or window is within its limits, simultaneously and however these were chosen.",
         assumptions=ROWS,
@@ -382,16 +370,12 @@ def cumulative_band(
     share = np.cumsum(table.n) / table.total
     cumulative = np.cumsum(table.n * isotonic_fit(table).step(table.score)) / table.total
     population_width = monotone_width(table.total, delta)
+    observed = np.cumsum(table.k) / table.total
+    lower, upper = np.maximum(0.0, cumulative - width), np.minimum(share, cumulative + width)
+    points = table.high, share, observed, cumulative, lower, upper, width, population_width
     sure = f"With probability at least {at_least(confidence_level)}"
     return CumulativeBand(
-        score=table.high,
-        share=share,
-        observed=np.cumsum(table.k) / table.total,
-        cumulative=cumulative,
-        lower=np.maximum(0.0, cumulative - width),
-        upper=np.minimum(share, cumulative + width),
-        width=width,
-        population_width=population_width,
+        *points,
         confidence_level=confidence_level,
         claim=f"{sure}, given the scores, the greatest convex minorant of the cumulative true probabilities of these "
         "rows is within the limits at every score.",

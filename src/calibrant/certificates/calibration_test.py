@@ -18,13 +18,12 @@ from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import calibrated_p_value
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count, check_random_state
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.progress import report_progress
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.seeding import generator_for
 from calibrant.table.validation import need_binary, need_counts
 

@@ -26,13 +26,12 @@ from calibrant.certificates.widths.uniform_convergence import PRINTED_LIMIT
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice
-from calibrant.table.sampling import INDEPENDENT
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.statements import INDEPENDENT
 from calibrant.table.validation import need_counts
 
 _SPLIT = ("default", "bernstein", "hoeffding")  # methods whose lower bound is `split_lower_bound`
@@ -319,15 +318,12 @@ def cutoff_interval(
         lower = max(0.0, walk.value - brownian_width(n, max(brier, table.mean_variance), half))
         above = asymptotic_width(n, brier, half) + (walk.at_most - walk.value)
     upper = min(1.0, walk.value + above)
+    numbers = walk.value, lower, upper, int(n), method
     return CutoffInterval(
+        *numbers,
         claim=f"{INDEPENDENT.sure(confidence_level, limit)}, {INDEPENDENT.error} is between {claim_lower(lower)} and "
         f"{claim_upper(upper)}.",
-        estimate=walk.value,
-        lower=lower,
-        upper=upper,
         confidence_level=confidence_level,
-        n=int(n),
-        method=method,
         assumptions=assumptions,
         references=references,
     )

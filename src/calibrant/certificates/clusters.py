@@ -30,9 +30,9 @@ from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.progress import report_progress
-from calibrant.table.sampling import weighting
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
+from calibrant.table.statements import weighting
 
 # The finite-sample bound says something from about this many clusters for each power of e in 1 / delta.
 _CLUSTERS_PER_LOG = 10.0
@@ -116,15 +116,12 @@ def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
     else:
         upper, lower = _proved_limits(rows, walks, estimate, half, question.random_state)
     limit = " (asymptotic in the number of clusters)" if asymptotic else ""
+    numbers = estimate, lower, upper, int(rows.n_rows), "asymptotic" if asymptotic else "finite"
     return CutoffInterval(
+        *numbers,
         claim=f"{rows.sampling.sure(question.confidence_level, limit)}, {rows.sampling.error} is between "
         f"{claim_lower(lower)} and {claim_upper(upper)}.",
-        estimate=estimate,
-        lower=lower,
-        upper=upper,
         confidence_level=question.confidence_level,
-        n=int(rows.n_rows),
-        method="asymptotic" if asymptotic else "finite",
         assumptions=rows.sampling.assumptions(
             "the confidence level and the method", asymptotic=asymptotic, unseen=question.unseen
         ),

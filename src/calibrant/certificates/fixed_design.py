@@ -10,13 +10,11 @@ import numpy as np
 
 from calibrant.certificates.widths.fixed_design import cumulative_width, effective_rows, weighted_fixed_design_width
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
-from calibrant.table.sampling import Sampling
-from calibrant.table.score_table import ScoreTable
-from calibrant.table.statements import INDEPENDENT_CASES, Statement
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.statements import INDEPENDENT_CASES, Sampling, Statement
 from calibrant.table.validation import clean_weights, need_counts
 
 _ASSUMPTIONS = (
@@ -163,16 +161,11 @@ def certify_sample(
     bound = min(1.0, estimate + width)
     most, cases = claim_upper(bound), Sampling("cases", n)
     limits = f"at most {most}" if method == "hoeffding" else f"between {claim_lower(lower)} and {most}"
+    numbers = estimate, bound, lower, width, n, effective, method
     return SampleCertificate(
+        *numbers,
         claim=f"{cases.sure(confidence_level)}, {cases.error} is {limits}; the statement is about these cases only.",
-        estimate=estimate,
-        bound=bound,
-        lower_bound=lower,
-        width=width,
         confidence_level=confidence_level,
-        n=n,
-        n_effective=effective,
-        method=method,
         assumptions=_ASSUMPTIONS if sample_weight is None else (*_ASSUMPTIONS, _WEIGHTS),
         references=("gao2017", "hoeffding1963") if method == "hoeffding" else ("gao2017", "feller1951"),
     )

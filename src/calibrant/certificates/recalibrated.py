@@ -15,14 +15,12 @@ from calibrant.certificates.widths.closed_form import monotone_width
 from calibrant.certificates.widths.fixed_design import cumulative_width
 from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.arguments import Weights
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.sampling import INDEPENDENT, Sampling
-from calibrant.table.score_table import ScoreTable
-from calibrant.table.statements import INDEPENDENT_CASES, INDEPENDENT_ROWS, Statement
+from calibrant.table.score_table import ScoreTable, Weights
+from calibrant.table.statements import INDEPENDENT, INDEPENDENT_CASES, INDEPENDENT_ROWS, Sampling, Statement
 from calibrant.table.validation import clean_rows, clean_scores, need_counts
 
 # Logistic maps fall by this between neighbouring scores, since exp is not monotone to the last digit. A map that is
@@ -180,18 +178,13 @@ def certify_recalibrated(
         sure, assumptions = INDEPENDENT.sure(confidence_level, " (asymptotic)"), _ASSUMPTIONS
     bound = min(1.0, estimate + width)
     trivial = max(table.mean_score, 1.0 - table.mean_score)
+    verdict = None if tolerance is None else verdict_on(bound, 0.0, trivial, tolerance)  # nothing is refuted
+    numbers = verdict, tolerance, estimate, bound, width, n, method, about
     return RecalibratedCertificate(
+        *numbers,
         claim=f"{sure}, the cutoff calibration error of {scores} is at most {claim_upper(bound)}, though the map was "
         f"fitted on these {seen}.",
-        verdict=None if tolerance is None else verdict_on(bound, 0.0, trivial, tolerance),  # nothing is refuted
-        tolerance=tolerance,
-        estimate=estimate,
-        bound=bound,
-        width=width,
         confidence_level=confidence_level,
-        n=n,
-        method=method,
-        about=about,
         assumptions=assumptions,
         references=("gao2017",) if about == "population" else ("gao2017", "feller1951"),
     )

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from calibrant.certificates.question import Question
 from calibrant.table.numbers import claim_upper
 from calibrant.table.results import Count, Result
-from calibrant.table.sampling import INDEPENDENT, Sampling
-from calibrant.table.statements import ClusterStatement
+from calibrant.table.statements import INDEPENDENT, ClusterStatement, Sampling
 
 ASSUMPTIONS = INDEPENDENT.assumptions("the confidence level, the tolerance and the method")
 SIMULATED_BAND = "The constants of the band were simulated; for finite numbers of rows they were checked, not proved."
@@ -173,17 +172,12 @@ def conclude(
         # much.
         if verdict in ("undecided", "uninformative") and bounds.bound > tolerance:
             needed = rows_needed(tolerance)
+    numbers = verdict, tolerance, *bounds, trivial_bound, n, method, needed
     return Certificate(
+        *numbers,
         claim=f"{sampling.sure(question.confidence_level)}, {sampling.error} is at most "
         f"{claim_upper(bounds.bound, tolerance)} ({words}).",
-        verdict=verdict,
-        tolerance=tolerance,
-        **bounds._asdict(),
-        trivial_bound=trivial_bound,
         confidence_level=question.confidence_level,
-        n=n,
-        method=method,
-        rows_needed=needed,
         assumptions=assumptions,
         references=references,
         n_clusters=sampling.n_units,

@@ -15,7 +15,7 @@ import numpy as np
 
 from calibrant.certificates.widths import brownian_width
 from calibrant.distributions.sharp_mean import simultaneous_width
-from calibrant.segments.sums import CellTotals
+from calibrant.segments.totals import CellTotals
 from calibrant.table.pooling import BoolArray, FloatArray
 
 # Parts of the probability of failure for: the statement about the worst segment, upper bounds, lower bounds.

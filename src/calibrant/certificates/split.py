@@ -16,14 +16,12 @@ from calibrant.cells import gathering
 from calibrant.cells.gathering import CELL_BITS
 from calibrant.cells.grid import Grid
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
-from calibrant.table.fixed_point import BITS, UNIT, IntArray, score_units
+from calibrant.table.fixed_point import BITS, UNIT, score_units
 from calibrant.table.parameters import check_random_state, failure_probability
-from calibrant.table.pooling import FloatArray, IndexArray, NumberArray
-from calibrant.table.score_table import ScoreTable
-from calibrant.table.seeding import generator_for
-from calibrant.table.splitting import split_counts
+from calibrant.table.pooling import FloatArray, IndexArray, IntArray, NumberArray
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.seeding import generator_for, split_counts
 from calibrant.table.validation import need_counts
 
 

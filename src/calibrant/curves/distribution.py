@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between, check_count
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Drawable
+from calibrant.table.score_table import Labels, Scores, Weights, as_table
 from calibrant.table.visible_scores import View, score_view
 
 

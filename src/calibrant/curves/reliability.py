@@ -15,12 +15,12 @@ from calibrant.distributions.cluster_jackknife import LOG_ODDS, Jackknife
 from calibrant.errors import ArgumentError
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.fits.local_polynomial import check_smoother, evenly_spaced, local_fit
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.bins import bin_starts
 from calibrant.table.clusters import ClusteredRows, cluster_blocks
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Drawable
+from calibrant.table.score_table import Labels, Scores, Weights, as_table
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals as residuals_of
 from calibrant.table.cumulative_residuals import extremes
 from calibrant.table.parameters import check_count
 from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.results import Drawable
+from calibrant.table.score_table import Labels, Scores, Weights, as_table
 
 
 @dataclass(frozen=True, eq=False)

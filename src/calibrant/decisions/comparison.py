@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.brownian import normal_quantile
-from calibrant.table.arguments import Weights
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, NumberArray, distinct_numbers, score_order
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import ScoreTable, Weights
 from calibrant.table.validation import clean_rows, clean_scores
 
 

@@ -12,13 +12,11 @@ import numpy.typing as npt
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between, failure_probability
 from calibrant.table.pooling import BoolArray, FloatArray, NumberArray
-from calibrant.table.sampling import INDEPENDENT
-from calibrant.table.score_table import ScoreTable
-from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, INDEPENDENT, Statement
 from calibrant.table.validation import clean_scores, need_binary, need_counts
 
 
@@ -283,23 +281,15 @@ def cost_forecast(
     cost_lower, cost_upper = _cost_limits(table, a, b, tau, delta)
     error = cost - forecast
     error_lower, error_upper = _error_limits(table, a, b, tau, error, delta)
+    costs = a, b, tau, cost, cost_lower, cost_upper, forecast, error, error_lower, error_upper
     return CostForecast(
+        *costs,
+        int(table.total),
         claim=f"{INDEPENDENT.sure(confidence_level)}, the expected cost per case of predicting positive from "
         f"{tau:.4g}, at costs {a:g} (false positive) and {b:g} (false "
         f"negative), minus the cost that the scores predict on average over the population, lies between "
         f"{claim_lower(error_lower)} and {claim_upper(error_upper)}.",
-        false_positive_cost=a,
-        false_negative_cost=b,
-        threshold=tau,
-        cost=cost,
-        cost_lower=cost_lower,
-        cost_upper=cost_upper,
-        forecast=forecast,
-        error=error,
-        error_lower=error_lower,
-        error_upper=error_upper,
         confidence_level=confidence_level,
-        n=int(table.total),
         assumptions=(COUNTED_ROWS, FIXED_CLASSIFIER, f"The costs {chosen}{COSTS_FIXED}"),
         references=("gao2017", "shevtsova2013", "fan2015", "clopper1934"),
     )

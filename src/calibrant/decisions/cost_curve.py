@@ -14,11 +14,10 @@ from calibrant.decisions.comparison import Pairs, compare, mistakes, pair_rows, 
 from calibrant.decisions.cost import largest_cell
 from calibrant.errors import ArgumentError
 from calibrant.fits.isotonic import isotonic_fit
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between, check_count
 from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.results import Count, Drawable
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -12,14 +12,12 @@ import numpy as np
 from calibrant.decisions.cost import largest_cell
 from calibrant.decisions.cost_curve import cheapest_cuts
 from calibrant.distributions.mean_limits import line_above, mean_width
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.pooling import FloatArray, IndexArray
-from calibrant.table.sampling import INDEPENDENT
-from calibrant.table.score_table import ScoreTable
-from calibrant.table.statements import FIXED_CLASSIFIER, Statement
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.statements import FIXED_CLASSIFIER, INDEPENDENT, Statement
 from calibrant.table.validation import need_counts
 
 # Places at which the width is known, and lines above it that are tried.

@@ -12,11 +12,10 @@ from calibrant.decisions.comparison import normal_half_width, pair_rows
 from calibrant.decisions.cost_curve import points_or_grid
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Count, Drawable, Tabular
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.validation import need_binary
 
 
@@ -151,24 +150,11 @@ def net_benefit(
         np.stack([false_positives, false_negatives + true_negatives, true_positives], axis=-1),
     )
     lower, upper = (limit * n / n for limit in bounded_mean_limits(draws, -odds, np.ones(len(tau)), confidence_level))
-    return NetBenefit(
-        threshold=tau,
-        net_benefit=value,
-        standard_error=np.sqrt(variance / n),
-        lower=lower,
-        upper=upper,
-        treat_all=(positives - odds * negatives) / table.total,
-        treat_none=np.zeros(len(tau)),
-        true_positives=true_positives,
-        false_positives=false_positives,
-        true_negatives=true_negatives,
-        false_negatives=false_negatives,
-        cost_ratio=1.0 / odds,
-        expected_cost=(false_positives + false_negatives / odds) / table.total,
-        confidence_level=confidence_level,
-        n=table.total,
-        references=("vickers2006",),
-    )
+    treat_all, treat_none = (positives - odds * negatives) / table.total, np.zeros(len(tau))
+    benefits = tau, value, np.sqrt(variance / n), lower, upper, treat_all, treat_none
+    counts = true_positives, false_positives, true_negatives, false_negatives
+    costs = 1.0 / odds, (false_positives + false_negatives / odds) / table.total
+    return NetBenefit(*benefits, *counts, *costs, confidence_level, table.total, references=("vickers2006",))
 
 
 @dataclass(frozen=True, eq=False)

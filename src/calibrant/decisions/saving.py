@@ -11,13 +11,11 @@ import numpy as np
 from calibrant.decisions.cost import check_costs, cost_forecast, costs_by_cut, largest_cell
 from calibrant.distributions.brownian import kuiper_upper_quantile, normal_quantile
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_between, check_choice, check_rows, failure_probability
 from calibrant.table.pooling import FloatArray
-from calibrant.table.sampling import INDEPENDENT
-from calibrant.table.score_table import ScoreTable
-from calibrant.table.statements import Statement
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.statements import INDEPENDENT, Statement
 from calibrant.table.validation import need_counts
 
 _NODES = 96

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
+from calibrant.distributions.mean_limits import bernstein_rate, psi
 from calibrant.table.cluster_residuals import ClusterResiduals
 from calibrant.table.pooling import FloatArray, NumberArray
 
@@ -23,6 +23,8 @@ _PARTS = ((0.25, 0.3), (0.0625, 0.35), (0.015625, 0.25), (0.00390625, 0.1))
 # Ratios are told apart up to this fraction of their range; the reach of a term is adapted this often.
 _FINE = 2.0**-20
 _CELLS = 128
+
+_Ratio = float | FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,15 +167,7 @@ class _Search:
             sums, logs = sums[kept], [*(one[kept] for one in logs), log[kept]]
         return sums[~(np.logaddexp.reduce(logs) > self.log_inverse)]
 
-    def _log(
-        self,
-        sums: Sums,
-        low: float | FloatArray,
-        high: float | FloatArray,
-        margin: float | FloatArray,
-        guess: float,
-        weight: float,
-    ) -> FloatArray:
+    def _log(self, sums: Sums, low: _Ratio, high: _Ratio, margin: _Ratio, guess: float, weight: float) -> FloatArray:
         """At least the logarithm of a term of Lemma 3.2 between two ratios; W / m is at most `margin` above `low`."""
         unit = self.cap * self._unit
         a = np.sqrt(2.0 * self.log_inverse / (self.clusters * guess)) * margin

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.bisection import bisect_all
-from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
 from calibrant.table.pooling import FloatArray
 
 # The error of Berry-Esseen falls like 1 / sqrt(n). From this n * delta on it is small enough beside delta to be worth
@@ -34,6 +34,10 @@ _HALVINGS = 45
 _NEARLY_1 = 0.99
 _GRID = 32  # deviations among which the one where the two bounds cross is sought, twice
 _NEWTON = 12  # from that side the steps double the digits; more would change nothing
+
+# One number, or an array of them.
+Number = float | FloatArray
+Numbers = TypeVar("Numbers", float, FloatArray)
 
 
 def mean_width(
@@ -158,16 +162,12 @@ def _crossing(n: float, delta: float, reach: float) -> tuple[float, float]:
 
 
 def berry_esseen(
-    n: float | FloatArray,
-    deviation: FloatArray,
-    delta: float | FloatArray,
-    reach: float | FloatArray,
-    a: float | FloatArray = BERRY_ESSEEN[0],
-    b: float | FloatArray = BERRY_ESSEEN[1],
+    n: Number, deviation: FloatArray, delta: Number, reach: Number, constants: tuple[Number, Number] = BERRY_ESSEEN
 ) -> FloatArray:
     """Distance at which the bound of Berry and Esseen is delta, for terms of this deviation; may be infinite."""
     from scipy.special import ndtri
 
+    a, b = constants
     left = delta - a * (reach / deviation + b) / np.sqrt(n)
     return np.asarray(np.maximum(0.0, -deviation / np.sqrt(n) * ndtri(np.maximum(left, 0.0))))
 
@@ -183,3 +183,27 @@ def _bennett(n: float, deviation: FloatArray, delta: float, reach: float) -> Flo
     # Near its branch point Lambert's function loses digits; there Bernstein's inequality is as good, and above.
     w = np.where(z < 1e-4, z / 3.0 + np.sqrt(z**2 / 9.0 + 2.0 * z), np.expm1(1.0 + lambertw((z - 1.0) / math.e).real))
     return np.asarray(deviation**2 * w / reach)
+
+
+# The inequality behind every empirical Bernstein bound of the package: for 0 < l < 1 and x <= 1,
+# exp(-l x - psi(l) x^2) <= 1 - l x, with equality at x = 1 (Fan, Grama & Liu 2015; Lemmas 1.1 and 3.1 of docs/theory).
+# So exp(l sum (E X - X) - psi(l) sum X^2) has an expectation of at most 1 for independent X <= 1.
+
+
+def psi(rate: Numbers) -> Numbers:
+    """Return ``-log(1 - rate) - rate``, for rates in [0, 1): the smallest charge for squares with which that holds.
+
+    A Python float goes through `math`, whose last bit does not depend on the processor; anything else through NumPy.
+    """
+    if type(rate) is float:
+        return -math.log1p(-rate) - rate
+    return np.asarray(-np.log1p(-np.asarray(rate)) - rate)  # type: ignore[return-value]
+
+
+def bernstein_rate(a: Numbers) -> Numbers:
+    """Return about the best rate for ``a = sqrt(2 log(1 / delta) / (n mean square))``, below 1 as `psi` needs it.
+
+    Any rate in (0, 1) that is fixed beforehand gives a bound.
+    """
+    rate = np.minimum(0.9, a / (1.0 + 0.66 * a))
+    return float(rate) if type(a) is float else np.asarray(rate)  # type: ignore[return-value]

@@ -99,7 +99,7 @@ def _berry_esseen(
     n: FloatArray, deviation: FloatArray, delta: FloatArray, reach: FloatArray, identical: BoolArray
 ) -> FloatArray:
     a, b = (np.where(identical, *constants) for constants in zip(BERRY_ESSEEN, _OTHER, strict=True))
-    return berry_esseen(n, deviation, delta, reach, a, b)
+    return berry_esseen(n, deviation, delta, reach, (a, b))
 
 
 def bentkus_tail(n: npt.ArrayLike, t: npt.ArrayLike, variance: npt.ArrayLike, top: npt.ArrayLike) -> FloatArray:
@@ -108,7 +108,7 @@ def bentkus_tail(n: npt.ArrayLike, t: npt.ArrayLike, variance: npt.ArrayLike, to
     The terms are independent, none is more than `top` above its expectation, and `variance` bounds the mean of their
     variances. Everything may be arrays.
     """
-    n, t, variance, top = np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in (n, t, variance, top)))
+    n, t, variance, top = _alike(n, t, variance, top)
     chance = variance / (top * top + variance)
     unit = top + variance / top
     mean = n * chance
@@ -128,13 +128,15 @@ def bentkus_distance(n: npt.ArrayLike, variance: npt.ArrayLike, delta: npt.Array
 
     Never decreasing in the variance.
     """
-    n, variance, delta, top = np.broadcast_arrays(
-        *(np.asarray(each, dtype=np.float64) for each in (n, variance, delta, top))
-    )
+    n, variance, delta, top = _alike(n, variance, delta, top)
     log_inverse = -np.log(delta)
     # Bernstein's inequality is never narrower.
     high = np.minimum(top, np.sqrt(2.0 * variance * log_inverse / n) + 2.0 * top * log_inverse / (3.0 * n))
     return bisect_all(lambda t: bentkus_tail(n, t, variance, top) > delta, np.zeros(n.shape), high, _HALVINGS)[1]
+
+
+def _alike(*numbers: npt.ArrayLike) -> tuple[FloatArray, ...]:
+    return np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in numbers))
 
 
 def _moment_beyond(n: FloatArray, chance: FloatArray, h: FloatArray) -> FloatArray:

@@ -19,12 +19,11 @@ from calibrant.export.lookup import predictions
 from calibrant.segments.columns import SegmentColumn
 from calibrant.sources.checks import check_scores
 from calibrant.sources.connection import open_source
-from calibrant.sources.file_columns import as_number
 from calibrant.sources.formats import quote_name, quote_text
 from calibrant.sources.paths import PathSpec, find_files, name_of
 from calibrant.sources.query import Query
 from calibrant.sources.query_runner import doing
-from calibrant.sources.source import Source
+from calibrant.sources.source import Source, as_number
 
 if TYPE_CHECKING:
     import duckdb

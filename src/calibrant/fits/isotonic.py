@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.errors import DataError
-from calibrant.table.pooling import FloatArray, IndexArray, NumberArray
+from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, ScoreArray
 from calibrant.table.remember import remembered
 from calibrant.table.score_table import ScoreTable
 from calibrant.typed_json import Probabilities, Scores, Weights, sized
@@ -26,7 +25,7 @@ _SLOW = 0.9
 _FEW = 2000
 
 
-def interpolate(score: npt.NDArray[np.floating], knot: FloatArray, value: FloatArray) -> FloatArray:
+def interpolate(score: ScoreArray, knot: FloatArray, value: FloatArray) -> FloatArray:
     """Connect values at increasing scores by straight lines; outside of them the map keeps its end values."""
     found = np.asarray(np.interp(score, knot, value), dtype=np.float64)
     steep = ~np.isfinite(found)  # a gap so narrow, near 0, that its slope is beyond float64: there it jumps
@@ -59,14 +58,14 @@ class IsotonicFit:
         kept = np.append(True, x[1:] > x[:-1])
         return x[kept], z[kept]
 
-    def linear(self, score: npt.NDArray[np.floating]) -> FloatArray:
+    def linear(self, score: ScoreArray) -> FloatArray:
         """Evaluate the map that interpolates in the gaps and is constant outside the range of the table.
 
         It keeps the value at every score of the table, so what holds there still holds (Claim 5).
         """
         return interpolate(score, *self.knots())
 
-    def step(self, score: npt.NDArray[np.floating]) -> FloatArray:
+    def step(self, score: ScoreArray) -> FloatArray:
         """Evaluate the map that jumps at the first score of each block."""
         block = np.searchsorted(self.low, score, side="right") - 1
         return np.asarray(self.value[np.maximum(block, 0)], dtype=np.float64)
@@ -104,7 +103,7 @@ def _fit(table: ScoreTable) -> IsotonicFit:
     return IsotonicFit(table.low[starts], table.high[ends], k / n, n, k)
 
 
-def block_starts(n: NumberArray, k: NumberArray) -> npt.NDArray[np.intp]:
+def block_starts(n: NumberArray, k: NumberArray) -> IndexArray:
     """Where the blocks of the isotonic fit start: adjacent violators are pooled, all at once, until none is left.
 
     All of a run in which the mean does not rise belong to one block. Where outcomes are noisy a few rounds are enough;
@@ -207,3 +206,17 @@ def _touching_points(n: NumberArray, k: NumberArray, corner: IndexArray) -> tupl
             if steepest >= 1.0:
                 break  # only ones follow, and the points to come may lie behind the corner
     return np.array(left), np.array(right)
+
+
+def shortened(table: ScoreTable, groups: int, single: int = 512) -> ScoreTable:
+    """Join neighbouring scores to so many groups, each at its mean score, but for the scores at either end.
+
+    These stay single: the lowest and the highest scores weigh more than others in regressions and isotonic fits.
+    """
+    m = len(table)
+    if m <= groups + 2 * single:
+        return table
+    inner = np.linspace(single, m - single, groups, endpoint=False).astype(np.intp)
+    starts = np.concatenate([np.arange(single), inner, np.arange(m - single, m)])
+    n = np.add.reduceat(table.n, starts)
+    return ScoreTable(np.add.reduceat(table.n * table.score, starts) / n, n, np.add.reduceat(table.k, starts))

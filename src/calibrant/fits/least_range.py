@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray
 from calibrant.table.score_table import ScoreTable
 
 Pair = tuple[FloatArray, FloatArray]
@@ -38,7 +37,7 @@ class LogisticMaps(NamedTuple):
     """
 
     columns: FloatArray
-    signed: npt.NDArray[np.bool_]
+    signed: BoolArray
     n: FloatArray
     k: FloatArray
     target: FloatArray
@@ -85,9 +84,7 @@ class LogisticMaps(NamedTuple):
         return np.where(self.signed, there, np.maximum(there, 0.0))
 
 
-def logistic_maps(
-    columns: FloatArray, signed: npt.NDArray[np.bool_], table: ScoreTable, target: FloatArray
-) -> LogisticMaps:
+def logistic_maps(columns: FloatArray, signed: BoolArray, table: ScoreTable, target: FloatArray) -> LogisticMaps:
     """Collect what the search needs; collinear columns leave fewer directions than columns."""
     n = table.n.astype(np.float64)
     weighted = columns * np.sqrt(n / n.sum())

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.fits.isotonic import interpolate
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.typed_json import Probabilities, Scores, sized
 
@@ -85,7 +84,7 @@ def _fit(mean: FloatArray, weight: FloatArray, step: FloatArray) -> FloatArray:
         reach *= 2
 
 
-def _guess(mean: FloatArray, weight: FloatArray, step: FloatArray) -> npt.NDArray[np.intp]:
+def _guess(mean: FloatArray, weight: FloatArray, step: FloatArray) -> IndexArray:
     """Guess from the fit of a coarser table which steps are flat or steep; those in doubt are left open."""
     start = np.arange(0, len(mean), _GROUP)
     pooled = np.add.reduceat(weight, start)

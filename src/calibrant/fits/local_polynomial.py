@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.table.parameters import check_between, check_choice, check_count
-from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, distinct_numbers
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, NumberArray, distinct_numbers
 from calibrant.table.score_table import ScoreTable
 
 Pieces = list[FloatArray]
@@ -60,7 +59,7 @@ class LocalFit:
     value: FloatArray
     mean_predicted: FloatArray
     variance: FloatArray
-    degree: npt.NDArray[np.int64]
+    degree: IntArray
 
     @property
     def rate(self) -> FloatArray:
@@ -332,7 +331,7 @@ def _running(values: NumberArray) -> NumberArray:
     return sums
 
 
-def _first(holds: Callable[[IndexArray], npt.NDArray[np.bool_]], low: IndexArray, high: IndexArray) -> IndexArray:
+def _first(holds: Callable[[IndexArray], BoolArray], low: IndexArray, high: IndexArray) -> IndexArray:
     """Find the first index at which a condition holds that, once true, stays so; `high` if none below it does."""
     while (searching := low < high).any():
         middle = np.where(searching, (low + high) // 2, 0)

@@ -13,13 +13,12 @@ import numpy.typing as npt
 from calibrant.distributions.brownian import LEAST_EVENTS, distance_survival
 from calibrant.distributions.null_distribution import calibrated_p_value
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.bins import bin_starts
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Count, Result, Tabular
 from calibrant.table.row_sums import add_rows, rows_or_table
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 
 
 @dataclass(frozen=True)

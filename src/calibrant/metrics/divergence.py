@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import Weights, as_table
 from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.pooling import FloatArray
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import ScoreTable, Weights, as_table
 from calibrant.table.validation import clean_scores
 
 # What the authors put in place of an empty bin of the reference, and the share of a bin's width by which the edges

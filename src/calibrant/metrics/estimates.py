@@ -23,13 +23,12 @@ import numpy as np
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits, limit_excess
 from calibrant.distributions.cluster_draws import cluster_draws
 from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Parts, Scale, allows_unseen
-from calibrant.fits.shortened import shortened
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
+from calibrant.fits.isotonic import shortened
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import BoolArray, FloatArray
 from calibrant.table.results import Estimate
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 
 # What a row adds, from its label and its score.
 Terms = Callable[[int, FloatArray], FloatArray]

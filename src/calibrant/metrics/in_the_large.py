@@ -9,10 +9,10 @@ import numpy as np
 
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.metrics.estimates import SampledRows, sampled_rows
-from calibrant.table.arguments import Labels, Scores, Weights
 from calibrant.table.clusters import Clusters
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Estimate
+from calibrant.table.score_table import Labels, Scores, Weights
 
 
 def calibration_in_the_large(

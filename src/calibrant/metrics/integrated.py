@@ -10,10 +10,9 @@ import numpy as np
 
 from calibrant.fits.isotonic import interpolate
 from calibrant.fits.local_polynomial import LocalFit, LocalRegression
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers, score_order
 from calibrant.table.results import Count, Result
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 
 # Up to so many distinct scores the curve is fitted at each of them. Plain averages are fast, and jump.
 _EXACT_SCORES, _EXACT_AVERAGES = 2_000, 20_000

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.fits.isotonic import isotonic_fit
-from calibrant.fits.shortened import shortened
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
+from calibrant.fits.isotonic import isotonic_fit, shortened
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 from calibrant.table.row_sums import mean_of_rows, rows_or_table
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.seeding import generator_for
 from calibrant.table.validation import need_binary
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.score_table import Labels, Scores, Weights, as_table
 
 # Sharing residuals between nodes at spacing h, and joining nodes by straight lines, each err by at most
 # (h / sigma)**2 / 8 times 0.968, the integral of the size of the second derivative of the normal density.

@@ -175,23 +175,16 @@ def l1_cannot_be_certified(
         by_chance += bool(accepts(drawn, score.copy()))
         by_function += bool(accepts(fixed, score.copy()))
         distance += float(np.abs(fixed - score).mean())
-    share = (by_chance + by_function) / (2 * n_trials)
+    share, shares = (by_chance + by_function) / (2 * n_trials), (by_chance / n_trials, by_function / n_trials)
+    noise = math.sqrt(2.0 * share * (1.0 - share) / n_trials)
     l1, lowest = distance / n_trials, float(np.minimum(score, 1.0 - score).mean())
-    return L1Impossibility(
-        claim=f"The verifier accepted {by_chance / n_trials:.1%} of {n_trials} samples of {n} distinct items where "
-        f"the scores are the true probabilities (l1 error 0), and {by_function / n_trials:.1%} where each label is "
+    claim = (
+        f"The verifier accepted {shares[0]:.1%} of {n_trials} samples of {n} distinct items where "
+        f"the scores are the true probabilities (l1 error 0), and {shares[1]:.1%} where each label is "
         f"a fixed function of its item (l1 error {l1:.4g}, at least {claim_lower(lowest)} for any such function): "
-        f"distinct items cannot certify an l1 error below {claim_lower(lowest)}.",
-        accepted_by_chance=by_chance / n_trials,
-        accepted_by_function=by_function / n_trials,
-        noise=math.sqrt(2.0 * share * (1.0 - share) / n_trials),
-        l1_by_chance=0.0,
-        l1_by_function=l1,
-        lower_bound=lowest,
-        n=n,
-        n_trials=int(n_trials),
-        references=("gao2017",),
+        f"distinct items cannot certify an l1 error below {claim_lower(lowest)}."
     )
+    return L1Impossibility(claim, *shares, noise, 0.0, l1, lowest, n, int(n_trials), references=("gao2017",))
 
 
 def l1_from_repeats(
@@ -289,21 +282,16 @@ def l1_from_repeats(
     lengths = math.fsum(np.maximum(s, 1.0 - s) ** 2) if about == "items" else 1.25**2 * n_items
     width = math.sqrt(0.5 * math.log(1.0 / delta) * lengths) / n_items
     bound = math.sqrt(min(1.0, max(0.0, squared + width)))
+    numbers = squared, width, bound, max(0.0, squared - width), about, n_items, int(k.sum())
     whose, chance = f"over these {n_items} repeated items", "labels"
     if about == "population":
         whose, chance = "in the population of the repeated items", "items and labels"
     return L1Bound(
+        *numbers,
         claim=f"With probability at least {at_least(confidence_level)} over the draw of {chance}, the mean "
         f"distance between the score and the true probability of the item is at most {claim_upper(bound)} "
         f"{whose} (finite-sample Hoeffding bound).",
-        squared=squared,
-        squared_width=width,
-        bound=bound,
-        lower_bound=max(0.0, squared - width),
-        about=about,
         confidence_level=confidence_level,
-        n_items=n_items,
-        n_rows=int(k.sum()),
         assumptions=(*_ASSUMPTIONS, _ITEMS_ARE_DRAWN) if about == "population" else _ASSUMPTIONS,
         references=("gao2017", "hoeffding1963"),
     )

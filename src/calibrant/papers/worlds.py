@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics.proper import brier_score
-from calibrant.table.arguments import Weights
 from calibrant.table.parameters import check_between, check_count
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 from calibrant.table.row_sums import mean_of_rows, rows_or_table
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import ScoreTable, Weights
 from calibrant.table.validation import clean_scores
 
 _COEFFICIENTS = np.array([-0.1, 0.05, 0.2, -0.05])

@@ -14,9 +14,9 @@ from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display, split_rows
 from calibrant.plots.style import set_scale, write_ticks
 from calibrant.plots.svg import Reading, halfway
-from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import number, score_brief, share
 from calibrant.table.pooling import FloatArray, distinct_numbers
+from calibrant.table.score_table import Labels, Scores
 from calibrant.table.visible_scores import View, score_view
 
 # The x-axis shows rows instead of scores if so few of so many columns of the picture would hold half of the rows.

@@ -12,10 +12,9 @@ from calibrant.decisions import CostCurve, NetBenefit, cost_curve, net_benefit
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display, split_rows
 from calibrant.plots.svg import Reading, halfway
-from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import confidence, number, score_brief, signed
 from calibrant.table.pooling import FloatArray
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable
 from calibrant.table.visible_scores import View, score_view
 
 

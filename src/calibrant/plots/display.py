@@ -16,10 +16,9 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.plots.canvas import Canvas, Inches, panels, prepare_canvas
 from calibrant.plots.style import LIGHT, drawing_style
 from calibrant.plots.svg import Reading
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Drawable, frame_of
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.upward import resolve
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from calibrant.plots.display import Display, positive_scores
 from calibrant.plots.layers import draw_diagonal, draw_shares, frame_diagram, stacked
 from calibrant.plots.style import set_scale, write_ticks
 from calibrant.plots.svg import Reading
-from calibrant.table.arguments import as_table
 from calibrant.table.numbers import confidence, number
 from calibrant.table.parameters import check_choice
+from calibrant.table.score_table import as_table
 from calibrant.table.shown import short_name
 from calibrant.table.visible_scores import score_view
 

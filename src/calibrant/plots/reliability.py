@@ -16,9 +16,9 @@ from calibrant.plots.display import Display, split_rows
 from calibrant.plots.layers import SimultaneousBand, intervals_label
 from calibrant.plots.style import set_scale, write_ticks
 from calibrant.plots.svg import Reading, halfway
-from calibrant.table.arguments import Labels, Scores
 from calibrant.table.numbers import rows, score_brief, share, write_interval
 from calibrant.table.parameters import check_choice
+from calibrant.table.score_table import Labels, Scores
 from calibrant.table.visible_scores import View, score_view
 
 if TYPE_CHECKING:

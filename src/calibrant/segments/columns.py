@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.values import Level, clean_levels, distinct_values, is_numeric
 from calibrant.table.parameters import is_number
-from calibrant.table.pooling import score_order
+from calibrant.table.pooling import IntArray, score_order
 from calibrant.table.row_errors import describe_no_rows
 from calibrant.typed_json import RISING, Count
 
@@ -112,7 +111,7 @@ class SegmentColumn:
         cls,
         name: str,
         levels: tuple[Level, ...],
-        counts: npt.NDArray[np.int64],
+        counts: IntArray,
         missing: int,
         *,
         min_rows: int = MIN_ROWS,
@@ -156,7 +155,7 @@ class SegmentColumn:
         """Return the number of segments."""
         return (len(self.cuts) + 1 if self.cuts else len(self.levels)) + bool(self.pooled) + self.missing
 
-    def codes(self, values: Any) -> npt.NDArray[np.int64]:
+    def codes(self, values: Any) -> IntArray:
         """Return the number of the segment of each row; -1 where a value belongs to none.
 
         Parameters
@@ -181,7 +180,7 @@ class SegmentColumn:
         of_missing = len(self) - 1 if self.missing else -1
         return np.append(of_level, np.int64(of_missing))[found.number]
 
-    def _of_levels(self, levels: tuple[Level, ...]) -> npt.NDArray[np.int64]:
+    def _of_levels(self, levels: tuple[Level, ...]) -> IntArray:
         """Return the number of the segment of each of some values."""
         if self.cuts:
             # Compared as Python compares them: exact for whole numbers of any length.
@@ -202,7 +201,7 @@ def clean_cuts(name: str, cuts: Any) -> tuple[int | float, ...]:
     return clean
 
 
-def _quantiles(levels: tuple[Level, ...], counts: npt.NDArray[np.int64]) -> tuple[int | float, ...]:
+def _quantiles(levels: tuple[Level, ...], counts: IntArray) -> tuple[int | float, ...]:
     """Return cuts at which a column of numbers falls into parts of about equal numbers of rows."""
     finite = [place for place, level in enumerate(levels) if isinstance(level, int) or abs(float(level)) < math.inf]
     below = np.cumsum(counts[finite])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.table.missing import is_missing
-from calibrant.table.pooling import number_values, score_order
+from calibrant.table.pooling import IntArray, number_values, score_order
 from calibrant.table.validation import as_array, one_column
 
 # One value that names a segment: what JSON can hold.
@@ -26,10 +26,10 @@ class Distinct(NamedTuple):
     """Different values of a column, in increasing order, and which of them each row has."""
 
     levels: tuple[Level, ...]
-    number: npt.NDArray[np.int64]  # of each row, among the levels; -1 where the value is missing
+    number: IntArray  # of each row, among the levels; -1 where the value is missing
 
     @property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> IntArray:
         """Rows at each level."""
         return np.bincount(self.number[self.number >= 0], minlength=len(self.levels)).astype(np.int64)
 
@@ -105,7 +105,7 @@ def distinct_values(values: Any, name: str) -> Distinct:
     return _ordered(list(numbers_of), index, name)
 
 
-def _numbered(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+def _numbered(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntArray]:
     """Return different values in increasing order, and which of them each is; numbers and booleans only."""
     if values.dtype.kind != "f":
         number = number_values(values.view(np.int8) if values.dtype.kind == "b" else values)
@@ -120,7 +120,7 @@ def _numbered(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[n
     return known[order][new], number
 
 
-def _ordered(found: list[Any], index: npt.NDArray[np.int64], name: str) -> Distinct:
+def _ordered(found: list[Any], index: IntArray, name: str) -> Distinct:
     """Put levels that were numbered in the order of their appearance into increasing order."""
     known = [place for place, value in enumerate(found) if not is_missing(value)]
     levels = clean_levels([found[place] for place in known], name)

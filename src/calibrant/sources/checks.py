@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from calibrant.sources.columns import Columns
 from calibrant.sources.faults import refuse, refuse_values
-from calibrant.sources.file_columns import as_number
 from calibrant.sources.formats import quote_text
-from calibrant.sources.source import Source
+from calibrant.sources.protocol import Columns
+from calibrant.sources.source import Source, as_number
 from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
 from calibrant.table.row_errors import OTHERS, describe_all_left_out
 

@@ -7,7 +7,6 @@ from contextlib import closing
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.cells import gathering
 from calibrant.cells.accumulator import Accumulator, pooled_batches
@@ -15,7 +14,7 @@ from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.losses import LossTotals
 from calibrant.cells.slices import SliceRows
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.pooling import Pooled
+from calibrant.table.pooling import LabelArray, Pooled
 from calibrant.table.row_errors import describe_bad_labels, describe_no_rows, describe_zero_weights, refuse_unknown
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import Chunks, CleanRows, check_same_rows, check_weight_range, clean_rows
@@ -124,7 +123,7 @@ def _own(rows: CleanRows) -> CleanRows:
     return CleanRows(rows.label.copy(), rows.score.copy(), None if rows.weight is None else rows.weight.copy())
 
 
-def _other_label(labels: Any, label: npt.NDArray[np.int8]) -> list[Any]:
+def _other_label(labels: Any, label: LabelArray) -> list[Any]:
     """Return the value of the negatives as it was given, or nothing if there are none."""
     where = int(np.argmin(label))
     values: list[Any] = [] if label[where] else np.asarray(labels).ravel()[where : where + 1].tolist()

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from calibrant.errors import DataError
-from calibrant.sources.columns import Columns
+from calibrant.sources.protocol import Columns
 from calibrant.table import row_errors
 from calibrant.table.fixed_point import MOST_ROWS
 from calibrant.table.validation import check_weight_range

@@ -1,33 +1,34 @@
-"""Rows of files or of the result of a query: pooled, one by one, by segment, or in their order."""
+"""Rows of files or of the result of a query: pooled, in slices, one by one, by segment, or in their order."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.cells.frame_rows import fetch_arrays
+from calibrant.cells.frame_rows import CheckedRows, LazyRows, fetch_arrays
 from calibrant.cells.gathering import table_of_rows
+from calibrant.cells.grid import BucketSet
+from calibrant.cells.slices import PackedRows, Slices
 from calibrant.errors import DataError
 from calibrant.segments.totals import Request, SegmentTotals
+from calibrant.segments.values import describe_dates
 from calibrant.sources.checks import Summary, check, check_scores
-from calibrant.sources.columns import Columns
 from calibrant.sources.connection import open_source
-from calibrant.sources.file_columns import as_label, as_number, as_number_or_text, segment_columns
-from calibrant.sources.file_slices import rows_with_weight
 from calibrant.sources.paths import PathSpec, name_of
-from calibrant.sources.protocol import HeldRows, ModelRows, OrderedRows, Rows
+from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, OrderedRows, Rows
 from calibrant.sources.query import Query
-from calibrant.sources.segment_scan import EngineColumn, segments_of_engine
-from calibrant.sources.source import Source
+from calibrant.sources.segment_scan import segments_of_engine
+from calibrant.sources.source import COPY, Source, Span, as_number
 from calibrant.table.missing import Intake
 from calibrant.table.score_table import ScoreTable
 
-if TYPE_CHECKING:
-    import narwhals as nw
-
+_LEAST = 1 << 17  # rows of a span; a query for fewer takes longer to begin than to read
 _TYPES = {"time": "DOUBLE", "id": "BIGINT", "block": "VARCHAR"}  # of further columns; text if a value is of another
 
 
@@ -121,7 +122,8 @@ class FileRows(Rows):
 
     @cached_property
     def _segment_columns(self) -> list[tuple[str, EngineColumn]]:
-        return segment_columns(self._source, self.checked.sql, self.columns)
+        sql, named = self.checked.sql, enumerate(self.columns.by)
+        return [_segment_column(self._source, sql, f"by{i}", name) for i, name in named]
 
     @property
     def intake(self) -> Intake:
@@ -131,7 +133,7 @@ class FileRows(Rows):
     def table(self) -> ScoreTable:
         """See `Rows`."""
         summary = self.checked
-        return self._source.run(lambda: table_of_rows(rows_with_weight(self._source, summary)))
+        return self._source.run(lambda: table_of_rows(_rows_with_weight(self._source, summary)))
 
     def held(self) -> HeldRows:
         """See `Rows`.
@@ -158,8 +160,6 @@ class FileRows(Rows):
 
     def segments(self, request: Request) -> SegmentTotals:
         """See `Rows`."""
-        import narwhals as nw
-
         request.check_names(self.columns.by)
         listed = "".join(f", {sql} AS {column.key}" for sql, column in self._segment_columns)
         query = f"SELECT s, CAST(positive AS BIGINT) AS y{listed} FROM ({self.checked.sql})"
@@ -187,10 +187,10 @@ class FileRows(Rows):
             _ = self.checked
         further = {"time": columns.time, "id": columns.id, "block": columns.block}
         score = as_number(source.column(columns.score), source.kind(columns.score))
-        selected = {"score": score, "label": as_label(source, columns)}
+        selected = {"score": score, "label": _as_label(source, columns)}
         for what, name in further.items():
             if name is not None:
-                selected[what] = as_number_or_text(source, name, _TYPES[what])
+                selected[what] = _as_number_or_text(source, name, _TYPES[what])
         listed = ", ".join(f"{sql} AS {what}" for what, sql in selected.items())
         numbered = source.numbered(lambda part: f"SELECT {listed} FROM ({part.sql})")
         arrays = source.arrays(f"SELECT file, {', '.join(selected)} FROM {numbered} ORDER BY file, position")
@@ -209,3 +209,132 @@ class FileRows(Rows):
         has_files = source.format != "query" and source.name != name_of("-")
         file = names[np.ma.getdata(arrays["file"])] if has_files else None
         return OrderedRows(labels, np.ma.filled(arrays["score"], np.nan), **values, file=file)
+
+
+def _as_label(source: Source, columns: Columns) -> str:
+    """Return labels, of which some may be missing: as text where one of them is named, else as numbers, if they are."""
+    column, kind = source.column(columns.label), source.kind(columns.label)
+    if columns.pos_label is not None:
+        return f"nullif(CAST({column} AS VARCHAR), '')"
+    number = as_number(column, kind, words=True)
+    strange = source.rows(
+        f"SELECT CAST({column} AS VARCHAR) FROM ({source.sql}) "
+        f"WHERE nullif(CAST({column} AS VARCHAR), '') IS NOT NULL AND {number} IS NULL LIMIT 1"
+    )
+    if strange:
+        remedy = "name the outcome that counts as 1 with `pos_label`, and leave labels that are not known empty"
+        raise DataError("labels 0 and 1", repr(strange[0][0]), remedy)
+    return number
+
+
+def _as_number_or_text(source: Source, name: str, type_: str) -> str:
+    """Return a column as numbers of a type if all of its values are, as text otherwise."""
+    written = f"nullif(trim(CAST({source.column(name)} AS VARCHAR)), '')"
+    cast = f"TRY_CAST({written} AS {type_})"
+    if type_ == "VARCHAR" or source.rows(f"SELECT count({written}) = count({cast}) FROM ({source.sql})")[0][0]:
+        return cast
+    return written
+
+
+def _segment_column(source: Source, sql: str, key: str, name: str) -> tuple[str, EngineColumn]:
+    """Return a column that makes segments, `key` of a SELECT, and what it is.
+
+    It holds numbers, booleans or text; text of which all is numbers or booleans is such.
+    """
+    kind = source.type_of(name)
+    if kind.startswith(("DATE", "TIME", "INTERVAL")):
+        raise describe_dates(name)
+    as_float = EngineColumn(key, name, numeric=True, float_=True)
+    if kind in ("HUGEINT", "UHUGEINT", "BIGNUM") or kind.startswith("DECIMAL"):
+        return f"CAST({key} AS DOUBLE)", as_float
+    if source.kind(name) == "number":
+        return key, as_float._replace(float_=kind in ("FLOAT", "DOUBLE"))
+    as_text = as_float._replace(numeric=False, float_=False)
+    if source.kind(name) == "boolean":
+        return key, as_text
+    text = f"CAST({key} AS VARCHAR)"
+    if source.typed:
+        return text, as_text
+    text = f"nullif({text}, '')"
+    whole, number = f"TRY_CAST({text} AS BIGINT)", f"TRY_CAST({text} AS DOUBLE)"
+    # TRY_CAST rounds 1.5 to a whole number.
+    all_whole, all_numbers, all_truth = source.rows(
+        f"SELECT bool_and(regexp_full_match({text}, '[+-]?[0-9]+') AND {whole} IS NOT NULL), "
+        f"bool_and({number} IS NOT NULL), bool_and(lower({text}) IN ('false', 'true')) "
+        f"FROM ({sql}) WHERE {text} IS NOT NULL"
+    )[0]
+    if all_whole:
+        return whole, as_float._replace(float_=False)
+    if all_truth:
+        return f"CAST({text} AS BOOLEAN)", as_text
+    return (number, as_float) if all_numbers else (text, as_text)
+
+
+def _rows_with_weight(source: Source, summary: Summary) -> CheckedRows:
+    """Return the rows of a source that have weight, and ways to have them in slices."""
+    rows = LazyRows(_frame(source, summary, "s", "positive", f"({summary.sql})"), summary.weights, fetch_arrays)
+    slices = FileSlices(source, summary, rows)
+    return CheckedRows(
+        rows, summary.low, summary.high, summary.distinct, Slices(slices.all, slices.inside), summary.intake
+    )
+
+
+def _frame(source: Source, summary: Summary, score: str, positive: str, table: str) -> nw.LazyFrame[Any]:
+    """Return scores and labels of the rows that have weight as a frame of DuckDB."""
+    condition = "" if summary.weights == "none" else " WHERE w > 0"
+    query = f"SELECT {score} AS s, CAST({positive} AS BIGINT) AS y{summary.weight} FROM {table}{condition}"
+    return nw.from_native(source.connection.sql(query))
+
+
+class FileSlices:
+    """Checked rows of a source, packed, to be read as often as needed.
+
+    Those that cannot be read from the middle, or are in too many pieces, are copied to a temporary table first, which
+    is asked from then on: text is not parsed again.
+    """
+
+    def __init__(self, source: Source, summary: Summary, rows: LazyRows) -> None:
+        self._source = source
+        self._summary = summary
+        self._rows = rows
+        # As `LazyRows.packed` has it, but of one span after the other.
+        value = "CASE WHEN positive THEN abs(s) ELSE abs(s) * -1 END AS value"
+        self._query = f"SELECT {value}{summary.weight} FROM ({{}})"
+        self._spans: list[Span] = []
+
+    def all(self) -> Iterator[PackedRows]:
+        """Yield all rows."""
+        if not self._spans:
+            self._cut()
+        self._source.runner.expect(sum(span.rows for span in self._spans), "rows")
+        seen = 0
+        with ThreadPoolExecutor(1, thread_name_prefix="calibrant-slice") as ahead:
+            waiting: list[Future[PackedRows]] = []
+            for span in self._spans:
+                waiting.append(ahead.submit(self._read, span))
+                if len(waiting) > 1:
+                    yield waiting.pop(0).result()
+                self._source.runner.reached(seen)
+                seen += span.rows
+            yield waiting.pop().result()
+        self._source.runner.reached(None)
+
+    def inside(self, buckets: BucketSet) -> PackedRows:
+        """Return the rows in some buckets."""
+        return self._rows.fetch_packed(buckets)
+
+    def _cut(self) -> None:
+        """Choose spans: those of the source, or of a copy of it."""
+        source, summary = self._source, self._summary
+        spans = source.spans()
+        if spans is None or sum(span.rows for span in spans) < _LEAST * len(spans):
+            self._spans = source.copied(self._query.format(summary.sql))
+            copied = _frame(source, summary, "abs(value)", "NOT signbit(value)", COPY)
+            self._rows = LazyRows(copied, summary.weights, fetch_arrays)
+        else:
+            self._spans = [Span(self._query.format(summary.shape(span.sql)), span.rows) for span in spans]
+
+    def _read(self, span: Span) -> PackedRows:
+        arrays = self._source.connection.execute(span.sql).fetchnumpy()
+        columns = {name: np.ma.getdata(column) for name, column in arrays.items()}
+        return PackedRows(columns["value"], columns.get("w"))

@@ -10,28 +10,20 @@ import math
 from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import and_, or_
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+import narwhals as nw
 import numpy as np
 
 from calibrant.cells.frame_rows import CheckedRows, Fetch, LazyRows
 from calibrant.errors import DataError
-from calibrant.sources.columns import Columns
 from calibrant.sources.faults import refuse
+from calibrant.sources.protocol import Columns
+from calibrant.table import row_errors
 from calibrant.table.fixed_point import BITS
 from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
-from calibrant.table.row_errors import (
-    OTHERS,
-    describe_all_left_out,
-    describe_missing,
-    describe_no_rows,
-    describe_not_numbers,
-)
 
-if TYPE_CHECKING:
-    import narwhals as nw
-
-    Frame = TypeVar("Frame", nw.DataFrame[Any], nw.LazyFrame[Any])
+Frame = TypeVar("Frame", nw.DataFrame[Any], nw.LazyFrame[Any])
 
 _SIFT = 1021  # one in so many values is looked at to estimate how many are different; a prime
 _SPREAD = 1652.0127  # makes fractions of products of score and weight vary; any number without a pattern will do
@@ -41,8 +33,6 @@ _LARGE = 2.0**41  # weights from here on are more than rows can be counted; some
 
 def column_of(name: str, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.Expr:
     """Return a column; Spark takes dots in a name for fields of a struct unless it is quoted."""
-    import narwhals as nw
-
     return nw.col("`" + name.replace("`", "``") + "`" if frame.implementation.is_spark_like() else name)
 
 
@@ -53,8 +43,6 @@ def is_word(text: nw.Expr, words: frozenset[str]) -> nw.Expr:
 
 def find_gaps(frame: Frame, columns: Columns, fetch: Callable[[Frame], Any]) -> tuple[nw.Expr, LeftOut]:
     """Return the condition that rows meet which lack something, and count them in one scan; `fetch` runs a query."""
-    import narwhals as nw
-
     gaps = [reduce(and_, (_missing(frame, name, words) for name in names)) for names, words in columns.causes.values()]
     gap, kind = reduce(or_, gaps), frame.collect_schema()[columns.score]
     aggregates = {"n_read": nw.len(), "n": count_of(gap)} | {f"gap{i}": count_of(one) for i, one in enumerate(gaps)}
@@ -72,14 +60,12 @@ def find_gaps(frame: Frame, columns: Columns, fetch: Callable[[Frame], Any]) -> 
     causes = {cause: counted[f"gap{i}"] for i, cause in enumerate(columns.causes)}
     left_out = LeftOut.of(counted["n"], counted["n_read"], causes, known, unknown)
     if left_out.n and left_out.n == left_out.n_read:
-        raise describe_all_left_out(str(left_out))
+        raise row_errors.describe_all_left_out(str(left_out))
     return gap, left_out
 
 
 def _missing(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str, words: frozenset[str]) -> nw.Expr:
     """Return where a column has no value."""
-    import narwhals as nw
-
     value, kind = column_of(name, frame), frame.collect_schema()[name]
     if kind.is_float():
         return value.is_null() | value.is_nan()
@@ -90,8 +76,6 @@ def _missing(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str, words: fro
 
 def count_of(condition: nw.Expr) -> nw.Expr:
     """Count the rows that meet a condition."""
-    import narwhals as nw
-
     return nw.when(condition).then(1).otherwise(0).sum()
 
 
@@ -101,8 +85,6 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
     How many scores are different is estimated if rows can be `handed_over` or have weights that are not numbers of
     rows. Else it is left to the scan that adds up all rows: beside the checks it would cost as much as they do.
     """
-    import narwhals as nw
-
     try:
         raw = _raw(frame, columns)
     except DataError as error:
@@ -124,16 +106,19 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
 
 def _emptiness(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> DataError | None:
     """Return the error for a frame without rows, or with a column of nothing: then its type says nothing."""
-    import narwhals as nw
-
     used = columns.of_rows
     missing = {what: count_of(column_of(name, frame).is_null()) for what, name in used.items()}
     seen = {name: values[0] for name, values in fetch(frame.select(rows=nw.len(), **missing)).items()}
     rows = int(seen["rows"])
     if not rows:
-        return describe_no_rows()
+        return row_errors.describe_no_rows()
     return next(
-        (describe_missing(what, f"column {name}", rows) for what, name in used.items() if seen[what] == rows), None
+        (
+            row_errors.describe_missing(what, f"column {name}", rows)
+            for what, name in used.items()
+            if seen[what] == rows
+        ),
+        None,
     )
 
 
@@ -146,13 +131,11 @@ def need_numbers(name: str, kind: Any, what: str) -> None:
     """Raise a `DataError` if a column is of a type that does not hold numbers."""
     if not holds_numbers(kind):
         found, remedy = f"values of type {kind}", "cast the column to float first"
-        raise describe_not_numbers(what, found, f"column {name}", remedy=remedy)
+        raise row_errors.describe_not_numbers(what, found, f"column {name}", remedy=remedy)
 
 
 def _raw(frame: nw.LazyFrame[Any], columns: Columns) -> nw.LazyFrame[Any]:
     """Name what is looked at: score s, label, it as a number, whether it is positive y, weight w."""
-    import narwhals as nw
-
     types = frame.collect_schema()
     need_numbers(columns.score, types[columns.score], "scores")
     label, text = _label(column_of(columns.label, frame), types[columns.label], columns.label)
@@ -172,8 +155,6 @@ def _raw(frame: nw.LazyFrame[Any], columns: Columns) -> nw.LazyFrame[Any]:
 
 def _label(label: nw.Expr, kind: Any, name: str) -> tuple[nw.Expr, bool]:
     """Return labels in a form that every engine can compare, and whether they are text."""
-    import narwhals as nw
-
     if kind == nw.Boolean:
         return label.cast(nw.Int64), False
     if kind.is_integer():
@@ -200,8 +181,6 @@ def _meant(pos_label: Any, *, text: bool) -> Any:
 
 def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: bool) -> dict[str, Any]:
     """Count, in one scan, everything that could be wrong. A least or largest value of nothing may be anything."""
-    import narwhals as nw
-
     weighted, finite = columns.weight is not None, _finite("number")
     s, y, label, number = (nw.col(name) for name in ("s", "y", "label", "number"))
     aggregates = {
@@ -241,8 +220,6 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
 
 def _finite(name: str) -> nw.Expr:
     """Leave out what is not finite, NaN by a function: engines disagree about whether it is more than a number."""
-    import narwhals as nw
-
     value = nw.col(name)
     # In two steps: DuckDB 2.0.0 may decide both conditions of one by the limits that a Parquet file declares.
     number = nw.when(~value.is_nan()).then(value)
@@ -251,8 +228,6 @@ def _finite(name: str) -> nw.Expr:
 
 def _limits(name: str, column: str, least: float, most: float) -> dict[str, nw.Expr]:
     """Count what is no number from `least` to `most` in a column, and find the ends of the others."""
-    import narwhals as nw
-
     value, finite = nw.col(column), _finite(column)
     limits = {
         "missing": count_of(value.is_null()),
@@ -268,15 +243,11 @@ def _limits(name: str, column: str, least: float, most: float) -> dict[str, nw.E
 
 
 def _small_weight() -> nw.Expr:
-    import narwhals as nw
-
     return nw.when((_finite("w") >= 0.0) & (_finite("w") < _LARGE)).then(nw.col("w"))
 
 
 def _sifted(name: str) -> tuple[nw.Expr, nw.Expr]:
     """Return scores, or what tells pairs of score and weight, and which of them are looked at: one in so many."""
-    import narwhals as nw
-
     score = nw.when((_finite("s") >= 0.0) & (_finite("s") <= 1.0)).then(nw.col("s"))
     value, spread = score, score * (2.0**BITS / _SIFT)
     if name == "pairs":
@@ -328,15 +299,11 @@ class InspectedFrame:
 
     def label_values(self) -> list[Any]:
         """Return a few different labels, in increasing order."""
-        import narwhals as nw
-
         named = self._raw.filter(~nw.col("label").is_null())
-        labels = self._fetch(named.group_by("label").agg(rows=nw.len()).head(OTHERS))
+        labels = self._fetch(named.group_by("label").agg(rows=nw.len()).head(row_errors.OTHERS))
         return sorted(labels["label"].tolist())
 
     def other_labels(self) -> tuple[str, ...]:
         """Return a few of the labels that count as 0 beside the positive one that was named, in increasing order."""
-        import narwhals as nw
-
         rest = self._raw.filter(nw.col("y") == 0).group_by("label").agg(rows=nw.len()).head(_MOST_LABELS)
-        return tuple(map(str, sorted(self._fetch(rest)["label"].tolist())[:OTHERS]))
+        return tuple(map(str, sorted(self._fetch(rest)["label"].tolist())[: row_errors.OTHERS]))

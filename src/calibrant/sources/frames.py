@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.cells.frame_rows import Arrays, CheckedRows, fetch_arrays
 from calibrant.cells.gathering import table_of_rows
@@ -19,36 +19,23 @@ from calibrant.cells.slices import PackedRows, Slices
 from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.segments.values import describe_dates
-from calibrant.sources.array_rows import ArrayRows
-from calibrant.sources.columns import Columns
 from calibrant.sources.faults import describe_no_column
 from calibrant.sources.frame_checks import checked_rows, column_of, find_gaps, holds_numbers, need_numbers
-from calibrant.sources.protocol import HeldRows, ModelRows, Rows
-from calibrant.sources.segment_scan import EngineColumn, collect_columns, segments_of_engine
+from calibrant.sources.protocol import ArrayRows, Columns, EngineColumn, HeldRows, ModelRows, Rows
+from calibrant.sources.segment_scan import collect_columns, segments_of_engine
 from calibrant.table.missing import Intake
+from calibrant.table.pooling import IntArray
 from calibrant.table.row_errors import all_of, describe_missing, describe_no_rows, in_column, renumbered
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_labels, clean_scores, clean_weights
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 _BATCH = 1 << 20  # rows
 
 
 def open_frame(frame: Any, columns: Columns) -> ArrayRows | EngineRows:
     """Take the columns out of a frame in memory, whose values are checked later; leave those of an engine there."""
-    import narwhals as nw
-
     opened = _opened(frame, columns)
     return _taken_out(opened, columns) if isinstance(opened, nw.DataFrame) else EngineRows(opened, columns)
-
-
-def is_in_memory(frame: Any) -> bool:
-    """Whether a dataframe holds its rows, so that its columns can be taken out; lazy ones stand for a query."""
-    import narwhals as nw
-
-    return isinstance(nw.from_native(frame), nw.DataFrame)
 
 
 class EngineRows(Rows):
@@ -118,7 +105,6 @@ class EngineRows(Rows):
 
 def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     """Return a frame that narwhals reads and that has each of the columns once."""
-    import narwhals as nw
     from narwhals.exceptions import DuplicateError
 
     try:
@@ -179,7 +165,7 @@ def _taken_out(frame: nw.DataFrame[Any], columns: Columns) -> ArrayRows:
     return ArrayRows(label, score, weight, clusters, by, columns.pos_label, columns, scores, left_out, places)
 
 
-def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: npt.NDArray[np.int64] | None) -> Arrays:
+def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: IntArray | None) -> Arrays:
     """Return the columns as arrays; a `DataError` about types and missing values tells the other faults too."""
     named = columns.of_rows
     arrays = {what: frame[name].to_numpy() for what, name in named.items()}

@@ -8,11 +8,7 @@ from os import PathLike
 from typing import Any
 
 from calibrant.errors import SourceError
-from calibrant.sources.columns import Columns
-from calibrant.sources.connection import open_source
-from calibrant.sources.files import FileRows
-from calibrant.sources.frames import open_frame
-from calibrant.sources.protocol import Rows
+from calibrant.sources.protocol import Columns, Rows
 from calibrant.sources.query import Query
 
 
@@ -29,7 +25,12 @@ def rows_of(source: Any, columns: Columns) -> Iterator[Rows]:
         remedy = "name the column of outcomes as `label`"
         raise SourceError("different columns for label and score", f"{label!r} for both", remedy)
     if not is_read(source):
+        from calibrant.sources.frames import open_frame
+
         yield open_frame(source, columns)
         return
+    from calibrant.sources.connection import open_source
+    from calibrant.sources.files import FileRows
+
     with open_source(source, columns.names) as opened:
         yield FileRows(opened, columns)

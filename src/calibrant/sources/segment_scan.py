@@ -10,21 +10,26 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
+import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.cells.frame_rows import Arrays, Fetch
 from calibrant.errors import DataError
 from calibrant.segments.columns import SegmentColumn, clean_cuts, refuse_identifier, short_cuts
-from calibrant.segments.families import Family, families_of
-from calibrant.segments.sums import CellTotals, bucket_totals
-from calibrant.segments.totals import Request, SegmentTotals, segments_of_arrays
+from calibrant.segments.totals import (
+    CellTotals,
+    Family,
+    Request,
+    SegmentTotals,
+    bucket_totals,
+    families_of,
+    segments_of_arrays,
+)
 from calibrant.segments.values import distinct_values
-
-if TYPE_CHECKING:
-    import narwhals as nw
+from calibrant.sources.protocol import EngineColumn
+from calibrant.table.pooling import IntArray
 
 # Rows of a file or an engine that are taken out of it and added up exactly.
 _MOST_EXACT = 1 << 20
@@ -35,21 +40,10 @@ _MOST_VALUES = 1 << 14
 _QUANTILES = (0.2, 0.4, 0.6, 0.8)
 
 
-class EngineColumn(NamedTuple):
-    """A column of a frame in an engine that makes segments."""
-
-    key: str  # its name in the frame
-    name: str
-    numeric: bool
-    float_: bool  # whether it may hold NaN
-
-
 def segments_of_engine(
     frame: nw.LazyFrame[Any], fetch: Fetch, columns: Sequence[EngineColumn], request: Request
 ) -> SegmentTotals:
     """Add up rows in an engine: columns s, y, by0, by1 and so on."""
-    import narwhals as nw
-
     seen = fetch(frame.select(n=nw.len(), k=nw.col("y").sum()))
     n, k = int(seen["n"][0]), int(seen["k"][0])
     if n <= _MOST_EXACT:
@@ -74,8 +68,6 @@ def collect_columns(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
 
 def _fitted(frame: nw.LazyFrame[Any], column: EngineColumn, request: Request, fetch: Fetch, rows: int) -> SegmentColumn:
     """Choose the segments of a column from its different values, or where these are too many from its quantiles."""
-    import narwhals as nw
-
     name, cuts = column.name, request.cuts.get(column.name)
     value, missing = nw.col(column.key), _missing(column)
     known = frame.filter(~missing)
@@ -110,8 +102,6 @@ def _fitted(frame: nw.LazyFrame[Any], column: EngineColumn, request: Request, fe
 
 def _totals(frame: nw.LazyFrame[Any], family: Family, by_name: Mapping[str, EngineColumn], fetch: Fetch) -> CellTotals:
     """Let the engine add up the cells of a family by bucket of scores."""
-    import narwhals as nw
-
     bits = min(_MOST_BITS, max(_LEAST_BITS, int(math.log2(_MOST_SUMS / len(family)))))
     s, y = nw.col("s"), nw.col("y")
     keys: dict[str, nw.Expr] = {}
@@ -132,16 +122,12 @@ def _totals(frame: nw.LazyFrame[Any], family: Family, by_name: Mapping[str, Engi
 
 
 def _missing(column: EngineColumn) -> nw.Expr:
-    import narwhals as nw
-
     value = nw.col(column.key)
     return value.is_null() | value.is_nan() if column.float_ else value.is_null()
 
 
 def _keys(column: SegmentColumn, source: EngineColumn, key: str) -> dict[str, nw.Expr]:
     """Return what rows are grouped by, none of it ever missing: see `_codes`."""
-    import narwhals as nw
-
     value, missing = nw.col(source.key), _missing(source)
     if column.cuts:
         below = sum((nw.when(value > cut).then(1).otherwise(0) for cut in column.cuts), start=nw.lit(0))
@@ -153,7 +139,7 @@ def _keys(column: SegmentColumn, source: EngineColumn, key: str) -> dict[str, nw
     return {f"{key}_kind": kind, key: nw.when(missing | pooled).then(nw.lit(column.levels[0])).otherwise(value)}
 
 
-def _codes(column: SegmentColumn, arrays: Arrays, key: str) -> npt.NDArray[np.int64]:
+def _codes(column: SegmentColumn, arrays: Arrays, key: str) -> IntArray:
     """Return the number of the segment of each sum, from what its rows were grouped by."""
     if column.cuts:
         of = arrays[key].astype(np.int64)

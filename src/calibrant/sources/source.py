@@ -166,6 +166,24 @@ class Source:
         self.connection.execute("SET threads = 1")
 
 
+def as_number(column: str, kind: str, *, words: bool = False) -> str:
+    """Return a column, of a kind that `Source.kind` tells, as DOUBLE.
+
+    Casting does not fail: text that is no number becomes NULL. float32 becomes float64 before anything else. `words`
+    makes numbers of "true" and "false".
+    """
+    if kind == "number":
+        return f"CAST({column} AS DOUBLE)"
+    if kind == "boolean":
+        return f"CAST(CAST({column} AS TINYINT) AS DOUBLE)"
+    # A bare TRY_CAST is moved by DuckDB 2.0.0 into its CSV reader, where it is no longer allowed to fail.
+    number = f"TRY_CAST(nullif(CAST({column} AS VARCHAR), '') AS DOUBLE)"
+    if not words:
+        return number
+    word = f"lower(trim(CAST({column} AS VARCHAR)))"
+    return f"coalesce({number}, CASE {word} WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE END)"
+
+
 def spans_of_table(connection: duckdb.DuckDBPyConnection, name: str) -> list[Span]:
     """Return the spans of a table of DuckDB, of which no row was ever deleted."""
     ((rows,),) = connection.execute(f"SELECT count(*) FROM {name}").fetchall()

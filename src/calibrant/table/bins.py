@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.table.parameters import check_choice, check_count
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
 
 
-def bin_starts(table: ScoreTable, n_bins: int, strategy: str) -> npt.NDArray[np.intp]:
+def bin_starts(table: ScoreTable, n_bins: int, strategy: str) -> IndexArray:
     """Return the first row of the table in each bin that is not empty."""
     number = _NUMBERS[check_choice("strategy", strategy, STRATEGIES)]
     bins = number(table, check_bins(n_bins))
@@ -23,7 +22,7 @@ def check_bins(n_bins: int) -> int:
     return check_count("n_bins", n_bins, 1, "ten bins are customary")
 
 
-def equal_mass_bins(table: ScoreTable, n_bins: int) -> npt.NDArray[np.intp]:
+def equal_mass_bins(table: ScoreTable, n_bins: int) -> IndexArray:
     """Number the bin of each row of the table so that bins hold about equally many rows of the data.
 
     Equal scores share a bin, so heavy ties leave fewer bins than asked; the numbers have no gaps.
@@ -33,13 +32,13 @@ def equal_mass_bins(table: ScoreTable, n_bins: int) -> npt.NDArray[np.intp]:
     return _without_gaps(np.minimum(middle.astype(np.intp), n_bins - 1))
 
 
-def equal_width_bins(table: ScoreTable, n_bins: int) -> npt.NDArray[np.intp]:
+def equal_width_bins(table: ScoreTable, n_bins: int) -> IndexArray:
     """Number the bin of each row of the table among `n_bins` of equal width in [0, 1]; 1 joins the last."""
     # Compared with the edges as floats: score * n_bins would put 0.29 below the edge 29 / 100.
     return np.searchsorted(np.arange(1, n_bins) / n_bins, table.score, side="right")
 
 
-def equal_width_numbers(score: FloatArray, n_bins: int) -> npt.NDArray[np.intp]:
+def equal_width_numbers(score: FloatArray, n_bins: int) -> IndexArray:
     """Number the bin of each score as `equal_width_bins` does, quickly also if scores are in any order."""
     scaled = score * n_bins
     number = scaled.astype(np.intp)
@@ -50,7 +49,7 @@ def equal_width_numbers(score: FloatArray, n_bins: int) -> npt.NDArray[np.intp]:
     return number
 
 
-def type7_bins(table: ScoreTable, n_bins: int) -> npt.NDArray[np.intp]:
+def type7_bins(table: ScoreTable, n_bins: int) -> IndexArray:
     """Number the bin of each row of the table between quantiles of the scores by definition 7 of Hyndman and Fan.
 
     Quantile j of `n_bins` interpolates between the order statistics around position ``j (N - 1) / n_bins``, counted
@@ -65,7 +64,7 @@ def type7_bins(table: ScoreTable, n_bins: int) -> npt.NDArray[np.intp]:
     return _without_gaps(np.searchsorted(reached, np.arange(len(table)), side="left"))
 
 
-def _without_gaps(bins: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+def _without_gaps(bins: IndexArray) -> IndexArray:
     return np.asarray(np.cumsum(np.append(0, bins[1:] > bins[:-1])), dtype=np.intp)
 
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.table.clusters import ClusteredRows
-from calibrant.table.pooling import FloatArray, key_order
+from calibrant.table.pooling import FloatArray, IntArray, key_order
 
 _EDGES = 512  # more make the bounds closer and take longer: matrices of this size are computed
 _VALUES = 1 << 23  # walks of many clusters are kept at fewer edges
@@ -29,10 +28,10 @@ class ClusterResiduals:
 
     total: float  # rows, as they count
     size: FloatArray  # of each cluster, in rows as they count
-    edges: npt.NDArray[np.int64]  # places of the edges among the cuts
+    edges: IntArray  # places of the edges among the cuts
     at_edge: FloatArray  # sum of the steps of each cluster below each edge, shape (k, g)
     sum_at_cut: FloatArray  # sum of all steps below each cut, shape (m + 1,)
-    nearest: npt.NDArray[np.int64]  # number of the nearer edge of each cut
+    nearest: IntArray  # number of the nearer edge of each cut
     reach: FloatArray  # largest distance of an edge to a cut it is the nearer edge of
     centred_reach: FloatArray
     between: FloatArray  # largest distance of a cut between two edges to the line from one to the other, shape (k - 1,)
@@ -92,7 +91,7 @@ def cluster_residuals(rows: ClusteredRows, step: FloatArray | None = None) -> Cl
     squared_sizes = float(np.dot(rows.size, rows.size))
 
     def distances(
-        squares: FloatArray, edge: npt.NDArray[np.int64], cut: slice | npt.NDArray[np.int64] = slice(None)
+        squares: FloatArray, edge: IntArray, cut: slice | IntArray = slice(None)
     ) -> tuple[FloatArray, FloatArray]:
         """Distances of cuts, by default all, to an edge, and of the centred walk, from squared ones."""
         change = drift[cut] - drift[edge]
@@ -145,7 +144,7 @@ def round_up(value: float) -> float:
     return float(np.nextafter(np.float32(value), np.float32(np.inf))) if value > 0.0 else 0.0
 
 
-def _edges(step: FloatArray, stops: npt.NDArray[np.int64], clusters: int) -> npt.NDArray[np.int64]:
+def _edges(step: FloatArray, stops: IntArray, clusters: int) -> IntArray:
     """Cuts at which the squares of the steps reach equal parts of their sum, the first and the last among them."""
     parts = max(1, min(_EDGES, _VALUES // clusters))
     if len(stops) <= parts + 1:
@@ -157,12 +156,12 @@ def _edges(step: FloatArray, stops: npt.NDArray[np.int64], clusters: int) -> npt
     return np.asarray(edges[np.append(True, np.diff(edges) > 0)])
 
 
-def _below(values: FloatArray, stops: npt.NDArray[np.int64]) -> FloatArray:
+def _below(values: FloatArray, stops: IntArray) -> FloatArray:
     """Sum of the entries below each cut."""
     return np.append(0.0, np.cumsum(values))[stops]
 
 
-def _within(key: npt.NDArray[np.int64], step: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _within(key: IntArray, step: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Sum of the steps with the same key before each entry, and after it."""
     order = key_order(key)
     ordered, keys = step[order], key[order]
@@ -183,12 +182,12 @@ def _off_line(left: FloatArray, right: FloatArray, whole: FloatArray) -> FloatAr
     return np.sqrt(np.maximum(0.0, left**2 + foot * (foot - 2.0 * along)))
 
 
-def _largest(number: npt.NDArray[np.int64], values: FloatArray, count: int) -> FloatArray:
+def _largest(number: IntArray, values: FloatArray, count: int) -> FloatArray:
     largest = np.zeros(count)
     np.maximum.at(largest, number, values)
     return largest
 
 
-def _largest_in_parts(values: FloatArray, edges: npt.NDArray[np.int64]) -> FloatArray:
+def _largest_in_parts(values: FloatArray, edges: IntArray) -> FloatArray:
     first = edges[:-1]
     return np.asarray(np.maximum.reduceat(values, first)) if len(first) else np.zeros(0)

@@ -15,14 +15,22 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.arguments import as_table
 from calibrant.table.missing import is_missing
 from calibrant.table.parameters import check_count
-from calibrant.table.pooling import FloatArray, NumberArray, key_order, number_values, score_order
+from calibrant.table.pooling import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    LabelArray,
+    NumberArray,
+    key_order,
+    number_values,
+    score_order,
+)
 from calibrant.table.row_errors import describe_missing
-from calibrant.table.sampling import Sampling
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import ScoreTable, as_table
 from calibrant.table.seeding import hash_rows, scramble
+from calibrant.table.statements import Sampling
 from calibrant.table.validation import as_array, clean_rows, need_counts, one_column
 
 # One name per row: any values that can be told apart.
@@ -43,8 +51,8 @@ class ClusteredRows:
     score: FloatArray  # of each entry, as the next three
     n: NumberArray  # rows as they count
     k: NumberArray
-    cluster: npt.NDArray[np.int64]  # from 0
-    ends: npt.NDArray[np.int64]  # the last entry at each score of the table
+    cluster: IntArray  # from 0
+    ends: IntArray  # the last entry at each score of the table
     size: FloatArray  # rows of each cluster, as they count
     weight: FloatArray  # what each row of a cluster counts, in (0, 1]; 1 unless clusters are capped
     cap: float = math.inf  # rows that a cluster counts at most
@@ -75,7 +83,7 @@ class ClusteredRows:
         return float(self.size.sum() ** 2 / np.dot(self.size, self.size))
 
     @property
-    def silent(self) -> npt.NDArray[np.bool_]:
+    def silent(self) -> BoolArray:
         """Whether no row spoke against the score: entries below all positives or above all negatives."""
         table = self.table
         positive, negative = np.flatnonzero(table.k > 0), np.flatnonzero(table.k < table.n)
@@ -146,7 +154,7 @@ def cap_clusters(rows: ClusteredRows, max_rows_per_cluster: int | None) -> Clust
 
 
 def cluster_blocks(
-    cluster: npt.NDArray[np.int64], clusters: int, cell: npt.NDArray[np.int64], n_cells: int, *values: NumberArray
+    cluster: IntArray, clusters: int, cell: IntArray, n_cells: int, *values: NumberArray
 ) -> Iterator[tuple[slice, tuple[FloatArray, ...]]]:
     """Add up values by cluster and cell, some clusters at a time: memory does not grow with clusters times cells.
 
@@ -164,7 +172,7 @@ def cluster_blocks(
         yield slice(start, stop), tuple(np.asarray(one.reshape(-1, n_cells), dtype=np.float64) for one in sums)
 
 
-def cluster_numbers(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
+def cluster_numbers(clusters: Clusters, n_rows: int) -> IntArray:
     """Number the cluster of each row from 0 on; a `DataError` if one is missing or their number is not that of rows."""
     if isinstance(clusters, np.ma.MaskedArray) and np.ma.is_masked(clusters):
         masked = np.ma.getmaskarray(clusters)
@@ -197,9 +205,7 @@ def cluster_numbers(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
     return codes
 
 
-def _by_content(
-    score: FloatArray, label: npt.NDArray[np.int8], weight: NumberArray, code: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _by_content(score: FloatArray, label: LabelArray, weight: NumberArray, code: IntArray) -> IntArray:
     """Number the clusters that have rows by a hash of their rows, which adds up to the same in any order."""
     content = _contents(score, weight, weight * label, code)
     present = np.flatnonzero(np.bincount(code))
@@ -208,9 +214,7 @@ def _by_content(
     return number[code]
 
 
-def _contents(
-    score: FloatArray, n: NumberArray, k: NumberArray, cluster: npt.NDArray[np.int64]
-) -> npt.NDArray[np.uint64]:
+def _contents(score: FloatArray, n: NumberArray, k: NumberArray, cluster: IntArray) -> npt.NDArray[np.uint64]:
     """Hash the rows of each cluster."""
     content = np.zeros(int(cluster.max()) + 1, dtype=np.uint64)
     np.add.at(content, cluster, hash_rows(score, n, k))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from calibrant.table.pooling import IndexArray, IntArray, ScoreArray
 
 BITS = 42
 UNIT = 2.0**-BITS
@@ -24,7 +24,7 @@ MOST_ROWS = 2.0**38
 _WORD = 32
 
 
-def score_units(score: npt.NDArray[np.floating]) -> IntArray:
+def score_units(score: ScoreArray) -> IntArray:
     """Return scores as the nearest whole multiple of `UNIT`."""
     return (score.astype(np.float64) * 2.0**BITS + 0.5).astype(np.int64)
 
@@ -86,7 +86,7 @@ class FixedPoint:
         """Return running totals; exact for up to 2**31 numbers."""
         return FixedPoint.of(np.cumsum(self.upper), np.cumsum(self.lower))
 
-    def add_runs(self, starts: npt.NDArray[np.intp]) -> FixedPoint:
+    def add_runs(self, starts: IndexArray) -> FixedPoint:
         """Return the totals of the runs that begin at `starts`."""
         return FixedPoint.of(*(np.add.reduceat(words, starts, axis=-1) for words in (self.upper, self.lower)))
 

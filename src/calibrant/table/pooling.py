@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 IndexArray = npt.NDArray[np.intp]
 NumberArray = npt.NDArray[Any]  # int64 where weights are whole numbers, float64 otherwise
 LabelArray = npt.NDArray[np.int8]
@@ -21,7 +22,7 @@ Pooled = tuple[FloatArray, NumberArray, NumberArray]
 _BLOCK = 1 << 15  # rows of which all temporary arrays fit the cache
 
 
-def score_order(score: npt.NDArray[Any], *further: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+def score_order(score: npt.NDArray[Any], *further: npt.NDArray[Any]) -> IndexArray:
     """Return the order by score, where that is equal by each further key, and where all are by place."""
     order = np.argsort(score)
     same = score[order[1:]] == score[order[:-1]]
@@ -36,7 +37,7 @@ def score_order(score: npt.NDArray[Any], *further: npt.NDArray[Any]) -> npt.NDAr
     return order
 
 
-def key_order(key: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def key_order(key: IntArray) -> IntArray:
     """Return the order by a whole number from 0 on, and where that is equal by place.
 
     Key and place are sorted as one number, several times faster than an index; their product must fit 63 bits.
@@ -45,14 +46,14 @@ def key_order(key: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.asarray(np.sort(key * entries + np.arange(entries)) % max(1, entries))
 
 
-def distinct_numbers(*numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+def distinct_numbers(*numbers: npt.NDArray[np.integer]) -> IntArray:
     """Put whole numbers in increasing order, equal ones once."""
     # `np.unique` looks each up in a hash table, which takes several times as long as to sort those that differ.
     put = np.sort(np.concatenate(numbers).astype(np.int64, copy=False))
     return np.asarray(put[np.append(True, put[1:] != put[:-1])[: len(put)]])
 
 
-def number_values(values: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+def number_values(values: npt.NDArray[np.integer]) -> IntArray:
     """Number whole numbers in the order of their values, equal ones alike, from 0."""
     least, most = int(values.min(initial=0)), int(values.max(initial=0))
     if most - least > 4 * len(values):  # a table of what may occur would be too long
@@ -62,7 +63,7 @@ def number_values(values: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     return (np.cumsum(seen) - 1)[shifted]
 
 
-def pool_rows(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> Pooled:
+def pool_rows(label: LabelArray, score: ScoreArray) -> Pooled:
     """Return distinct scores with their rows and positives, from single rows.
 
     All steps but the sort work on blocks that stay in the cache: passes over arrays as long as the data took eight
@@ -94,7 +95,7 @@ def pool_rows(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> P
     return distinct.view(np.float64), n, k
 
 
-def _sorted_keys(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> npt.NDArray[np.unsignedinteger]:
+def _sorted_keys(label: LabelArray, score: ScoreArray) -> npt.NDArray[np.unsignedinteger]:
     """Return rows in the order of their scores, as whole numbers that carry the label in the lowest bit.
 
     Scores are not negative, so their bit pattern orders them and its sign bit is free: shifted left by one it leaves a
@@ -111,7 +112,7 @@ def _sorted_keys(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -
     return key
 
 
-def pool_weighted(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating], weight: NumberArray) -> Pooled:
+def pool_weighted(label: LabelArray, score: ScoreArray, weight: NumberArray) -> Pooled:
     """Return distinct scores with their weight and the weight of positives; rows without weight are dropped."""
     kept = weight > 0
     s, w, y = score[kept].astype(np.float64) + 0.0, weight[kept], label[kept]

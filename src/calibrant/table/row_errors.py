@@ -8,12 +8,10 @@ from collections.abc import Callable, Sequence
 from reprlib import Repr
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from calibrant.errors import DataError
 from calibrant.table.missing import NOT_KNOWN, words_for_missing
 from calibrant.table.parameters import is_number
+from calibrant.table.pooling import IndexArray
 
 # One rule wherever there are more than two classes.
 _ONE_AT_A_TIME = "assess one class at a time, against the rest"
@@ -68,7 +66,7 @@ def in_column(error: DataError, name: str) -> DataError:
     return _reworded(error, located)
 
 
-def renumbered(error: DataError, rows: Sequence[int] | npt.NDArray[np.intp]) -> DataError:
+def renumbered(error: DataError, rows: Sequence[int] | IndexArray) -> DataError:
     """Return an error about some of the rows, of which `rows` has the numbers, with these in place of their places."""
     return _reworded(error, lambda found: re.sub(r"(?<=\brow )\d+", lambda row: str(rows[int(row[0])]), found))
 

@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
-from calibrant.table.pooling import FloatArray, IndexArray, pool_rows
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.pooling import FloatArray, IndexArray, IntArray, LabelArray, pool_rows
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.validation import CleanRows, clean_rows
 
 _FEW = 1 << 13  # rows up to which sorting takes no longer
@@ -23,7 +21,7 @@ _BLOCK = 1 << 15  # rows of which all temporary arrays fit the cache
 _DIGITS = 52  # binary digits of a float after the first
 
 # What a row adds to each of some sums, from labels, 0 and 1, and scores.
-Terms = Callable[[npt.NDArray[np.int8], FloatArray], Iterable[FloatArray]]
+Terms = Callable[[LabelArray, FloatArray], Iterable[FloatArray]]
 
 
 class Bins(NamedTuple):
@@ -36,8 +34,8 @@ class Bins(NamedTuple):
 class RowSums(NamedTuple):
     """Rows and positives in each bin, and the sum of each term there."""
 
-    n: npt.NDArray[np.int64]
-    k: npt.NDArray[np.int64]
+    n: IntArray
+    k: IntArray
     terms: list[FloatArray]
 
 
@@ -77,7 +75,7 @@ def mean_of_rows(terms: Terms, rows: CleanRows) -> float:
     return float(add_rows(terms, rows).terms[0][0]) / len(rows.score)
 
 
-def _count(label: npt.NDArray[np.int8], bin_of: IndexArray | None, n_bins: int) -> npt.NDArray[np.intp]:
+def _count(label: LabelArray, bin_of: IndexArray | None, n_bins: int) -> IndexArray:
     """Negatives and positives in each bin."""
     if bin_of is None:
         positives = np.count_nonzero(label)

@@ -1,4 +1,4 @@
-"""The score table: at each score, how many rows and how many positives stand there.
+"""The score table: at each score, how many rows and how many positives stand there; what functions take for one.
 
 Everything calibrant computes is a function of this table. Row order cannot matter, ties cannot be broken
 the wrong way, weights live in one place and two tables merge into one.
@@ -15,13 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.cells import CellSums, join_cells
 from calibrant.table.missing import Intake
 from calibrant.table.pooling import NumberArray, pool_counts, pool_rows, pool_weighted
-from calibrant.table.seeding import digest_rows
+from calibrant.table.row_errors import describe_one_outcome
+from calibrant.table.seeding import digest_rows, split_counts
 from calibrant.table.shown import html_table
-from calibrant.table.splitting import split_counts
-from calibrant.table.table_sums import TableSums
+from calibrant.table.table_sums import CellSums, TableSums, join_cells
 from calibrant.table.validation import Chunks, CleanRows, clean_counts, clean_rows
 from calibrant.upward import resolve
 
@@ -291,3 +290,33 @@ class ScoreTable(TableSums):
         kept = np.flatnonzero(n != 0)
         whole = [counts[kept].astype(np.int64, copy=False) for counts in (n, k)]
         return ScoreTable(self.score[kept], whole[0], whole[1])
+
+
+# What functions of rows take: labels, or a table in place of labels and scores; the scores; and weights.
+Labels = npt.ArrayLike | ScoreTable
+Scores = npt.ArrayLike | None
+Weights = npt.ArrayLike | None
+
+
+def as_table(
+    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+) -> ScoreTable:
+    """Return the table given as first argument, or pool the rows given as two."""
+    if isinstance(y_true, ScoreTable):
+        if y_proba is not None or sample_weight is not None or pos_label is not None:
+            wanted, remedy = "a ScoreTable alone, or labels and scores", "the table already holds scores and weights"
+            raise ArgumentError(wanted, "a ScoreTable with further data", remedy)
+        if len(y_true) == 0:
+            raise DataError("at least one row", "an empty table", "check how it was built")
+        return y_true
+    if y_proba is None:
+        remedy = "pass y_proba as second argument, or to audit the names of columns: label='y', score='p'"
+        raise ArgumentError("labels and scores", f"a {type(y_true).__name__} and no scores", remedy)
+    return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+
+
+def need_both_classes(table: ScoreTable) -> None:
+    """Raise a `DataError` if all rows of a table are positive, or all are negative."""
+    if not ((table.k > 0).any() and (table.k < table.n).any()):
+        count = f"{table.total:,.15g} row{'' if table.total == 1 else 's'}" if table.whole else "rows with weights"
+        raise describe_one_outcome(f"only {'positives' if (table.k > 0).any() else 'negatives'} in {count}")

@@ -1,9 +1,11 @@
-"""What statements that hold with a stated probability have in common: fields, and sentences about what they assume."""
+"""What statements that hold with a stated probability have in common: fields, what they assume, and what was drawn."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from calibrant.table.numbers import at_least
 from calibrant.table.results import Count, Result
 
 INDEPENDENT_ROWS = (
@@ -51,3 +53,85 @@ class ClusterStatement(Statement):
 
     n_clusters: int | None = None
     max_rows_per_cluster: Count | None = None
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What a statement counts, and over what its probability is: the words of its claim and its assumptions.
+
+    Attributes
+    ----------
+    unit : {"rows", "clusters", "cases"}
+        What is independent of each other.
+    n_units : int or None
+        How many there are; None of rows, which a table counts.
+    cap : float or None
+        Rows that a cluster counts at most; infinite if every row counts the same.
+    """
+
+    unit: str = "rows"
+    n_units: int | None = None
+    cap: float | None = None
+
+    @property
+    def independent_rows(self) -> bool:
+        """Whether chance may be computed from how many rows there are at each score."""
+        return self.unit == "rows"
+
+    def sure(self, confidence_level: float, limit: str = "") -> str:
+        """Begin a claim: how probable it is at least, in which limit, and over what."""
+        over = f"outcomes of these {self.n_units} cases" if self.unit == "cases" else f"draw of the {self.unit}"
+        return f"With probability at least {at_least(confidence_level)}{limit} over the {over}"
+
+    @property
+    def error(self) -> str:
+        """Name what a claim is about."""
+        if self.unit == "cases":
+            return "the cutoff calibration error of their scores against their true probabilities"
+        which = "" if self.cap is None else f", in which {weighting(self.cap)},"
+        return f"the cutoff calibration error of this classifier in the population{which}"
+
+    @property
+    def max_rows_per_cluster(self) -> float | None:
+        """Rows that a cluster counts at most, if it is limited."""
+        return None if self.cap == math.inf else self.cap
+
+    def assumptions(self, chosen: str, *, asymptotic: bool = False, unseen: bool = True) -> tuple[str, ...]:
+        """Say what must hold for a claim about a population, of which `chosen` was fixed before.
+
+        Of clusters, whether the claim holds in the limit, and whether it allows for clusters of a kind that none shows.
+        """
+        if self.cap is None:
+            plan = f"The number of rows, {chosen} were chosen before looking at outcomes."
+            return COUNTED_ROWS, FIXED_CLASSIFIER, plan
+        many = " The number of clusters is large." if asymptotic else ""
+        if asymptotic and not unseen:
+            many += " There are no clusters of a kind that none of these shows."
+        depend = (
+            "The clusters are independent draws from the population the statement is about; rows of one cluster may "
+            f"depend on each other in any way.{many} Weights, if there are any, count rows."
+        )
+        if self.cap == math.inf:
+            sizes = "The statement is about all rows, for clusters of these sizes."
+            fixed = f"The number of clusters, {chosen} were fixed before looking at these rows."
+            return depend, sizes, FIXED_CLASSIFIER, fixed
+        weights = (
+            f"The population is one in which {weighting(self.cap)}: a row of a cluster of m rows has weight "
+            f"{'1 / m' if self.cap == 1.0 else f'min(1, {self.cap:g} / m)'}. If calibration "
+            "depends on the size of the cluster, its error differs from that of all rows."
+        )
+        fixed = (
+            f"The number of clusters, the maximum weight of a cluster, {chosen} were fixed before looking at these "
+            "rows. If they depend on the sizes of these clusters, upper bounds hold for clusters of these sizes."
+        )
+        return depend, weights, FIXED_CLASSIFIER, fixed
+
+
+INDEPENDENT = Sampling()
+
+
+def weighting(cap: float) -> str:
+    """Say how the clusters of a population are weighted."""
+    if cap == 1.0:
+        return "every cluster has equal weight"
+    return "every row has equal weight" if cap == math.inf else f"no cluster has more weight than {cap:,.0f} rows"

@@ -1,28 +1,30 @@
-"""Labels, scores and weights: clean arrays, or an error that says what to do."""
+"""Labels, scores and weights: clean arrays, or an error that tells all that is wrong and what to do."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import DataError
+from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
 from calibrant.table.fixed_point import MOST_ROWS
-from calibrant.table.labels import labels_and_others
 from calibrant.table.missing import is_missing
 from calibrant.table.parameters import is_number
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, IndexArray, LabelArray, ScoreArray
 
 # Totals and shares of weights in this range stay clear of the ends of the range of floats.
 _LEAST_WEIGHT, _MOST_WEIGHT = 1e-290, 1e290
 # Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
 _CHUNK = 1 << 16
 _ROUNDED = 0.011  # how far two probabilities, each rounded to two decimals, may be from adding up to 1
+_LOOK = 100_000  # rows looked at to name some of the label values in a message
 
+_Labels = tuple[LabelArray, tuple[str, ...]]  # labels as 0 and 1, and with `pos_label` what the 0 were
 
 # Rows that come a chunk at a time: tuples of labels, scores and perhaps weights, or a function that returns them.
 Chunks = Callable[[], Iterable[tuple[Any, ...]]] | Iterable[tuple[Any, ...]]
@@ -31,12 +33,12 @@ Chunks = Callable[[], Iterable[tuple[Any, ...]]] | Iterable[tuple[Any, ...]]
 class CleanRows(NamedTuple):
     """Validated rows: labels as 0/1 bytes, finite scores in [0, 1], weights or None."""
 
-    label: npt.NDArray[np.int8]
-    score: npt.NDArray[np.floating]
+    label: LabelArray
+    score: ScoreArray
     weight: npt.NDArray[Any] | None
     others: tuple[str, ...] = ()  # labels that count as 0 beside `pos_label`; a few of many
 
-    def pick(self, which: slice | npt.NDArray[np.intp]) -> CleanRows:
+    def pick(self, which: slice | IndexArray) -> CleanRows:
         """Return some of the rows."""
         return CleanRows(self.label[which], self.score[which], None if self.weight is None else self.weight[which])
 
@@ -94,7 +96,7 @@ def clean_rows(
     return CleanRows(label, score, weight, others)
 
 
-def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
+def clean_scores(y_proba: npt.ArrayLike) -> ScoreArray:
     """Return the scores as a one-dimensional float32 or float64 array in [0, 1], without copying if possible."""
     return _checked_scores(_score_column(y_proba))
 
@@ -115,7 +117,7 @@ def _score_column(y_proba: npt.ArrayLike) -> npt.NDArray[Any]:
     return raw
 
 
-def _checked_scores(raw: npt.NDArray[Any]) -> npt.NDArray[np.floating]:
+def _checked_scores(raw: npt.NDArray[Any]) -> ScoreArray:
     """Return a column of scores as floats in [0, 1]."""
     column = raw
     if raw.dtype.kind != "f" or raw.dtype.itemsize not in (4, 8) or not raw.dtype.isnative:
@@ -179,9 +181,7 @@ def _bad_scores(raw: npt.NDArray[Any]) -> DataError:
     return row_errors.all_of(errors)
 
 
-def _labels_or_swapped(
-    raw: npt.NDArray[Any], score: npt.NDArray[Any], pos_label: Any, *, part: bool
-) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
+def _labels_or_swapped(raw: npt.NDArray[Any], score: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:
     try:
         return labels_and_others(raw, pos_label, part=part)
     except DataError as error:
@@ -192,7 +192,7 @@ def _labels_or_swapped(
         raise
 
 
-def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None, *, part: bool = False) -> npt.NDArray[np.int8]:
+def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None, *, part: bool = False) -> LabelArray:
     """Return the labels as an array of 0 and 1 bytes.
 
     Follows scikit-learn: without `pos_label`, {0, 1}, booleans and {-1, 1} are understood and the larger
@@ -313,3 +313,86 @@ def need_binary(rows: _Observed, because: str) -> None:
     if not rows.binary:
         remedy = f"{because}; leave it out, or pass labels that say whether the event happened"
         raise DataError("outcomes that are 0 or 1", "other numbers", remedy)
+
+
+def labels_and_others(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:
+    """Return labels as 0 and 1, and with `pos_label` what the 0 were; a `DataError` tells all faults."""
+    missing = ~np.isfinite(raw) if raw.dtype.kind == "f" else np.zeros(0, dtype=bool)
+    if raw.dtype.kind == "O":
+        missing = np.array([is_missing(value) for value in raw.ravel().tolist()], dtype=bool)
+    if not missing.any():
+        return _classes(_from_objects(raw), pos_label, part=part)
+    where = int(np.argmax(missing))
+    errors = [
+        row_errors.describe_missing(
+            "label", f"row {where}", int(missing.sum()), repr(raw[where : where + 1].tolist()[0])
+        )
+    ]
+    try:
+        present = raw[~missing]
+        if len(present):
+            _classes(_from_objects(present), pos_label, part=True, rows=np.flatnonzero(~missing))
+    except DataError as error:
+        errors.append(error)
+    raise row_errors.all_of(errors)
+
+
+def _classes(raw: npt.NDArray[Any], pos_label: Any, *, part: bool, rows: npt.NDArray[Any] | None = None) -> _Labels:
+    """Do the same with labels of which none is missing; `rows` are their numbers, by default from 0."""
+    if pos_label is not None:
+        return _labels_by_name(raw, pos_label, part=part)
+    if raw.dtype.kind == "b":
+        return raw.view(np.int8), ()
+    if raw.dtype.kind not in "iuf":
+        raise _bad_labels(raw, rows)
+    low = raw.min()
+    if low >= -1 and raw.max() <= 1:
+        small = raw.astype(np.int8, copy=False)
+        whole = raw.dtype.kind != "f" or np.array_equal(small, raw)
+        if whole and low >= 0:
+            return small, ()
+        if whole and (small != 0).all():
+            return (small > 0).view(np.int8), ()
+    raise _bad_labels(raw, rows)
+
+
+def _bad_labels(raw: npt.NDArray[Any], rows: npt.NDArray[Any] | None) -> DataError:
+    odd = ~np.isin(raw, (-1, 0, 1)) if raw.dtype.kind in "iuf" else np.ones(raw.shape, dtype=bool)
+    where = int(np.argmax(odd))
+    place = f"row {where if rows is None else rows[where]}" if odd.any() else ""
+    return row_errors.describe_bad_labels(raw[:_LOOK].tolist(), place=place, count=int(odd.sum()))
+
+
+def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:
+    if isinstance(pos_label, (list, tuple, np.ndarray)):
+        raise ArgumentError("`pos_label` to be one label value", repr(pos_label), "pass the value that counts as 1")
+    if raw.dtype.kind in "US" and not isinstance(pos_label, (str, bytes)):
+        pos_label = str(pos_label)
+    positive = np.asarray(raw == pos_label)
+    if positive.shape != raw.shape:
+        positive = np.zeros(raw.shape, dtype=bool)
+    rest = raw[~positive]
+    different: set[Any] = set()
+    for start in range(0, 1 if rest.size and (rest == rest[0]).all() else rest.size, _CHUNK):
+        different.update(rest[start : start + _CHUNK].tolist())
+    if len(different) > 1 and not (part or positive.any()):
+        raise row_errors.describe_bad_labels(raw[:_LOOK].tolist(), pos_label)
+    others = tuple(map(str, sorted(different)))
+    row_errors.refuse_unknown(others, pos_label)
+    return positive.view(np.int8), others[: row_errors.OTHERS]
+
+
+def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array of objects as one of numbers or text, and any other as it is."""
+    if raw.dtype.kind != "O":
+        return raw
+    values = raw.tolist()
+    if any(map(row_errors.is_nested, values)):
+        raise row_errors.describe_nested_labels()
+    try:
+        plain = np.array([float(value) if isinstance(value, Decimal) else value for value in values])
+    except ValueError:
+        raise row_errors.describe_nested_labels() from None
+    if plain.dtype.kind in "biufUS" and plain.shape == raw.shape:
+        return plain
+    return np.array([str(v) for v in values])

@@ -21,7 +21,7 @@ from calibrant.auditing.wording import (
     verdict_sentence,
 )
 from calibrant.cli.main import app
-from calibrant.sources.columns import Columns
+from calibrant.sources.protocol import Columns
 
 
 def world(n, distortion=1.0, seed=0):

@@ -28,7 +28,7 @@ from calibrant.calibrators import (
 )
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError, CalibrantError
-from calibrant.table.cells import CellSums
+from calibrant.table.table_sums import CellSums
 from support.parts import fit_rows
 from support.strategies import small_rows
 

@@ -23,7 +23,7 @@ from calibrant.certificates import certify_recalibrated
 from calibrant.errors import ArgumentError
 from calibrant.fits.pool import _neighbours_pooled, log_likelihood, pool_weights
 from calibrant.metrics import log_loss
-from calibrant.table.cells import CellSums
+from calibrant.table.table_sums import CellSums
 from support.parts import fit_rows
 from support.strategies import small_rows
 

@@ -20,7 +20,7 @@ from calibrant.calibrators import (
 from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.least_range import _flattest, logistic_maps, nearest_point
 from calibrant.metrics import cutoff_calibration_error
-from calibrant.table.cells import CellSums
+from calibrant.table.table_sums import CellSums
 from support.parts import fit_rows
 from support.strategies import small_rows
 

@@ -17,7 +17,7 @@ from calibrant.certificates.calibration_test import calibration_test, likely_out
 from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.references import cite
-from calibrant.table.cells import CellSums
+from calibrant.table.table_sums import CellSums
 from support import oracles
 
 

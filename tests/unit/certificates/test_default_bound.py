@@ -11,8 +11,8 @@ from calibrant import ScoreTable
 from calibrant.certificates import certify
 from calibrant.certificates.widths import bernstein_width, default_width
 from calibrant.certificates.widths.default import _largest_rise, charged_bound
-from calibrant.table.cells import CellSums
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.table_sums import CellSums
 
 WIDTHS = {"default": default_width, "bernstein": bernstein_width}
 

@@ -9,20 +9,21 @@ import pytest
 
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates import certify_ece, required_sample_size_ece
-from calibrant.certificates.expected_error.bounds import hypergeometric_tail, reversal_p_value
-from calibrant.certificates.expected_error.cells import (
+from calibrant.certificates.expected_error.bounds import (
     Cells,
     Terms,
     Units,
     cut_evenly,
     huber_width,
+    hypergeometric_tail,
     plan_cells,
     positions,
+    reversal_p_value,
     square_cost,
 )
 from calibrant.references import cite
-from calibrant.table.cells import CellSums
 from calibrant.table.numbers import claim_upper
+from calibrant.table.table_sums import CellSums
 
 
 def calibrated(n: int, seed: int = 0):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
+from calibrant.distributions.mean_limits import bernstein_rate, psi
 
 RATES = np.concatenate([[1e-6, 1e-3, 0.01], np.linspace(0.05, 0.95, 19), [0.99, 0.999]])
 

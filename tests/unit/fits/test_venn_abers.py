@@ -8,7 +8,7 @@ from hypothesis import given
 
 from calibrant import DataError, ScoreTable
 from calibrant.fits.isotonic import isotonic_fit, venn_abers_fit
-from calibrant.table.cells import CellSums
+from calibrant.table.table_sums import CellSums
 from support import oracles
 from support.strategies import Rows, small_rows
 

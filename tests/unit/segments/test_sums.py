@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant.metrics import brier_score, cutoff_calibration
-from calibrant.segments.sums import SortedRows, bucket_totals
+from calibrant.segments.totals import SortedRows, bucket_totals
 
 CELLS = 6  # the last of them without rows
 

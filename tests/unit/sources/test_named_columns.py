@@ -18,7 +18,7 @@ from calibrant import (
     audit,
     read_table,
 )
-from calibrant.sources.columns import Columns
+from calibrant.sources.protocol import Columns
 from calibrant.sources.rows import rows_of
 
 N = 400

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant.errors import DataError, SourceError
-from calibrant.sources.columns import Columns
+from calibrant.sources.protocol import Columns
 from calibrant.sources.query import Query
 from calibrant.sources.rows import rows_of
 

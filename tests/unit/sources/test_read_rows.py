@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from calibrant import DataError, SourceError
-from calibrant.sources.columns import Columns
+from calibrant.sources.protocol import Columns
 from support.routes import held_rows
 
 COLUMNS = Columns("y", "p", clusters=("g",))

@@ -10,7 +10,7 @@ import pytest
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.totals import Request
 from calibrant.sources import segment_scan
-from calibrant.sources.columns import Columns
+from calibrant.sources.protocol import Columns
 from calibrant.sources.query import Query
 from calibrant.sources.rows import rows_of
 

@@ -21,10 +21,9 @@ from calibrant.fits.log_odds import LEAST, MOST, probability
 from calibrant.fits.logistic import logistic_fit
 from calibrant.printable import visible
 from calibrant.segments.columns import SegmentColumn
-from calibrant.table.fixed_point import IntArray
 from calibrant.table.numbers import number
 from calibrant.table.parameters import check_count, check_random_state
-from calibrant.table.pooling import FloatArray, score_order
+from calibrant.table.pooling import FloatArray, IntArray, score_order
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows, clean_scores
 

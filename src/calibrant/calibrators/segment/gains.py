@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from calibrant.calibrators.segment.offsets import BinaryLabels
 from calibrant.segments.columns import SegmentColumn
-from calibrant.table.fixed_point import IntArray
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, IntArray
 from calibrant.table.results import Tabular
 from calibrant.table.shown import text_grid
 

@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from calibrant.distributions.bisection import bisect
 from calibrant.fits.log_odds import probability
-from calibrant.table.fixed_point import IntArray
-from calibrant.table.pooling import FloatArray, distinct_numbers
+from calibrant.table.pooling import FloatArray, IntArray, distinct_numbers
 from calibrant.typed_json import Finite, Positive, sized, within
 
 BinaryLabels = npt.NDArray[np.int8]

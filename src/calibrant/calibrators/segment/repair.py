@@ -13,8 +13,7 @@ import numpy as np
 
 from calibrant.calibrators.segment.offsets import BinaryLabels, LogOddsOffsets, shrunken, sums, variance_between
 from calibrant.fits.log_odds import probability
-from calibrant.table.fixed_point import IntArray
-from calibrant.table.pooling import FloatArray, distinct_numbers, score_order
+from calibrant.table.pooling import FloatArray, IntArray, distinct_numbers, score_order
 from calibrant.typed_json import Count, Finite
 
 _TREES, _DEPTH, _LEAST_ROWS = 20, 3, 50

@@ -1,27 +1,236 @@
-"""Upper and lower confidence bound on the expected calibration error, and a test of what the upper one assumes."""
+"""Upper and lower confidence bound on the expected calibration error, and a test of what the upper one assumes.
+
+Cells of consecutive scores are chosen without looking at outcomes.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.certificates.expected_error.cells import (
-    Cells,
-    Terms,
-    Units,
-    cut_evenly,
-    direct_noise,
-    huber_width,
-    plan_cells,
-    positions,
-    squares_rate,
-)
 from calibrant.certificates.expected_error.constants import SquareCells
+from calibrant.certificates.split import BUCKETS, buckets_of, run_starts
 from calibrant.distributions.bisection import bisect
-from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
-from calibrant.table.pooling import FloatArray
+from calibrant.distributions.mean_limits import bernstein_rate, psi
+from calibrant.errors import DataError
+from calibrant.table.fixed_point import UNIT
+from calibrant.table.pooling import FloatArray, IndexArray
+from calibrant.table.score_table import ScoreTable
+
+# Numbers of cells tried, in units of the order that the rate of Theorem 4.1 gives; shares of the score axis in the
+# measure that they divide equally, the rest being rows; and lambda, in units of what is best for square cells alone.
+_SIZES = (0.1, 0.15, 0.22, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0, 1.25, 1.6)
+_AXIS_SHARES = (0.0, 0.15, 0.3)
+_LAMBDAS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_FOR_SAMPLE = 0.9  # share of delta for the rows at hand; the rest is for the step to the population
+_MOST_SQUARE_CELLS = 20_000  # a fifth of a second for each 3,000
+_SMALL_VARIANCE = 0.15  # added to that of a cell, so that q is not too small where scores are near 0 or 1
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Runs of rows that no cell divides, in increasing order of their scores: distinct scores where they are known.
+
+    `score_sum`, `variance` and `squared` are sums of ``s``, ``s (1 - s)`` and ``(y - s)**2``; `low` and `high` limits
+    of the scores that do not depend on outcomes; `mixed` the rows that are not known to have the same score as the most
+    that are known to share one, 0 for a single score.
+    """
+
+    n: FloatArray
+    k: FloatArray
+    score_sum: FloatArray
+    variance: FloatArray
+    squared: FloatArray
+    low: FloatArray
+    high: FloatArray
+    mixed: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    @cached_property
+    def total(self) -> float:
+        """Number of rows."""
+        return float(self.n.sum())
+
+    @cached_property
+    def middles(self) -> FloatArray:
+        """Place of the middle row of each unit, in [0, 1]."""
+        return np.asarray((np.cumsum(self.n) - self.n / 2.0) / self.total)
+
+    @classmethod
+    def of(cls, table: ScoreTable) -> Units:
+        """Return the distinct scores of a table; of one with cells, the widest buckets that its cells may have.
+
+        Which cells of a table are narrower depends on outcomes, so those of one bucket are put together. A `DataError`
+        if a cell reaches over the border of such a bucket.
+        """
+        n, k, score = table.n.astype(np.float64), table.k.astype(np.float64), table.score
+        if table.exact:
+            none = np.zeros(len(table))
+            return cls(n, k, n * score, n * score * (1.0 - score), table.squared, table.low, table.high, none)
+        bucket = buckets_of(table)
+        if bucket is None:
+            wanted = "a table whose cells lie within equal buckets of the scores, as reading rows makes them"
+            raise DataError(wanted, "a cell that reaches over a border", "pass the rows")
+        starts = run_starts(bucket)
+        add = np.add.reduceat
+        total, positives = add(n, starts), add(k, starts)
+        rise, squared = add(table.rise, starts), add(table.squared, starts)
+        score_sum = positives - rise + add(table.fall, starts)
+        variance = np.maximum(score_sum - (squared - positives + 2.0 * (positives - rise)), 0.0)
+        width = 2.0**BUCKETS.shift
+        low = np.maximum((bucket[starts] * width - 0.5) * UNIT, 0.0)
+        high = np.minimum(((bucket[starts] + 1) * width) * UNIT, 1.0)
+        mixed = total - np.maximum.reduceat(np.where(table.low == table.high, n, 0.0), starts)
+        return cls(total, positives, score_sum, variance, squared, low, high, mixed)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Sums over cells of consecutive scores; all but `residual` and `squared` are functions of the scores.
+
+    `variance`, `residual` and `squared` are sums of ``s (1 - s)``, ``y - s`` and ``(y - s)**2``, `width` the largest
+    difference between two scores; `loose` says how much a rise of the event rate inside the cell matters, as in Lemma
+    4.4, and is 0 if the cell holds one score.
+    """
+
+    n: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    width: FloatArray
+    loose: FloatArray
+    residual: FloatArray
+    squared: FloatArray
+
+    @classmethod
+    def of(cls, units: Units, starts: IndexArray) -> Cells:
+        """Add up the units from each start to the next."""
+        ends = np.append(starts[1:], len(units)) - 1
+        n, score_sum, k, variance, squared = (
+            np.add.reduceat(values, starts)
+            for values in (units.n, units.score_sum, units.k, units.variance, units.squared)
+        )
+        mean, width = np.clip(score_sum / n, 0.0, 1.0), units.high[ends] - units.low[starts]
+        loose = np.where(ends > starts, n / 4.0, np.minimum(n / 4.0, units.mixed[starts]))
+        return cls(n, mean, variance, width, loose, k - score_sum, squared)
+
+
+class CellPlan(NamedTuple):
+    """First unit of each cell, lambda of Theorem 4.1, whether cells may be charged by squares; from scores alone."""
+
+    starts: IndexArray
+    lam: float
+    square: bool
+
+
+class Terms(NamedTuple):
+    """What Theorem 4.1 fixes by the number of rows and delta alone.
+
+    `log_term` is L, the logarithm of one over the part of delta that is for the rows at hand, `kappa` the weight of
+    squared distances, `to_population` what the step from these rows to the population costs, times the number of rows.
+    """
+
+    log_term: float
+    kappa: float
+    to_population: float
+
+    @classmethod
+    def of(cls, n: float, delta: float) -> Terms:
+        """Return the terms for n rows."""
+        step = min(0.5, 5.0 * n**-0.25)
+        kappa = psi(step) / step
+        return cls(-math.log(_FOR_SAMPLE * delta), kappa, -math.log((1.0 - _FOR_SAMPLE) * delta) / step)
+
+
+def squares_rate(lam: FloatArray | float, kappa: float) -> FloatArray:
+    """What a direct cell is charged per unit of its squared residuals, ``psi(lam (1 + 2 kappa)) / lam``."""
+    return psi(np.asarray(lam * (1.0 + 2.0 * kappa))) / lam
+
+
+def huber_width(variance: FloatArray, lam: FloatArray | float) -> FloatArray:
+    """Return q, also the Huber width a: within 5 per cent of the best of both where variances are over 1."""
+    return np.asarray(np.cbrt(lam * (variance + _SMALL_VARIANCE) ** 2))
+
+
+def direct_noise(variance: FloatArray) -> FloatArray:
+    """About what a calibrated direct cell shows: the mean size of a normal sum."""
+    return np.sqrt(2.0 / math.pi * variance)
+
+
+def direct_cost(variance: FloatArray, spread: FloatArray, lam: FloatArray | float, kappa: float) -> FloatArray:
+    """Return about what a calibrated direct cell is charged; `spread` is the number of rows times the score width."""
+    return np.asarray(direct_noise(variance) + squares_rate(lam, kappa) * variance + spread / 2.0)
+
+
+def square_cost(variance: FloatArray, spread: FloatArray, lam: FloatArray | float) -> FloatArray:
+    """Return about what a calibrated square cell is charged: a fit to `SquareCells.constant`.
+
+    It is off by 3 per cent at most for variances over 1.
+    """
+    q = huber_width(variance, lam)
+    return np.asarray(0.755 * q + 0.46 * lam * variance + np.maximum(spread - q, 0.0) / 2.0)
+
+
+def positions(units: Units, axis_share: float = 0.0) -> FloatArray:
+    """Place of each unit in [0, 1], never decreasing: of its middle row, and partly of its score between the ends."""
+    span = units.high[-1] - units.low[0]
+    if axis_share == 0.0 or span == 0.0:
+        return units.middles
+    return np.asarray((1.0 - axis_share) * units.middles + axis_share * (units.low - units.low[0]) / span)
+
+
+def cut_evenly(units: Units, place: FloatArray, n_cells: int) -> IndexArray:
+    """Return the first units of about so many cells of equally wide ranges of places.
+
+    A unit with half of the rows of such a cell, or more, is a cell of its own.
+    """
+    starts = np.searchsorted(place, np.arange(n_cells) / n_cells)
+    heavy = np.flatnonzero(units.n >= 0.5 * units.total / n_cells)
+    starts = np.union1d(starts, np.union1d(heavy, heavy + 1))
+    return starts[starts < len(units)]
+
+
+def plan_cells(units: Units, terms: Terms, *, one_score_each: bool) -> CellPlan:
+    """Choose cells and lambda, from scores alone, for the smallest bound to be expected where scores are calibrated."""
+    n_up_to, variance_up_to = (np.append(0.0, np.cumsum(values)) for values in (units.n, units.variance))
+    log_term, kappa, _ = terms
+
+    def best_lambda(starts: IndexArray, *, square: bool) -> tuple[float, float]:
+        """Return the best lambda of those tried, and about the bound on n times the error."""
+        ends = np.append(starts[1:], len(units))
+        n, variance = n_up_to[ends] - n_up_to[starts], np.maximum(variance_up_to[ends] - variance_up_to[starts], 0.0)
+        width = units.high[ends - 1] - units.low[starts]
+        jump = (0.5 + kappa / 4.0) * float((n * (ends - starts > 1)).max())
+        ideal = (4.0 * log_term / ((variance + _SMALL_VARIANCE) ** (2.0 / 3.0)).sum()) ** 0.75
+        lam = np.minimum(np.array(_LAMBDAS) * ideal, 0.9 / (1.0 + 2.0 * kappa))[:, None]
+        cost = direct_cost(variance, n * width, lam, kappa)
+        if square:
+            cost = np.minimum(cost, square_cost(variance, n * width, lam))
+        bound = cost.sum(axis=1) + log_term / lam[:, 0] + jump
+        best = int(bound.argmin())
+        return float(lam[best, 0]), float(bound[best])
+
+    everyone = np.arange(len(units))
+    few = len(units) <= _MOST_SQUARE_CELLS
+    if one_score_each:
+        lam, _ = best_lambda(everyone, square=few)
+        return CellPlan(everyone, lam, few)
+    # The leading terms of Theorem 4.1 are (4 L)**(1/4) sqrt(v) m**(1/4) / sqrt(n) + 1 / (2 m) for m cells.
+    usual = (2.0 * units.total / math.sqrt(max(units.variance.sum(), 1.0)) / (4.0 * log_term) ** 0.25) ** 0.8
+    sizes = {min(max(2, round(usual * size)), _MOST_SQUARE_CELLS) for size in _SIZES}
+    candidates = [everyone] if few else []
+    for share in _AXIS_SHARES:
+        place = positions(units, share)
+        candidates += [cut_evenly(units, place, size) for size in sizes]
+    bounds = [best_lambda(starts, square=True) for starts in candidates]
+    best = min(range(len(bounds)), key=lambda i: bounds[i][1])
+    return CellPlan(candidates[best], bounds[best][0], square=True)
+
 
 _BLOCK = 2000  # cells whose constants are computed together
 _LOOK_BACK = (16, 4)  # how many cells before it tell of the error of a cell
@@ -31,8 +240,7 @@ _SIGN_FROM = 4  # cells before it that tell the sign of the error of a cell
 _VARIANCES = {0.12: 0.7, 0.01: 0.2, 0.001: 0.1}
 
 
-@dataclass(frozen=True)
-class UpperBound:
+class UpperBound(NamedTuple):
     """An upper bound, not cut to [0, 1], the number of its cells, and whether some may hold more than one score."""
 
     value: float

@@ -8,13 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.certificates.expected_error.bounds import lower_bound, reversal_p_value, upper_bound
-from calibrant.certificates.expected_error.cells import Terms, Units, direct_cost, huber_width, square_cost
+from calibrant.certificates.expected_error import bounds
 from calibrant.certificates.results import verdict_on
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
+from calibrant.table.score_table import Labels, Scores, Weights, as_table
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_binary, need_counts
 
@@ -164,9 +163,9 @@ def certify_ece(
     if shape == "any" and not table.exact:
         remedy = "round the scores so that fewer are distinct, or assume that the event rate never falls with the score"
         raise ArgumentError("shape 'monotone' for a table that does not keep single scores", "shape 'any'", remedy)
-    units = Units.of(table)
-    upper, lower = upper_bound(units, delta, one_score_each=shape == "any"), lower_bound(units, delta)
-    p_value = reversal_p_value(units) if upper.assumes_monotone else None
+    units = bounds.Units.of(table)
+    upper, lower = bounds.upper_bound(units, delta, one_score_each=shape == "any"), bounds.lower_bound(units, delta)
+    p_value = bounds.reversal_p_value(units) if upper.assumes_monotone else None
     contradicted = p_value is not None and p_value <= REVERSAL_LEVEL
     refused = p_value if contradicted else None
     bound = 1.0 if contradicted else min(1.0, max(0.0, upper.value))
@@ -174,19 +173,13 @@ def certify_ece(
     verdict = None if tolerance is None else verdict_on(bound, lower, trivial, tolerance)
     if contradicted and verdict not in (None, "refuted"):
         verdict = "undecided"
+    numbers = verdict, tolerance, bound, lower, trivial, int(table.total), upper.n_cells
+    assumed = upper.assumes_monotone, p_value, contradicted
     return ExpectedErrorCertificate(
+        *numbers,
+        *assumed,
         claim=_claim(bound, lower, tolerance, confidence_level, upper.assumes_monotone, refused),
-        verdict=verdict,
-        tolerance=tolerance,
-        bound=bound,
-        lower_bound=lower,
-        trivial_bound=trivial,
         confidence_level=confidence_level,
-        n=int(table.total),
-        n_cells=upper.n_cells,
-        assumes_monotone=upper.assumes_monotone,
-        reversal_p_value=p_value,
-        contradicted=contradicted,
         assumptions=(*_ASSUMPTIONS, _MONOTONE) if upper.assumes_monotone and not contradicted else _ASSUMPTIONS,
         references=("gao2017", "fan2015"),
     )
@@ -279,15 +272,16 @@ def _forecast(n: int, variance: float, delta: float, power: float) -> float:
     """About the quantile `power` of the upper bound for n calibrated rows."""
     from scipy.special import ndtri
 
-    terms = Terms.of(n, delta)
+    terms = bounds.Terms.of(n, delta)
     cells = np.geomspace(2.0, max(3.0, 4.0 * math.sqrt(n)), 80)[:, None]
     rows, sums = n / cells, variance * n / cells
     ideal = (4.0 * terms.log_term / (cells * sums ** (2.0 / 3.0))) ** 0.75
     lam = np.minimum(ideal * np.linspace(0.1, 1.0, 19), 0.9 / (1.0 + 2.0 * terms.kappa))
-    square, direct = square_cost(sums, rows / cells, lam), direct_cost(sums, rows / cells, lam, terms.kappa)
+    square = bounds.square_cost(sums, rows / cells, lam)
+    direct = bounds.direct_cost(sums, rows / cells, lam, terms.kappa)
     mean = cells * np.minimum(square, direct) + terms.log_term / lam + (0.5 + terms.kappa / 4.0) * rows
     best = np.unravel_index(mean.argmin(), mean.shape)
     # The variance of Y is about twice the square of that of the residual sum.
-    noise = np.sqrt(cells / 2.0) * sums / huber_width(sums, lam)
+    noise = np.sqrt(cells / 2.0) * sums / bounds.huber_width(sums, lam)
     bound = float(mean[best] + terms.to_population + ndtri(power) * noise[best]) / n
     return bound * (_UNEQUAL + _FEW_EVENTS / (n * variance))

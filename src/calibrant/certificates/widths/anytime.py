@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from calibrant.distributions.bisection import bisect
-from calibrant.distributions.empirical_bernstein import psi
+from calibrant.distributions.mean_limits import psi
 from calibrant.table.parameters import check_width
 
 # Rates of the mixture and their weights: fixed, because rates that followed the number of rows would break the

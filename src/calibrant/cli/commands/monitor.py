@@ -14,7 +14,7 @@ from calibrant.printable import shell_word
 
 if TYPE_CHECKING:
     from calibrant.monitoring import Departure, Monitor
-    from calibrant.sources.columns import Columns
+    from calibrant.sources.protocol import Columns
 
 _READ_BY_NAME = re.compile(r"\.(csv|parquet|jsonl|ndjson)(\.gz)?$", re.IGNORECASE)  # by a query, without a function
 
@@ -70,7 +70,7 @@ def monitor(
     from calibrant.monitoring import Monitor
     from calibrant.monitoring.settings import Settings
     from calibrant.monitoring.state_file import check_settings, locked
-    from calibrant.sources.columns import Columns
+    from calibrant.sources.protocol import Columns
     from calibrant.sources.rows import rows_of
 
     settings = Settings(**given_to(Settings, context) | {"expect": _expected(expect), "blocks": block is not None})

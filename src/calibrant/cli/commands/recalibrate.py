@@ -12,7 +12,7 @@ from calibrant.cli.options import column, option, paths_of, source_of
 from calibrant.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from calibrant.sources.columns import Columns
+    from calibrant.sources.protocol import Columns
 
 # Shares of the job: rows are read, a map is fitted, and judged.
 _READ, _FITTED, _JUDGED = 0.6, 0.1, 0.3
@@ -45,7 +45,7 @@ def recalibrate(
     from calibrant.atomic_write import check_writable
     from calibrant.auditing.rows import check_names
     from calibrant.export.layouts import LAYOUTS, METHODS
-    from calibrant.sources.columns import Columns
+    from calibrant.sources.protocol import Columns
     from calibrant.table.parameters import check_choice
 
     check_choice("method", method, METHODS)

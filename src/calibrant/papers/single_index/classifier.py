@@ -22,10 +22,10 @@ from calibrant.papers.single_index.search import (
     search_direction,
     start_direction,
 )
-from calibrant.table.arguments import Weights
 from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.row_errors import need_two_classes
+from calibrant.table.score_table import Weights
 from calibrant.table.validation import clean_weights
 
 

@@ -16,7 +16,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from calibrant.distributions.cluster_jackknife import LOG, LOG_ODDS, PLAIN, Parts, Scale, log_products
-from calibrant.metrics.without_clusters import areas_without
+from calibrant.metrics.ranking import areas_without
 
 SCALES: dict[str, Scale] = {
     "roc_auc": LOG_ODDS,

@@ -23,7 +23,7 @@ from calibrant.curves import binned_curve, cumulative_residuals
 from calibrant.distributions.cluster_jackknife import Guarantee, Jackknife, Parts
 from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
-from calibrant.metrics.without_clusters import areas_without
+from calibrant.metrics.ranking import areas_without
 from calibrant.table.clusters import Clusters
 from calibrant.table.numbers import at_least
 from calibrant.table.pooling import FloatArray, score_order

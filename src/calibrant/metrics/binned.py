@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -126,8 +127,8 @@ def expected_calibration_error(
     0.66...
     """
     _check(compare, norm, threshold)
-    gaps = _gaps(y_true, y_proba, sample_weight, pos_label, n_bins, strategy, compare, threshold)
-    return _combined(*gaps, norm)
+    rows = _reader(strategy)(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    return _combined(*_gaps(rows, n_bins, strategy, compare, threshold), norm)
 
 
 def binned_calibration(
@@ -235,7 +236,8 @@ def quantile_mean_squared_error(
     >>> quantile_mean_squared_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], n_bins=2)
     0.0625
     """
-    return _mean_square(*_gaps(y_true, y_proba, sample_weight, pos_label, n_bins, strategy))
+    rows = _reader(strategy)(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    return _mean_square(*_gaps(rows, n_bins, strategy, "frequency", 0.5))
 
 
 def _check(compare: str, norm: str, threshold: float) -> None:
@@ -244,19 +246,15 @@ def _check(compare: str, norm: str, threshold: float) -> None:
     check_between("threshold", threshold, 0.0, 1.0, closed="both")
 
 
+def _reader(strategy: str) -> Callable[..., ScoreTable | CleanRows]:
+    """What takes labels and scores: rows are not pooled where bins do not need it."""
+    return rows_or_table if strategy == "uniform" else as_table
+
+
 def _gaps(
-    y_true: Labels,
-    y_proba: Scores,
-    sample_weight: Weights,
-    pos_label: Any,
-    n_bins: int,
-    strategy: str,
-    compare: str = "frequency",
-    threshold: float = 0.5,
+    rows: ScoreTable | CleanRows, n_bins: int, strategy: str, compare: str, threshold: float
 ) -> tuple[NumberArray, FloatArray]:
-    """Rows of each bin, and the share of hits less the mean score; rows are not pooled where bins do not need it."""
-    needed = rows_or_table if strategy == "uniform" else as_table
-    rows = needed(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    """Rows of each bin, and the share of hits less the mean score."""
     if not isinstance(rows, ScoreTable) and check_bins(n_bins) > _MOST_UNSORTED:
         rows = ScoreTable(*pool_rows(rows.label, rows.score))
     if isinstance(rows, ScoreTable):

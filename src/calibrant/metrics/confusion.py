@@ -127,18 +127,16 @@ def confusion_metrics(
         "negative_predictive_value": (tn, passed),
         "prevalence": (positives, total),
     }
+    counts = {"tp": tp, "fp": fp, "tn": tn, "fn": fn}
     values = {name: _share(part, whole) for name, (part, whole) in shares.items()}
     return ConfusionMetrics(
         threshold=threshold,
         strict=strict,
-        tp=tp,
-        fp=fp,
-        tn=tn,
-        fn=fn,
+        **counts,
         **values,
         f1=_share(2 * tp, 2 * tp + fp + fn),
         balanced_accuracy=0.5 * (values["sensitivity"] + values["specificity"]),
-        matthews=_matthews(tp, fp, tn, fn),
+        matthews=_matthews(**counts),
         auc=roc_auc(table) if positives and negatives else math.nan,
         intervals=_intervals(shares, confidence_level) if table.independent else None,
         confidence_level=confidence_level,

@@ -208,11 +208,9 @@ def _calibration_of(
     check_choice("form", form, ("gap", "residual"))
     points, weight = _by_mass(table, n_points) if weights == "density" else _by_machado2024(table, n_points)
     fit = local_fit(table, points, span=span, degree=degree, variance="calibrated")
-    target, bias = (
-        (points, fit.mean_predicted - points) if form == "gap" else (fit.mean_predicted, np.zeros(len(points)))
-    )
+    target = points if form == "gap" else fit.mean_predicted
     value = float(np.dot(weight, (fit.rate - target) ** 2))
-    floor = float(np.dot(weight, bias**2 + fit.variance))
+    floor = float(np.dot(weight, (fit.mean_predicted - target) ** 2 + fit.variance))
     curve = points, fit.rate, fit.mean_predicted, weight, fit.windows.n
     return LocalCalibration(*curve, value, floor, value - floor, form, weights)
 

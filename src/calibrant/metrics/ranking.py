@@ -11,9 +11,8 @@ import numpy as np
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.cluster_jackknife import LOG_ODDS, Guarantee
 from calibrant.metrics.estimates import SampledRows, sampled_rows
-from calibrant.metrics.without_clusters import areas_without
 from calibrant.table.clusters import Clusters
-from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, key_order
 from calibrant.table.results import Count, Result, Tabular
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_both_classes
 from calibrant.table.validation import need_binary
@@ -205,8 +204,12 @@ def area_of(sample: SampledRows) -> RocAuc:
     low, high = roc_auc_limits(table)
     value, pooled = 0.5 * (low + high), 0.5 * (high - low)
     error = lower = upper = math.nan
-    if sample.jackknife is not None:
-        return _left_out(sample, value)
+    if (rows := sample.clusters) is not None and (jackknife := sample.jackknife) is not None:
+        without = areas_without(rows.score, rows.n, rows.k, rows.cluster, len(rows.size))
+        found = sample.left_out(value, without, LOG_ODDS)
+        if not jackknife.refusal:
+            error = float(jackknife.deviation(((without - value) ** 2).sum()))
+        return RocAuc(value, error, found.lower, found.upper, level, n_positives, n_negatives, method, found.note)
     note = ""
     if method != "none":
         tail, rarer = 0.5 - 0.5 * level, min(n_positives, n_negatives)
@@ -224,18 +227,6 @@ def area_of(sample: SampledRows) -> RocAuc:
             lower, upper = _lowest(value, most), 1.0 - _lowest(1.0 - value, most)
         lower, upper = max(0.0, min(lower, value) - pooled), min(1.0, max(upper, value) + pooled)
     return RocAuc(value, error, lower, upper, level, n_positives, n_negatives, method, note)
-
-
-def _left_out(sample: SampledRows, value: float) -> RocAuc:
-    """Area with standard error and limits from leaving out one cluster at a time."""
-    rows, jackknife = sample.clusters, sample.jackknife
-    assert rows is not None
-    assert jackknife is not None
-    without = areas_without(rows.score, rows.n, rows.k, rows.cluster, len(rows.size))
-    found = sample.left_out(value, without, LOG_ODDS)
-    error = math.nan if jackknife.refusal else float(jackknife.deviation(((without - value) ** 2).sum()))
-    classes = rows.table.positives, rows.table.total - rows.table.positives
-    return RocAuc(value, error, found.lower, found.upper, found.confidence_level, *classes, found.method, found.note)
 
 
 def roc_curve(
@@ -347,3 +338,39 @@ def _lowest(value: float, most: float) -> float:
             entropy += (1.0 - value) * (math.log1p(-value) - math.log1p(-middle))
         low, high = (middle, high) if entropy > most else (low, middle)
     return low
+
+
+def areas_without(score: FloatArray, n: NumberArray, k: NumberArray, cluster: IndexArray, clusters: int) -> FloatArray:
+    """Area of the rows that are not of a cluster, for each cluster; NaN if these are of one class.
+
+    An entry is some rows of one cluster at one score, `n` rows with `k` positives; entries are in the order of scores.
+    Pairs that a cluster has a row in are taken from all pairs: those of its positives, and of its negatives, less those
+    inside the cluster, which are among both.
+    """
+    positive, negative = np.asarray(k, dtype=np.float64), np.asarray(n - k, dtype=np.float64)
+    whole = np.zeros(len(score), dtype=np.int64)
+    below = _below(score, negative, whole)
+    above = positive.sum() - _below(score, positive, whole)
+    inside = positive * _below(score, negative, cluster)
+    of_positives, of_negatives, both, positives, negatives = (
+        np.bincount(cluster, values, clusters)
+        for values in (positive * below, negative * above, inside, positive, negative)
+    )
+    won = of_positives.sum() - of_positives - of_negatives + both
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(won / ((positives.sum() - positives) * (negatives.sum() - negatives)))
+
+
+def _below(score: FloatArray, count: FloatArray, key: IndexArray) -> FloatArray:
+    """How much is counted at lower scores of the same key, and half of what is at the same score."""
+    order = key_order(key)  # and within a key still by score
+    counted, keys, scores = np.cumsum(count[order]), key[order], score[order]
+    first = np.append(True, (keys[1:] != keys[:-1]))
+    tied = np.flatnonzero(first | np.append(True, scores[1:] != scores[:-1]))
+    start, length = np.append(0.0, counted)[tied], np.diff(tied, append=len(score))
+    middle = np.repeat(0.5 * (start + counted[tied + length - 1]), length)
+    starts = np.flatnonzero(first)
+    before = np.repeat(np.append(0.0, counted)[starts], np.diff(starts, append=len(score)))
+    lower = np.empty(len(score))
+    lower[order] = middle - before
+    return lower

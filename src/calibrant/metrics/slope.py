@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,8 +12,7 @@ import numpy as np
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
 from calibrant.fits.logistic import LogisticFit, LogisticProfile, logistic, logistic_fit
-from calibrant.metrics.estimates import SampledRows, Terms, sampled_rows
-from calibrant.metrics.without_clusters import intercepts_without, lines_without
+from calibrant.metrics.estimates import SampledRows, Terms, cluster_sums, sampled_rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import BoolArray, FloatArray
@@ -249,7 +248,7 @@ def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _
             variance = variance**2 * sample.variance_of_total(residual(value))
         error = math.sqrt(variance) if table.independent else math.nan
     if sample.jackknife is not None:
-        without = intercepts_without(sample, scale.of, value) if math.isfinite(value) else np.array([math.nan])
+        without = _intercepts_without(sample, scale, value) if math.isfinite(value) else np.array([math.nan])
         return _left_out(sample, (value,), (without,), math.nan)[0]
     found = sample.root(residual, value, slope)
     return _Coefficients((value,), (error,), ((found.lower, found.upper),), math.nan)
@@ -285,7 +284,7 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
     fit = _fit(table, np.stack([np.ones(len(table)), logit]).T)  # column after column, as it is fitted
     values = tuple(float(v) for v in fit.coefficients)
     if sample.jackknife is not None:
-        return _left_out(sample, values, lines_without(sample, scale.of, *values), fit.deviance)
+        return _left_out(sample, values, _lines_without(sample, scale, *values), fit.deviance)
     if not table.independent:
         return _Coefficients(values, no_errors, unknown, fit.deviance), ""
     errors, intervals = [], []
@@ -294,20 +293,19 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
         scores = _profile_scores(profile, scale, column, values[1 - column])
         found = sample.root(scores, values[column], 1.0 / (variance * table.total), same_scores=True)
         if sample.clusters is not None:
-            variance = sample.variance_of_total(_moved(fit, scale, column))
+            # by how much each row moves the coefficient
+            variance = sample.variance_of_total(_residual(scale, fit.covariance[column], *values))
         errors.append(math.sqrt(variance))
         intervals.append((found.lower, found.upper))
     return _Coefficients(values, tuple(errors), tuple(intervals), fit.deviance), ""
 
 
-def _moved(fit: LogisticFit, scale: _Scale, column: int) -> Terms:
-    """By how much a row moves a coefficient."""
-    intercept, slope = fit.coefficients
+def _residual(scale: _Scale, weights: Sequence[float] | FloatArray, intercept: float, slope: float) -> Terms:
+    """Residual of a row from a line, times ``weights[0] + weights[1] * x``."""
 
     def term(label: int, score: FloatArray) -> FloatArray:
         x = scale.of(score)
-        weights = fit.covariance[column, 0] + fit.covariance[column, 1] * x
-        return np.asarray(weights * (label - logistic(intercept + slope * x)))
+        return np.asarray((weights[0] + weights[1] * x) * (label - logistic(intercept + slope * x)))
 
     return term
 
@@ -329,22 +327,16 @@ def _profile_scores(profile: LogisticProfile, scale: _Scale, column: int, start:
 
     What it says of the other coefficient is taken off, so that this need not be known exactly (the efficient score).
     """
-    power = column, 1 - column
 
     def terms(at: float) -> Terms:
         other = profile.other(column, at, start)
         intercept, slope = (at, other) if column == 0 else (other, at)
         chance = logistic(intercept + slope * profile.x)
         weight = profile.n * chance * (1.0 - chance)
-        own, beside = profile.x ** power[0], profile.x ** power[1]
+        own, beside = profile.x**column, profile.x ** (1 - column)
         information = float(np.dot(weight, beside**2))
         share = float(np.dot(weight, own * beside)) / information if information > 0.0 else 0.0
-
-        def term(label: int, score: FloatArray) -> FloatArray:
-            x = scale.of(score)
-            return np.asarray((x ** power[0] - share * x ** power[1]) * (label - logistic(intercept + slope * x)))
-
-        return term
+        return _residual(scale, (1.0, -share) if column == 0 else (-share, 1.0), intercept, slope)
 
     return terms
 
@@ -360,3 +352,34 @@ def _fit(table: ScoreTable, design: FloatArray, offset: FloatArray | None = None
     if not fit.converged:
         raise DataError("scores that a logistic regression can be fitted to", f"a fit that is {fit.status}", _REMEDY)
     return fit
+
+
+def _lines_without(sample: SampledRows, scale: _Scale, intercept: float, slope: float) -> tuple[FloatArray, FloatArray]:
+    """Intercept and slope without each cluster: one step of Newton from the line that fits all rows best."""
+    (u0, u1), (h0, h1, h2) = _sums(sample, scale, intercept, slope)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        determinant = h0 * h2 - h1**2
+        changes = (h2 * u0 - h1 * u1) / determinant, (h0 * u1 - h1 * u0) / determinant
+    known = np.where(sample.one_class_without, np.nan, 1.0)
+    return known * (intercept - changes[0]), known * (slope - changes[1])
+
+
+def _intercepts_without(sample: SampledRows, scale: _Scale, intercept: float) -> FloatArray:
+    """Intercept beside a slope of 1 without each cluster: one step of Newton from the one that fits all rows best."""
+    (u0, _), (h0, _, _) = _sums(sample, scale, intercept, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(sample.one_class_without, np.nan, intercept - u0 / h0)
+
+
+def _sums(
+    sample: SampledRows, scale: _Scale, intercept: float, slope: float
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Sums of scores by cluster, of powers 0 and 1 of x; and of information over all others, of powers 0 to 2."""
+    rows = sample.clusters
+    assert rows is not None
+    x = scale.of(sample.table.score)
+    chance = logistic(intercept + slope * x)
+    weight = chance * (1.0 - chance)
+    scores = [cluster_sums(rows, x**power * (1.0 - chance), -(x**power) * chance) for power in (0, 1)]
+    information = [cluster_sums(rows, weight * x**power, weight * x**power) for power in (0, 1, 2)]
+    return scores, [sums.sum() - sums for sums in information]

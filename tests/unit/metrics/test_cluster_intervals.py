@@ -12,7 +12,7 @@ from scipy.special import expit, logit, stdtrit
 from calibrant.auditing.performance import performance_of
 from calibrant.metrics import calibration_slope, observed_expected_ratio, roc_auc, roc_auc_interval
 from calibrant.metrics.estimates import _root
-from calibrant.metrics.without_clusters import areas_without
+from calibrant.metrics.ranking import areas_without
 from calibrant.table.clusters import cluster_rows
 
 

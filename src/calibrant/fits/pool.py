@@ -12,19 +12,9 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
+from calibrant.fits import log_odds
 from calibrant.fits.isotonic import isotonic_fit
-from calibrant.fits.log_odds import (
-    BETA,
-    LEAST,
-    MOST,
-    PLATT,
-    TEMPERATURE,
-    LogOddsFamily,
-    combine,
-    find_clip,
-    fit_platt,
-    target_positives,
-)
+from calibrant.fits.log_odds import LEAST, MOST, LogOddsFamily
 from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers
 from calibrant.table.score_table import ScoreTable
 
@@ -109,9 +99,9 @@ class _Plain:
 
 def fit_default_pool(table: ScoreTable) -> Pool[_Plain]:
     """Return the map of `AutoCalibrator` with its default parameters."""
-    rising = PLATT._replace(fit=partial(fit_platt, increasing=True))
+    rising = log_odds.PLATT._replace(fit=partial(log_odds.fit_platt, increasing=True))
     fits: list[Fit[_Plain]] = [
-        *(partial(_fit_log_odds, family) for family in (TEMPERATURE, rising, BETA)),
+        *(partial(_fit_log_odds, family) for family in (log_odds.TEMPERATURE, rising, log_odds.BETA)),
         lambda part: _Plain(isotonic_fit(part, log_safe=True).linear),
     ]
     return fit_pool(table, ["temperature", "platt", "beta", "isotonic"], fits, n_folds=5, random_state=0)
@@ -119,9 +109,9 @@ def fit_default_pool(table: ScoreTable) -> Pool[_Plain]:
 
 def _fit_log_odds(family: LogOddsFamily, table: ScoreTable) -> _Plain:
     """Fit a map of log-odds to smooth targets."""
-    clip = find_clip(table, "auto")
-    theta = family.fit(table, family.columns(table.score, clip), target_positives(table, smooth=True))
-    return _Plain(lambda scores: combine(theta, family.columns(scores, clip)))
+    clip = log_odds.find_clip(table, "auto")
+    theta = family.fit(table, family.columns(table.score, clip), log_odds.target_positives(table, smooth=True))
+    return _Plain(lambda scores: log_odds.combine(theta, family.columns(scores, clip)))
 
 
 def _loss(value: float) -> str:

@@ -17,8 +17,10 @@ from calibrant.segments.values import Level, clean_levels, distinct_values, is_n
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import IntArray, score_order
 from calibrant.table.row_errors import describe_no_rows
-from calibrant.typed_json import Count, Rising
+from calibrant.typed_json import RISING, Count
 
+# Where to cut a column of numbers, if that is given.
+Cuts = Sequence[float] | None
 # Rows that a level needs not to be pooled with others.
 MIN_ROWS = 100
 # Numbers with more different values than that are cut, at these many quantiles.
@@ -55,15 +57,13 @@ class SegmentColumn:
 
     name: str
     levels: tuple[Level, ...] = ()
-    cuts: Annotated[tuple[int | float, ...], Rising()] = ()
+    cuts: Annotated[tuple[int | float, ...], RISING] = ()
     pooled: Count = 0
     missing: bool = False
     from_rows: bool = False
 
     @classmethod
-    def fit(
-        cls, values: Any, name: str, *, min_rows: int = MIN_ROWS, cuts: Sequence[float] | None = None
-    ) -> SegmentColumn:
+    def fit(cls, values: Any, name: str, *, min_rows: int = MIN_ROWS, cuts: Cuts = None) -> SegmentColumn:
         """Choose the segments of a column.
 
         Text, booleans, and numbers with at most 20 different values have a segment for each level; those with fewer
@@ -108,14 +108,7 @@ class SegmentColumn:
 
     @classmethod
     def of_counts(
-        cls,
-        name: str,
-        levels: tuple[Level, ...],
-        counts: IntArray,
-        missing: int,
-        *,
-        min_rows: int = MIN_ROWS,
-        cuts: Sequence[float] | None = None,
+        cls, name: str, levels: tuple[Level, ...], counts: IntArray, missing: int, *, min_rows: int, cuts: Cuts
     ) -> SegmentColumn:
         """Choose the segments, as `fit`, from the different values in increasing order and how often each occurs."""
         rows, numeric = int(counts.sum()), is_numeric(levels)

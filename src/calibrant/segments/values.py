@@ -97,9 +97,7 @@ def distinct_values(values: Any, name: str) -> Distinct:
         return Distinct(tuple(levels.tolist()), number)
     numbers_of: dict[Hashable, int] = {}
     try:
-        index = np.fromiter(
-            (numbers_of.setdefault(value, len(numbers_of)) for value in raw.tolist()), np.int64, len(raw)
-        )
+        index = np.array([numbers_of.setdefault(value, len(numbers_of)) for value in raw.tolist()], dtype=np.int64)
     except TypeError:
         raise _nested(name, "values that cannot be told apart, such as lists") from None
     return _ordered(list(numbers_of), index, name)

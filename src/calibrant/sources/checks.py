@@ -98,11 +98,15 @@ def check(source: Source, columns: Columns) -> Summary:
     others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
     distinct = int(seen["pairs" if weights == "other" else "distinct"])
     low, high = float(seen["score_low"]), float(seen["score_high"])
-
-    def shape_of(rows: str) -> str:
-        return _kept(_rows_sql(source, columns, rows))
-
-    return Summary(sql, shape_of, weights, low, high, distinct, Intake(left_out, others))
+    return Summary(
+        sql,
+        lambda rows: _kept(_rows_sql(source, columns, rows)),
+        weights,
+        low,
+        high,
+        distinct,
+        Intake(left_out, others),
+    )
 
 
 def check_scores(source: Source, score: str, *, complete: bool = False) -> None:

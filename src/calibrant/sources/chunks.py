@@ -56,9 +56,7 @@ class ChunkRows:
         self._first: tuple[int, int] | None = None
         self.once = isinstance(chunks, Iterator)
         if not callable(chunks) and not isinstance(chunks, Iterable):
-            raise ArgumentError(
-                _CHUNKS, f"a {type(chunks).__name__}", "pass a function, so that the rows can be read again"
-            )
+            raise ArgumentError(_CHUNKS, f"a {type(chunks).__name__}", _AGAIN)
 
     def batches(self) -> Generator[Pooled]:
         """Yield the rows checked and pooled, many at a time.

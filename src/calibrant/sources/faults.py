@@ -98,9 +98,8 @@ def _faulty_values(
         if value is None or what == "label":
             yield row_errors.describe_missing(what, place, count, "an empty value" if value is None else repr(value))
         elif kind == "text":
-            yield row_errors.describe_not_numbers(
-                f"{what}s", repr(value), place, count, row_errors.remedy_for_text(value)
-            )
+            remedy = row_errors.remedy_for_text(value)
+            yield row_errors.describe_not_numbers(f"{what}s", repr(value), place, count, remedy)
         elif what == "weight":
             yield row_errors.describe_bad_weight(value, place, count)
         else:

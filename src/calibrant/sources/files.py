@@ -273,10 +273,9 @@ def _segment_column(source: Source, sql: str, key: str, name: str) -> tuple[str,
 def _rows_with_weight(source: Source, summary: Summary) -> CheckedRows:
     """Return the rows of a source that have weight, and ways to have them in slices."""
     rows = LazyRows(_frame(source, summary, "s", "positive", f"({summary.sql})"), summary.weights, fetch_arrays)
-    slices = FileSlices(source, summary, rows)
-    return CheckedRows(
-        rows, summary.low, summary.high, summary.distinct, Slices(slices.all, slices.inside), summary.intake
-    )
+    of_file = FileSlices(source, summary, rows)
+    slices = Slices(of_file.all, of_file.inside)
+    return CheckedRows(rows, summary.low, summary.high, summary.distinct, slices, summary.intake)
 
 
 def _frame(source: Source, summary: Summary, score: str, positive: str, table: str) -> nw.LazyFrame[Any]:

@@ -10,6 +10,8 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +54,7 @@ def recognise(path: Path, name: str, ending: str) -> Layout:
     head, gzipped = _head(path, name)
     if not head.strip():
         raise describe_no_rows(name)
-    wanted = _wanted_format(ending)
+    wanted = _BY_ENDING.get(Path(ending.lower().removesuffix(".gz")).suffix, "")
     if head.startswith(b"PAR1"):
         if gzipped:
             raise SourceError("a Parquet file", f"one inside gzip in {name}", "unpack it first (gunzip)")
@@ -62,10 +64,6 @@ def recognise(path: Path, name: str, ending: str) -> Layout:
     if wanted == "JSON lines" or (not wanted and re.match(r"\{|\[\s*\{", text)):
         return Layout("JSON lines", gzipped, array=text.startswith("["), marked=head.startswith(codecs.BOM_UTF8))
     return _csv_layout(head, name, gzipped, prefer="\t" if ".tsv" in ending.lower() else "")
-
-
-def _wanted_format(ending: str) -> str:
-    return _BY_ENDING.get(Path(ending.lower().removesuffix(".gz")).suffix, "")
 
 
 def _head(path: Path, name: str) -> tuple[bytes, bool]:
@@ -132,14 +130,10 @@ def _csv_layout(head: bytes, name: str, gzipped: bool, prefer: str) -> Layout:
 def _first_records(text: str, delimiter: str) -> list[list[str]]:
     """Header and first row, as far as they can be read with this delimiter; at least one, perhaps empty."""
     records: list[list[str]] = []
-    try:
-        for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
-            if record:
-                records.append(record)
-            if len(records) == 2:
-                break
-    except csv.Error:
-        pass
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    with suppress(csv.Error):
+        for record in islice(filter(None, reader), 2):
+            records.append(record)  # noqa: PERF402 - those before a broken one are wanted too
     return records or [[]]
 
 

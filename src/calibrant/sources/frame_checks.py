@@ -112,14 +112,8 @@ def _emptiness(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> Data
     rows = int(seen["rows"])
     if not rows:
         return row_errors.describe_no_rows()
-    return next(
-        (
-            row_errors.describe_missing(what, f"column {name}", rows)
-            for what, name in used.items()
-            if seen[what] == rows
-        ),
-        None,
-    )
+    empty = [what for what in used if seen[what] == rows]
+    return row_errors.describe_missing(empty[0], f"column {used[empty[0]]}", rows) if empty else None
 
 
 def holds_numbers(kind: Any) -> bool:

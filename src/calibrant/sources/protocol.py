@@ -65,13 +65,10 @@ class Columns:
         A cluster is missing only if all of its columns are empty.
         """
         words, empty = words_for_missing(self.pos_label), frozenset({""})
-        causes: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {
-            "outcome": ((self.label,), words),
-            "score": ((self.score,), NOT_KNOWN),
-        }
-        causes |= {} if self.weight is None else {"weight": ((self.weight,), NOT_KNOWN)}
-        causes |= {"cluster": (self.clusters, empty)} if self.clusters else {}
-        return causes | {f"value of {name}": ((name,), empty) for name in self.by}
+        weight: tuple[str, ...] = () if self.weight is None else (self.weight,)
+        causes = {"outcome": ((self.label,), words), "score": ((self.score,), NOT_KNOWN), "weight": (weight, NOT_KNOWN)}
+        causes |= {"cluster": (self.clusters, empty)} | {f"value of {name}": ((name,), empty) for name in self.by}
+        return {cause: (names, standing) for cause, (names, standing) in causes.items() if names}
 
     @property
     def of_rows(self) -> dict[str, str]:

@@ -17,16 +17,9 @@ import numpy as np
 
 from calibrant.cells.frame_rows import Arrays, Fetch
 from calibrant.errors import DataError
+from calibrant.segments import totals
 from calibrant.segments.columns import SegmentColumn, clean_cuts, refuse_identifier, short_cuts
-from calibrant.segments.totals import (
-    CellTotals,
-    Family,
-    Request,
-    SegmentTotals,
-    bucket_totals,
-    families_of,
-    segments_of_arrays,
-)
+from calibrant.segments.totals import Family, Request, SegmentTotals, families_of
 from calibrant.segments.values import distinct_values
 from calibrant.sources.protocol import EngineColumn
 from calibrant.table.pooling import IntArray
@@ -49,11 +42,11 @@ def segments_of_engine(
     if n <= _MOST_EXACT:
         arrays = collect_columns(frame)
         named = {column.name: arrays[column.key] for column in columns}
-        return segments_of_arrays(arrays["y"], arrays["s"], named, request)
+        return totals.segments_of_arrays(arrays["y"], arrays["s"], named, request)
     families = families_of([_fitted(frame, column, request, fetch, n) for column in columns], request.depth)
     by_name = {column.name: column for column in columns}
-    totals = tuple(_totals(frame, family, by_name, fetch) for family in families)
-    return SegmentTotals(n, k, families, totals, exact=False)
+    of_families = tuple(_totals(frame, family, by_name, fetch) for family in families)
+    return SegmentTotals(n, k, families, of_families, exact=False)
 
 
 def collect_columns(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
@@ -100,7 +93,9 @@ def _fitted(frame: nw.LazyFrame[Any], column: EngineColumn, request: Request, fe
     return SegmentColumn(name, cuts=short_cuts(quantiles, largest), missing=bool(n_missing), from_rows=True)
 
 
-def _totals(frame: nw.LazyFrame[Any], family: Family, by_name: Mapping[str, EngineColumn], fetch: Fetch) -> CellTotals:
+def _totals(
+    frame: nw.LazyFrame[Any], family: Family, by_name: Mapping[str, EngineColumn], fetch: Fetch
+) -> totals.CellTotals:
     """Let the engine add up the cells of a family by bucket of scores."""
     bits = min(_MOST_BITS, max(_LEAST_BITS, int(math.log2(_MOST_SUMS / len(family)))))
     s, y = nw.col("s"), nw.col("y")
@@ -118,7 +113,7 @@ def _totals(frame: nw.LazyFrame[Any], family: Family, by_name: Mapping[str, Engi
     n, k = (arrays[name].astype(np.int64) for name in ("n", "k"))
     fall = np.maximum(0.0, arrays["away_sum"] - rise)
     of_bucket = (n, k, rise, fall, arrays["squares"], arrays["fourths"])
-    return bucket_totals(family.codes(codes), len(family), bucket, of_bucket, 2.0**-bits)
+    return totals.bucket_totals(family.codes(codes), len(family), bucket, of_bucket, 2.0**-bits)
 
 
 def _missing(column: EngineColumn) -> nw.Expr:

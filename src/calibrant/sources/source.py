@@ -40,13 +40,7 @@ _COMPLAINTS: list[tuple[str, bool | None, str, str, str]] = [
     (_QUOTE, False, "a closing quote for every opening one", "a stray quote in {}", _CLOSE),
     ("aximum line size", None, "lines of at most 2 MB", "a longer one in {}", "check for a quote that is not closed"),
     ("", True, _EQUAL, "a mix of line endings in {}", _REWRITE),
-    (
-        "",
-        False,
-        "a CSV file with {} values in every line",
-        "lines of another form in {}, such as a stray quote",
-        _REWRITE,
-    ),
+    ("", False, _EQUAL, "lines of another form in {}, such as a stray quote", _REWRITE),
 ]
 
 
@@ -234,7 +228,6 @@ def _explain(text: str, name: str, format_: str, n_columns: int, mixed: bool) ->
     if counts:
         remedy = "repair the line, and put quotes around values that contain the delimiter"
         return SourceError(f"{counts[1]} values in every line, as in the header", f"{counts[2]} in {place}", remedy)
-    expected, found, remedy = next(
-        words for part, which, *words in _COMPLAINTS if part in text and which in (None, mixed)
-    )
+    fitting = (words for part, which, *words in _COMPLAINTS if part in text and which in (None, mixed))
+    expected, found, remedy = next(fitting)
     return SourceError(expected.format(n_columns), found.format(place), remedy)

@@ -15,20 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table import pooling
 from calibrant.table.missing import is_missing
 from calibrant.table.parameters import check_count
-from calibrant.table.pooling import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    LabelArray,
-    NumberArray,
-    key_order,
-    number_values,
-    score_order,
-)
+from calibrant.table.pooling import BoolArray, FloatArray, IntArray, LabelArray, NumberArray, key_order, score_order
 from calibrant.table.row_errors import describe_missing
-from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.seeding import hash_rows, scramble
 from calibrant.table.statements import Sampling
 from calibrant.table.validation import as_array, clean_rows, need_counts, one_column
@@ -102,12 +94,7 @@ class ClusteredRows:
 
 
 def cluster_rows(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None,
-    clusters: Clusters,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores, clusters: Clusters, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> ClusteredRows:
     """Pool rows by score and cluster; identical for every order of the rows and all names of the clusters.
 
@@ -189,7 +176,7 @@ def cluster_numbers(clusters: Clusters, n_rows: int) -> IntArray:
         found = f"{len(values)} clusters and {n_rows} scores"
         raise DataError("as many clusters as scores", found, "pass columns of the same table")
     if column is not None and column.dtype.kind in "iu":
-        return number_values(column)
+        return pooling.number_values(column)
     values = list(values) if column is None else column.tolist()
     numbers: dict[Hashable, int] = {}
     try:

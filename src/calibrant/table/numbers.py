@@ -124,9 +124,8 @@ def write_interval(
 
         # The number too stays on its side of those beside it: its limits would else be written with more digits.
         own = _limit(value, ROUND_HALF_EVEN, beside, longer) if math.isfinite(value) else longer(value)
-        written = WrittenInterval(
-            own, write_lower(low, *beside, write=longer), write_upper(high, *beside, write=longer)
-        )
+        ends = write_lower(low, *beside, write=longer), write_upper(high, *beside, write=longer)
+        written = WrittenInterval(own, *ends)
         alike = (low < value and written.lower == written.value) or (high > value and written.upper == written.value)
         if not alike:
             break

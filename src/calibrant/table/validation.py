@@ -323,11 +323,8 @@ def labels_and_others(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _
     if not missing.any():
         return _classes(_from_objects(raw), pos_label, part=part)
     where = int(np.argmax(missing))
-    errors = [
-        row_errors.describe_missing(
-            "label", f"row {where}", int(missing.sum()), repr(raw[where : where + 1].tolist()[0])
-        )
-    ]
+    value = repr(raw[where : where + 1].tolist()[0])
+    errors = [row_errors.describe_missing("label", f"row {where}", int(missing.sum()), value)]
     try:
         present = raw[~missing]
         if len(present):

@@ -151,16 +151,16 @@ def max_regret(
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
     slack = 2.0 * largest_cell(table) / n
     bound = _bound(table, worst, delta, slack)
+    threshold = worst.threshold if some else math.nan
+    rule = (">=" if at_score else ">") if some else "none"
+    costs = threshold, 1.0 - threshold, threshold, rule
     return MaxRegret(
+        value,
+        bound,
+        *costs,
         claim=f"{INDEPENDENT.sure(confidence_level)}, at all costs a (false positive) and b (false negative), "
         f"even if chosen after seeing the rows, no order-preserving recalibration saves more than "
         f"{claim_upper(bound)} (a + b) per case.",
-        value=value,
-        bound=bound,
-        false_positive_cost=worst.threshold if some else math.nan,
-        false_negative_cost=1.0 - worst.threshold if some else math.nan,
-        threshold=worst.threshold if some else math.nan,
-        rule=(">=" if at_score else ">") if some else "none",
         best_threshold=(math.inf if worst.best == len(table) else float(table.low[worst.best])) if some else math.nan,
         interval=(float(table.high[low - 1]) if low else -math.inf, float(table.high[high - 1])) if some else None,
         direction=("too high" if worst.best > worst.cut else "too low") if some else "none",

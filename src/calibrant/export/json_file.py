@@ -6,7 +6,6 @@ import hashlib
 import json
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,13 +172,7 @@ def load_model(path: str | PathLike[str]) -> Exported:
 
     >>> from calibrant import load_model
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise SourceError(f"a model file at {path}", error.strerror or str(error), "check the path") from None
-    except UnicodeDecodeError:
-        raise SourceError(f"a model file at {path}", "a binary file", "check the path") from None
-    return from_json(text)
+    return from_json(typed_json.read_document(path, "a model file"))
 
 
 @plain.register(Calibrator)

@@ -17,7 +17,7 @@ from calibrant.atomic_write import check_writable, write_text
 from calibrant.errors import SourceError
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state_fields import Stored, check
-from calibrant.typed_json import fields_of, load_document, plain, structure
+from calibrant.typed_json import fields_of, load_document, plain, read_document, structure
 from calibrant.version import __version__
 
 # Raised when the meaning of a field changes: tests/unit/monitoring/golden has a state of every version and kind.
@@ -65,11 +65,7 @@ def check_settings(found: Settings, wanted: Settings) -> None:
 
 def read_state(path: str | PathLike[str]) -> tuple[str, str]:
     """Return the text of a state file, and its digest."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        found = "a binary file" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
-        raise SourceError(f"the state of a monitor at {path}", found, "check the path") from None
+    text = read_document(path, "the state of a monitor")
     return text, _digest(text)
 
 

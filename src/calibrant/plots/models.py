@@ -15,11 +15,9 @@ from calibrant.curves import CumulativeResiduals, Curve, binned_curve, cumulativ
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
-from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display, positive_scores
-from calibrant.plots.layers import draw_diagonal, draw_shares, frame_diagram, stacked
-from calibrant.plots.style import set_scale, write_ticks
-from calibrant.plots.svg import Reading
+from calibrant.plots.canvas import Canvas, set_scale, write_ticks
+from calibrant.plots.display import Display, Reading, positive_scores
+from calibrant.plots.layers import draw_shares, frame_diagram, stacked
 from calibrant.table.numbers import confidence, number
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import as_table
@@ -208,7 +206,7 @@ class ComparisonDisplay(ModelsDisplay):
             if canvas.beneath is not None:
                 set_scale(canvas.beneath, view, "x")
             if ref_line:
-                draw_diagonal(canvas)
+                canvas.ax.plot([0.0, 1.0], [0.0, 1.0], **canvas.dashed("perfect calibration"))
         self.lines_, self.distribution_ax_ = {}, canvas.beneath
         for model, (curve, cutoff, residuals) in self.models.items():
             dash, marker = (kinds[canvas.series % len(kinds)] for kinds in (_DASHES, _MARKERS))

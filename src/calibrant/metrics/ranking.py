@@ -14,8 +14,7 @@ from calibrant.metrics.estimates import SampledRows, sampled_rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, key_order
 from calibrant.table.results import Count, Result, Tabular
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_both_classes
-from calibrant.table.validation import need_binary
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary, need_both_classes
 
 # Fewer effective rows behind the standard error than this leave no normal distribution to speak of.
 _LEAST_EFFECTIVE = 6.0

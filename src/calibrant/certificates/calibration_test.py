@@ -22,9 +22,8 @@ from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count, check_random_state
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.progress import report_progress
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary, need_counts
 from calibrant.table.seeding import generator_for
-from calibrant.table.validation import need_binary, need_counts
 
 # Simulated errors that agree with the observed one but for rounding count as reaching it.
 _SLACK = 1e-12

@@ -23,9 +23,8 @@ from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.statements import INDEPENDENT
-from calibrant.table.validation import need_counts
 
 _SPLIT = ("default", "bernstein", "hoeffding")  # methods whose lower bound is `split_lower_bound`
 _LOOK_ANY_TIME = (

@@ -16,9 +16,8 @@ from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.pooling import FloatArray, IndexArray
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.statements import FIXED_CLASSIFIER, INDEPENDENT, Statement
-from calibrant.table.validation import need_counts
 
 # Places at which the width is known, and lines above it that are tried.
 _NODES = 96

@@ -87,11 +87,6 @@ def check_fields(document: Any, names: Collection[str], path: str) -> dict[str, 
     return document
 
 
-def text_of(value: Any, path: str) -> str:
-    """Return what should be a text."""
-    return value if isinstance(value, str) else refuse(path, "a text", value)
-
-
 def list_of(value: Any, path: str) -> list[Any]:
     """Return what should be a list."""
     return value if isinstance(value, list) else refuse(path, "a list", value)
@@ -149,8 +144,7 @@ Scores = Annotated[Probabilities, RISING]
 Weights = Annotated[npt.NDArray[np.float64], within(0.0)]
 Count = Annotated[int, within(0, 2**53)]
 _Whole = Annotated[int, within(-(2**53), 2**53)]
-_EXACT = {int: "a whole number", bool: "true or false", NoneType: "null"}
-_READERS = {float: number_of, str: text_of}
+_EXACT = {int: "a whole number", bool: "true or false", str: "a text", NoneType: "null"}
 
 
 def structure(kind: Any, value: Any, path: str) -> Any:
@@ -170,8 +164,8 @@ def structure(kind: Any, value: Any, path: str) -> Any:
         return value
     if kind in _EXACT:
         return value if type(value) is kind else refuse(path, _EXACT[kind], value)
-    if kind in _READERS:
-        return _READERS[kind](value, path)
+    if kind is float:
+        return number_of(value, path)
     if origin is np.ndarray:
         return _array(get_args(inside[1])[0], value, path)
     if origin in (list, tuple):

@@ -78,25 +78,11 @@ def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:
         return band * math.sqrt(n / at)
 
     variance *= n / rows.table.total  # per row as it counts
-    return conclude(
-        question,
-        bounds,
-        rows.sampling,
-        method,
-        _METHODS[method],
-        n=n,
-        mean_score=rows.table.mean_score,
-        assumptions=rows.sampling.assumptions(
-            "the confidence level, the tolerance and the method", asymptotic=bool(found), unseen=question.unseen
-        ),
-        rows_needed=lambda tolerance: rows_to_decide(
-            max(0.0, bounds.estimate - MEAN_RANGE * math.sqrt(variance / n)),
-            tolerance,
-            variance,
-            upper_width,
-            lower_width,
-        ),
-    )
+    error = max(0.0, bounds.estimate - MEAN_RANGE * math.sqrt(variance / n))
+    chosen = "the confidence level, the tolerance and the method"
+    assumptions = rows.sampling.assumptions(chosen, asymptotic=bool(found), unseen=question.unseen)
+    about = rows.sampling, n, rows.table.mean_score, method, _METHODS[method], assumptions
+    return conclude(question, bounds, *about, partial(rows_to_decide, error, variance, upper_width, lower_width))
 
 
 def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
@@ -108,15 +94,14 @@ def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
     found = clustered(rows, walks, unseen=question.unseen) if asymptotic else None
     (estimate, upper, lower, _), _ = _bounds(rows, walks, found, 0.5 * question.delta, question)
     limit = " (asymptotic in the number of clusters)" if asymptotic else ""
+    chosen = "the confidence level and the method"
     numbers = estimate, lower, upper, int(rows.n_rows), "asymptotic" if asymptotic else "finite"
     return CutoffInterval(
         *numbers,
         claim=f"{rows.sampling.sure(question.confidence_level, limit)}, {rows.sampling.error} is between "
         f"{claim_lower(lower)} and {claim_upper(upper)}.",
         confidence_level=question.confidence_level,
-        assumptions=rows.sampling.assumptions(
-            "the confidence level and the method", asymptotic=asymptotic, unseen=question.unseen
-        ),
+        assumptions=rows.sampling.assumptions(chosen, asymptotic=asymptotic, unseen=question.unseen),
         references=_METHODS[method][1],
         n_clusters=len(rows.size),
         max_rows_per_cluster=rows.sampling.max_rows_per_cluster,

@@ -290,8 +290,8 @@ def _delong(table: ScoreTable, value: float) -> tuple[float, float]:
     placements = np.cumsum(negatives) - 0.5 * negatives, 1.0 - (np.cumsum(positives) - 0.5 * positives)
     farthest = max(value, 1.0 - value) ** 2
     variance = unseen = squares = 0.0
-    for share, placement in zip((positives, negatives), placements, strict=True):
-        n = table.positives if share is positives else table.total - table.positives
+    rows = table.positives, table.total - table.positives
+    for n, share, placement in zip(rows, (positives, negatives), placements, strict=True):
         deviation = (placement - value) ** 2
         variance += float(np.dot(share, deviation)) / (n - 1.0)
         unseen += farthest / (n * (n - 1.0))

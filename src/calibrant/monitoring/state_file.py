@@ -56,11 +56,9 @@ def check_settings(found: Settings, wanted: Settings) -> None:
     there, asked = found.to_dict(), wanted.to_dict()
     other = [name for name in there if there[name] != asked[name]]
     if other:
-        raise SourceError(
-            "the settings with which the state began, " + ", ".join(f"{name}={there[name]!r}" for name in other),
-            ", ".join(f"{name}={asked[name]!r}" for name in other),
-            "give the same, or begin a new state: a guarantee cannot be changed on the way",
-        )
+        began, given = (", ".join(f"{name}={settings[name]!r}" for name in other) for settings in (there, asked))
+        remedy = "give the same, or begin a new state: a guarantee cannot be changed on the way"
+        raise SourceError(f"the settings with which the state began, {began}", given, remedy)
 
 
 def read_state(path: str | PathLike[str]) -> tuple[str, str]:

@@ -111,12 +111,8 @@ def monitor(
         from calibrant.report.files import form_of
 
         said = {"note": note, "author": author, "command": command_text(context.obj), "next_command": next_command}
-        heading = title or f"Calibration monitor: column {score}, {state.name}"
-
-        def page() -> str:
-            return render_monitor(found, form_of(report), title=heading, **said)
-
-        _show("report", report, lambda: write_report(page(), report))
+        said["title"] = title or f"Calibration monitor: column {score}, {state.name}"
+        _show("report", report, lambda: write_report(render_monitor(found, form_of(report), **said), report))
     if result.alarm:
         raise typer.Exit(1)
 

@@ -12,10 +12,12 @@ import json
 import math
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache, singledispatch
+from os import PathLike
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, NoReturn, Union, get_args, get_origin, get_type_hints
 
@@ -24,6 +26,7 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, SourceError
 
+_LARGEST = sys.float_info.max
 # Field of a document, what it should hold, and whether it does. A check may rely on those before it.
 Checks = Iterator[tuple[str, str, bool]]
 
@@ -34,6 +37,15 @@ class FieldError(Exception):
     def __init__(self, field: str, expected: str, found: str) -> None:
         super().__init__(field, expected, found)
         self.field, self.expected, self.found = field, expected, found
+
+
+def read_document(path: str | PathLike[str], document: str) -> str:
+    """Return the text of a file that should hold a kind of document."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        found = "a binary file" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
+        raise SourceError(f"{document} at {path}", found, "check the path") from None
 
 
 @contextmanager
@@ -75,11 +87,6 @@ def check_fields(document: Any, names: Collection[str], path: str) -> dict[str, 
     return document
 
 
-def text_of(value: Any, path: str) -> str:
-    """Return what should be a text."""
-    return value if isinstance(value, str) else refuse(path, "a text", value)
-
-
 def list_of(value: Any, path: str) -> list[Any]:
     """Return what should be a list."""
     return value if isinstance(value, list) else refuse(path, "a list", value)
@@ -101,70 +108,43 @@ def refuse(path: str, expected: str, found: Any) -> NoReturn:
     raise FieldError(path, expected, shown if len(shown) <= 60 else f"{shown[:57]}...")
 
 
-class Within(NamedTuple):
-    """Numbers within limits, which may be reached."""
+class Rule(NamedTuple):
+    """What has to be true of a value beyond its type, in words and as a test."""
 
-    low: float = -sys.float_info.max
-    high: float = sys.float_info.max
-
-    def __str__(self) -> str:
-        if self == Within():
-            return "a finite number"
-        return f"at least {self.low:g}" if self.high == Within().high else f"from {self.low:g} to {self.high:g}"
-
-    def holds(self, value: Any) -> bool:
-        """Return whether all numbers are; NaN is not."""
-        return bool(np.all((value >= self.low) & (value <= self.high)))
-
-
-class Rising:
-    """Numbers, each above the one before."""
-
-    def __str__(self) -> str:
-        return "numbers, each above the one before"
-
-    def holds(self, value: Any) -> bool:
-        """Return whether each is."""
-        return all(before < after for before, after in itertools.pairwise(value))
-
-
-class Size(NamedTuple):
-    """So many entries."""
-
-    least: int
-    most: float = math.inf
-
-    def __str__(self) -> str:
-        return f"{self.least} entries" if self.least == self.most else f"{self.least} to {self.most:g} entries"
-
-    def holds(self, value: Any) -> bool:
-        """Return whether there are so many."""
-        return self.least <= len(value) <= self.most
-
-
-class Matching(NamedTuple):
-    """Texts of a pattern."""
-
-    pattern: str
     expected: str
-
-    def __str__(self) -> str:
-        return self.expected
-
-    def holds(self, value: str) -> bool:
-        """Return whether a text is one of them."""
-        return re.fullmatch(self.pattern, value) is not None
+    holds: Callable[[Any], bool]
 
 
-Finite = Annotated[float, Within()]
-Positive = Annotated[float, Within(sys.float_info.min)]
-Probabilities = Annotated[npt.NDArray[np.float64], Within(0.0, 1.0)]
-Scores = Annotated[Probabilities, Rising()]
-Weights = Annotated[npt.NDArray[np.float64], Within(0.0)]
-Count = Annotated[int, Within(0, 2**53)]
-_Whole = Annotated[int, Within(-(2**53), 2**53)]
-_EXACT = {int: "a whole number", bool: "true or false", NoneType: "null"}
-_READERS = {float: number_of, str: text_of}
+def within(low: float = -_LARGEST, high: float = _LARGEST) -> Rule:
+    """Return the rule of numbers within limits, which may be reached; NaN is not."""
+    least = f"at least {low:g}" if low > -_LARGEST else "a finite number"
+    expected = least if high == _LARGEST else f"from {low:g} to {high:g}"
+    return Rule(expected, lambda value: bool(np.all((value >= low) & (value <= high))))
+
+
+def sized(least: int, most: float = math.inf) -> Rule:
+    """Return the rule of so many entries."""
+    expected = f"{least} entries" if least == most else f"{least} to {most:g} entries"
+    return Rule(expected, lambda value: least <= len(value) <= most)
+
+
+def matching(pattern: str, expected: str) -> Rule:
+    """Return the rule of texts of a pattern."""
+    return Rule(expected, lambda value: re.fullmatch(pattern, value) is not None)
+
+
+RISING = Rule(
+    "numbers, each above the one before",
+    lambda value: all(before < after for before, after in itertools.pairwise(value)),
+)
+Finite = Annotated[float, within()]
+Positive = Annotated[float, within(sys.float_info.min)]
+Probabilities = Annotated[npt.NDArray[np.float64], within(0.0, 1.0)]
+Scores = Annotated[Probabilities, RISING]
+Weights = Annotated[npt.NDArray[np.float64], within(0.0)]
+Count = Annotated[int, within(0, 2**53)]
+_Whole = Annotated[int, within(-(2**53), 2**53)]
+_EXACT = {int: "a whole number", bool: "true or false", str: "a text", NoneType: "null"}
 
 
 def structure(kind: Any, value: Any, path: str) -> Any:
@@ -174,7 +154,7 @@ def structure(kind: Any, value: Any, path: str) -> Any:
         found = structure(inside[0], value, path)
         for rule in inside[1:]:
             if not rule.holds(found):
-                refuse(path, str(rule), value)
+                refuse(path, rule.expected, value)
         return found
     if origin in (Union, UnionType):
         return _any_of([one for one in inside if one is not NoneType or value is None], value, path)
@@ -184,8 +164,8 @@ def structure(kind: Any, value: Any, path: str) -> Any:
         return value
     if kind in _EXACT:
         return value if type(value) is kind else refuse(path, _EXACT[kind], value)
-    if kind in _READERS:
-        return _READERS[kind](value, path)
+    if kind is float:
+        return number_of(value, path)
     if origin is np.ndarray:
         return _array(get_args(inside[1])[0], value, path)
     if origin in (list, tuple):

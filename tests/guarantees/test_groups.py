@@ -169,9 +169,7 @@ def test_defaults_on_fresh_data():
     for _ in range(40):
         y, s, g = outbreak(rng, 60, 2.5)
         found, interval = certify(y, s, clusters=g), cutoff_interval(y, s, clusters=g)
-        costs = cluster_saving(
-            cluster_rows(y, s, g), false_positive_cost=1.0, false_negative_cost=9.0, guarantee="unseen clusters"
-        )
+        costs = cluster_saving(cluster_rows(y, s, g), false_positive_cost=1.0, false_negative_cost=9.0, unseen=True)
         error = float((2.5 / 60 * np.where(np.bincount(g) < 10, 3.0, 0.3) @ np.bincount(g)) / len(g) * 0.98)
         cost = 9.0 * (error + 0.02)  # a score of .02 is below the threshold of .1: one never acts
         saving = max(0.0, cost - (1.0 - error - 0.02))

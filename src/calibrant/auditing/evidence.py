@@ -54,7 +54,7 @@ def statements_about(rows: AuditedRows, question: Question) -> dict[str, Any]:
     if rows.clustered is not None:
         found["certificate"], found["test"] = _of_clusters(rows.clustered, question)
         if costs:
-            found["decision"] = cluster_saving(rows.clustered, **costs, guarantee=question.guarantee)
+            found["decision"] = cluster_saving(rows.clustered, **costs, unseen=question.unseen)
     elif table.independent:
         report_progress("Certificate")
         found["certificate"] = certify_table(table, question)

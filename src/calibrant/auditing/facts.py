@@ -15,8 +15,8 @@ from calibrant.auditing.findings import Findings
 from calibrant.auditing.performance import Performance
 from calibrant.decisions import Decision
 from calibrant.table import numbers
-from calibrant.table.facts import Fact, estimated, joined
 from calibrant.table.numbers import confidence, number, rows, share, write_lower, write_upper
+from calibrant.table.results import Fact, estimated, joined
 from calibrant.table.row_errors import OTHERS
 
 DETAILS = ("calibration", "accuracy", "data", "clusters", "cost", "effect", "conclusion", "origin")

@@ -10,7 +10,7 @@ from calibrant.decisions import net_benefit
 from calibrant.distributions.cluster_jackknife import LOG, Guarantee
 from calibrant.metrics import brier_score, log_loss
 from calibrant.metrics.estimates import SampledRows
-from calibrant.metrics.in_the_large import difference_of, ratio_of
+from calibrant.metrics.in_the_large import difference_of, label_of, ratio_of
 from calibrant.metrics.proper import log_loss_of, squared_loss_of
 from calibrant.metrics.ranking import area_of
 from calibrant.metrics.slope import slope_of
@@ -101,10 +101,6 @@ def performance_of(
     )
 
 
-def _label(label: int, score: FloatArray) -> FloatArray:
-    return np.full(len(score), float(label))
-
-
 def _one(_: int, score: FloatArray) -> FloatArray:
     return np.ones(len(score))
 
@@ -117,12 +113,12 @@ def _scaled_brier(sample: SampledRows) -> Estimate:
     """
     brier, share = brier_score(sample.table), sample.table.base_rate
     if sample.jackknife is not None:
-        rates = sample.ratios_without(_label, _one)
+        rates = sample.ratios_without(label_of, _one)
         with np.errstate(divide="ignore", invalid="ignore"):
             without = sample.ratios_without(squared_loss_of, _one) / (rates * (1.0 - rates))
         found = sample.left_out(brier / (share * (1.0 - share)), without, LOG)
         return sample.estimate(1.0 - found.value, (1.0 - found.upper, 1.0 - found.lower), found.note)
-    rate = sample.mean(_label, share)
+    rate = sample.mean(label_of, share)
     ratios = [_ratio_to_rate(sample, brier, at) for at in (rate.value, rate.lower, rate.upper)]
     lower, upper = max(ratio.upper for ratio in ratios), min(ratio.lower for ratio in ratios)
     return sample.estimate(1.0 - ratios[0].value, (1.0 - lower, 1.0 - upper))

@@ -9,8 +9,8 @@ from functools import partial
 from calibrant.auditing.facts import DETAILS, audit_facts
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import error_limits, error_range, verdict_word
-from calibrant.table.facts import Fact, of_section
 from calibrant.table.numbers import number
+from calibrant.table.results import Fact, of_section
 
 _MOST = 14  # lines of a summary
 # Columns of the labels in front of the lines of a summary, and of the sentences of the details.

@@ -19,20 +19,17 @@ if TYPE_CHECKING:
     from calibrant.calibrators.log_odds import BetaCalibrator, PlattCalibrator, TemperatureCalibrator
     from calibrant.calibrators.segment.calibrator import SegmentCalibrator
 
-_MODULE_OF = {
-    "AutoCalibrator": "auto",
-    "BetaCalibrator": "log_odds",
-    "CalibratedClassifier": "classifier",
-    "CutoffCalibrator": "cutoff",
-    "HistogramCalibrator": "local",
-    "IsotonicCalibrator": "isotonic",
-    "LipschitzIsotonicCalibrator": "isotonic",
-    "LocalCalibrator": "local",
-    "PlattCalibrator": "log_odds",
-    "SegmentCalibrator": "segment.calibrator",
-    "TemperatureCalibrator": "log_odds",
-    "VennAbersCalibrator": "isotonic",
+# Module -> its calibrators.
+_HOME = {
+    "auto": "AutoCalibrator",
+    "classifier": "CalibratedClassifier",
+    "cutoff": "CutoffCalibrator",
+    "isotonic": "IsotonicCalibrator LipschitzIsotonicCalibrator VennAbersCalibrator",
+    "local": "HistogramCalibrator LocalCalibrator",
+    "log_odds": "BetaCalibrator PlattCalibrator TemperatureCalibrator",
+    "segment.calibrator": "SegmentCalibrator",
 }
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 
 __all__ = [
     "AutoCalibrator",

@@ -19,7 +19,7 @@ from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
 from calibrant.table.shown import html_table
 from calibrant.table.validation import clean_scores
-from calibrant.typed_json import Matching, Positive, Within
+from calibrant.typed_json import Positive, matching, within
 
 _MOST_RATIO, _MOST_TOTAL = 1e12, 1e15
 _DATE = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ"
@@ -39,10 +39,10 @@ class Training(Result):
         When the fit was made, in UTC (ISO 8601).
     """
 
-    n: Annotated[int, Within(1, 10**300)] | Positive
-    events: Annotated[int, Within(0, 10**300)] | Annotated[float, Within(0.0)]
-    digest: Annotated[str, Matching("[0-9a-f]{16}", "16 hexadecimal digits")]
-    date: Annotated[str, Matching(_DATE, "a date such as 2026-11-23T08:15:00Z")]
+    n: Annotated[int, within(1, 10**300)] | Positive
+    events: Annotated[int, within(0, 10**300)] | Annotated[float, within(0.0)]
+    digest: Annotated[str, matching("[0-9a-f]{16}", "16 hexadecimal digits")]
+    date: Annotated[str, matching(_DATE, "a date such as 2026-11-23T08:15:00Z")]
 
 
 class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]

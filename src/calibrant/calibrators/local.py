@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.fits.isotonic import interpolate
@@ -71,9 +70,12 @@ class HistogramCalibrator(Calibrator):
         n = np.add.reduceat(table.n, starts).astype(np.float64)
         k = np.add.reduceat(table.k, starts).astype(np.float64)
         if self.strategy == "quantile":
-            self.edges_ = _between_scores(table, starts)
-        else:
-            self.edges_ = _between_bins(equal_width_bins(table, int(self.n_bins))[starts], int(self.n_bins))
+            last, first = table.high[starts[1:] - 1], table.low[starts[1:]]
+            middle = last + 0.5 * (first - last)
+            self.edges_ = np.where(middle > last, middle, first)  # neighbouring floats have nothing between them
+        else:  # the common edge of neighbours, or the middle of the empty bins between them
+            filled = equal_width_bins(table, int(self.n_bins))[starts]
+            self.edges_ = (filled[:-1] + 1 + filled[1:]) / (2 * int(self.n_bins))
         self.value_ = (k + smoothing) / (n + 2.0 * smoothing)
         self.count_ = n
 
@@ -162,14 +164,3 @@ class LocalCalibrator(Calibrator):
             f"{len(self.score_)} scores from {short(self.score_[0])} to {short(self.score_[-1])}; its values lie "
             f"between {short(self.value_.min())} and {short(self.value_.max())} and may fall as the score rises."
         )
-
-
-def _between_scores(table: ScoreTable, starts: npt.NDArray[np.intp]) -> FloatArray:
-    last, first = table.high[starts[1:] - 1], table.low[starts[1:]]
-    middle = last + 0.5 * (first - last)
-    return np.where(middle > last, middle, first)  # neighbouring floats have nothing between them
-
-
-def _between_bins(filled: npt.NDArray[np.intp], n_bins: int) -> FloatArray:
-    """Return the common edge of neighbours, or the middle of the empty bins between them."""
-    return np.asarray((filled[:-1] + 1 + filled[1:]) / (2 * n_bins), dtype=np.float64)

@@ -18,9 +18,8 @@ from calibrant.table.numbers import at_least, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Drawable, Tabular
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
-from calibrant.table.validation import need_counts
 
 ROWS = (
     "The rows are independent draws: no repeated measurements of the same case, no over-sampling.",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +22,8 @@ from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count, check_random_state
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.progress import report_progress
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary, need_counts
 from calibrant.table.seeding import generator_for
-from calibrant.table.validation import need_binary, need_counts
 
 # Simulated errors that agree with the observed one but for rounding count as reaching it.
 _SLACK = 1e-12
@@ -151,7 +149,10 @@ def calibration_test(
         raise DataError("a table of single scores", "cells that hold many", remedy)
     outcomes = likely_outcomes(table)
     if outcomes is not None:
-        p_value = outcomes.chance_of(_observed_range(table))
+        reached = outcomes.ranges >= _observed_range(table)
+        p_value = min(
+            1.0, float(outcomes.chance[reached].sum()) + outcomes.left_out
+        )  # never too small but for rounding
         return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
     p_value, made = _by_simulation(table, n_simulations, generator_for(table, random_state))
     return _result(table, statistic, p_value, f"exact test, {made} simulations of the labels", method, made)
@@ -249,17 +250,12 @@ _UNLIKELY = 1e-12  # outcomes less likely are not kept, but counted as if they s
 _TAIL = 41.5  # exp(-41.5) = 1e-18: what a binomial distribution has beyond the counts looked at
 
 
-@dataclass(frozen=True, eq=False)
-class Outcomes:
+class Outcomes(NamedTuple):
     """Ranges of the cumulative residuals, in rows, with their chances if every score is right; that of all others."""
 
     ranges: FloatArray
     chance: FloatArray
     left_out: float
-
-    def chance_of(self, range_: float) -> float:
-        """Probability of a range of at least `range_`, never too small but for rounding."""
-        return min(1.0, float(self.chance[self.ranges >= range_].sum()) + self.left_out)
 
 
 def likely_outcomes(table: ScoreTable) -> Outcomes | None:

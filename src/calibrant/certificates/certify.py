@@ -7,17 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calibrant.certificates import results
 from calibrant.certificates.clusters import certify_clusters, cluster_interval
 from calibrant.certificates.question import Question
-from calibrant.certificates.results import (
-    ASSUMPTIONS,
-    SIMULATED_LOWER_BOUND,
-    Bounds,
-    Certificate,
-    CutoffInterval,
-    Method,
-    conclude,
-)
+from calibrant.certificates.results import ASSUMPTIONS, Certificate, CutoffInterval, Method
 from calibrant.certificates.sample_size import rows_to_decide, width_of
 from calibrant.certificates.split import split_lower_bound, split_width
 from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width
@@ -30,9 +23,8 @@ from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.statements import INDEPENDENT
-from calibrant.table.validation import need_counts
 
 _SPLIT = ("default", "bernstein", "hoeffding")  # methods whose lower bound is `split_lower_bound`
 _LOOK_ANY_TIME = (
@@ -204,24 +196,20 @@ def certify_table(
     if method in _SPLIT:
         level, seed = question.confidence_level, question.random_state
         lower_bound = split_lower_bound(table, confidence_level=level, random_state=seed)
-    return conclude(
-        question,
-        Bounds(estimate, bound, lower_bound, width),
-        INDEPENDENT,
-        method,
-        _METHODS[method],
-        n=n,
-        mean_score=table.mean_score,
-        assumptions=(
-            independent,
-            classifier if rademacher is None else _ANY_OF_CLASS,
-            _LOOK_ANY_TIME if method == "anytime" else plan,
-            *((SIMULATED_LOWER_BOUND,) if table.cells is not None and method in _SPLIT else ()),
-        ),
-        rows_needed=lambda tolerance: rows_to_decide(
-            max(0.0, estimate - null_mean(table)), tolerance, table.mean_variance, upper_width, lower_width
-        ),
+    assumptions = (
+        independent,
+        classifier if rademacher is None else _ANY_OF_CLASS,
+        _LOOK_ANY_TIME if method == "anytime" else plan,
+        *((results.SIMULATED_LOWER_BOUND,) if table.cells is not None and method in _SPLIT else ()),
     )
+
+    def rows_needed(tolerance: float) -> int | None:
+        error = max(0.0, estimate - null_mean(table))
+        return rows_to_decide(error, table.mean_variance, upper_width, lower_width, tolerance)
+
+    bounds = results.Bounds(estimate, bound, lower_bound, width)
+    about = INDEPENDENT, n, table.mean_score, method, _METHODS[method], assumptions
+    return results.conclude(question, bounds, *about, rows_needed)
 
 
 def cutoff_interval(
@@ -312,7 +300,7 @@ def cutoff_interval(
         lower = split_lower_bound(table, confidence_level=1.0 - half, random_state=random_state)
         above = charged_bound(table, walk, half, method="default") - walk.value
         if table.cells is not None:
-            assumptions = (*ASSUMPTIONS, SIMULATED_LOWER_BOUND)
+            assumptions = (*ASSUMPTIONS, results.SIMULATED_LOWER_BOUND)
     else:
         limit, references, brier = " (asymptotic)", _METHODS["asymptotic"][1], table.squared_total / n
         lower = max(0.0, walk.value - brownian_width(n, max(brier, table.mean_variance), half))

@@ -63,68 +63,45 @@ def choose_method(method: str, rows: ClusteredRows, delta: float) -> str:
 
 def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:
     """Certificate for grouped rows, as they count."""
-    delta = question.delta
+    delta, n = question.delta, int(rows.n_rows)
     method = choose_method(question.bound_method, rows, delta)
     need_clusters(rows)
-    walks, asymptotic = cluster_residuals(rows), method == "asymptotic"
-    estimate, n = extremes(cumulative_residuals(rows.table)).value, int(rows.n_rows)
-    if asymptotic:
-        found = clustered(rows, walks, unseen=question.unseen)
-        width = found.upper_width(delta)
-        band = found.lower_width(delta, question.n_simulations, question.random_state)
-        bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - band)
-        variance = found.variance
-    else:
-        bound, lower_bound = _proved_limits(rows, walks, estimate, delta, question.random_state)
-        width, band = bound - estimate, estimate - lower_bound
-        variance = float(walks.squares.max(initial=0.0)) / rows.table.total
+    walks = cluster_residuals(rows)
+    found = clustered(rows, walks, unseen=question.unseen) if method == "asymptotic" else None
+    bounds, band = _bounds(rows, walks, found, delta, question)
+    variance = found.variance if found else float(walks.squares.max(initial=0.0)) / rows.table.total
 
     def upper_width(at: int) -> float:
-        return found.upper_width(delta, at / n) if asymptotic else width * math.sqrt(n / at)
+        return found.upper_width(delta, at / n) if found else bounds.width * math.sqrt(n / at)
 
     def lower_width(at: int) -> float:
         return band * math.sqrt(n / at)
 
     variance *= n / rows.table.total  # per row as it counts
-    return conclude(
-        question,
-        Bounds(estimate, bound, lower_bound, width),
-        rows.sampling,
-        method,
-        _METHODS[method],
-        n=n,
-        mean_score=rows.table.mean_score,
-        assumptions=rows.sampling.assumptions(
-            "the confidence level, the tolerance and the method", asymptotic=asymptotic, unseen=question.unseen
-        ),
-        rows_needed=lambda tolerance: rows_to_decide(
-            max(0.0, estimate - MEAN_RANGE * math.sqrt(variance / n)), tolerance, variance, upper_width, lower_width
-        ),
-    )
+    error = max(0.0, bounds.estimate - MEAN_RANGE * math.sqrt(variance / n))
+    chosen = "the confidence level, the tolerance and the method"
+    assumptions = rows.sampling.assumptions(chosen, asymptotic=bool(found), unseen=question.unseen)
+    about = rows.sampling, n, rows.table.mean_score, method, _METHODS[method], assumptions
+    return conclude(question, bounds, *about, partial(rows_to_decide, error, variance, upper_width, lower_width))
 
 
 def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
     """Interval for grouped rows, as they count, by the bounds of the method."""
     need_clusters(rows)
     method = choose_method(question.bound_method, rows, 0.5)
-    walks, half, asymptotic = cluster_residuals(rows), 0.5 * question.delta, method == "asymptotic"
-    estimate = extremes(cumulative_residuals(rows.table)).value
-    if asymptotic:
-        found = clustered(rows, walks, unseen=question.unseen)
-        lower = max(0.0, estimate - found.lower_width(half, question.n_simulations, question.random_state))
-        upper = min(1.0, estimate + found.upper_width(half))
-    else:
-        upper, lower = _proved_limits(rows, walks, estimate, half, question.random_state)
+    asymptotic = method == "asymptotic"
+    walks = cluster_residuals(rows)
+    found = clustered(rows, walks, unseen=question.unseen) if asymptotic else None
+    (estimate, upper, lower, _), _ = _bounds(rows, walks, found, 0.5 * question.delta, question)
     limit = " (asymptotic in the number of clusters)" if asymptotic else ""
+    chosen = "the confidence level and the method"
     numbers = estimate, lower, upper, int(rows.n_rows), "asymptotic" if asymptotic else "finite"
     return CutoffInterval(
         *numbers,
         claim=f"{rows.sampling.sure(question.confidence_level, limit)}, {rows.sampling.error} is between "
         f"{claim_lower(lower)} and {claim_upper(upper)}.",
         confidence_level=question.confidence_level,
-        assumptions=rows.sampling.assumptions(
-            "the confidence level and the method", asymptotic=asymptotic, unseen=question.unseen
-        ),
+        assumptions=rows.sampling.assumptions(chosen, asymptotic=asymptotic, unseen=question.unseen),
         references=_METHODS[method][1],
         n_clusters=len(rows.size),
         max_rows_per_cluster=rows.sampling.max_rows_per_cluster,
@@ -149,13 +126,22 @@ def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
     )
 
 
-def _proved_limits(
-    rows: ClusteredRows, walks: ClusterResiduals, estimate: float, delta: float, random_state: int | np.random.Generator
-) -> tuple[float, float]:
-    """Upper limit of Theorem 3.3, and lower limit of Theorem 3.5 for several splits (Theorem 2.3)."""
+def _bounds(
+    rows: ClusteredRows, walks: ClusterResiduals, found: Clustered | None, delta: float, question: Question
+) -> tuple[Bounds, float]:
+    """Bounds that each fail with probability `delta`, and how far below the error seen the lower one is, if it may be.
+
+    The proved ones are the upper limit of Theorem 3.3, and the lower limit of Theorem 3.5 for several splits (Theorem
+    2.3).
+    """
+    estimate = extremes(cumulative_residuals(rows.table)).value
+    if found:
+        width, band = found.upper_width(delta), found.lower_width(delta, question.n_simulations, question.random_state)
+        return Bounds(estimate, min(1.0, estimate + width), max(0.0, estimate - band), width), band
     upper = max(estimate, largest_error(walks, cap=rows.cap, delta=delta))
-    rng = generator_for(rows, random_state)
-    return upper, repeated_lower_bound(len(rows.size), delta, rng, partial(_lower_of_split, rows))
+    rng = generator_for(rows, question.random_state)
+    lower = repeated_lower_bound(len(rows.size), delta, rng, partial(_lower_of_split, rows))
+    return Bounds(estimate, upper, lower, upper - estimate), estimate - lower
 
 
 def _lower_of_split(rows: ClusteredRows, delta: float, rng: np.random.Generator) -> float:

@@ -19,9 +19,9 @@ from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.score_table import ScoreTable, Weights
+from calibrant.table.score_table import ScoreTable, Weights, need_counts
 from calibrant.table.statements import INDEPENDENT, INDEPENDENT_CASES, INDEPENDENT_ROWS, Sampling, Statement
-from calibrant.table.validation import clean_rows, clean_scores, need_counts
+from calibrant.table.validation import clean_rows, clean_scores
 
 # Logistic maps fall by this between neighbouring scores, since exp is not monotone to the last digit. A map that is
 # monotone but for this is as far from one that is, and so is its error.

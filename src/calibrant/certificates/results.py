@@ -155,11 +155,10 @@ def conclude(
     question: Question,
     bounds: Bounds,
     sampling: Sampling,
-    method: str,
-    how: Method,
-    *,
     n: int,
     mean_score: float,
+    method: str,
+    how: Method,
     assumptions: tuple[str, ...],
     rows_needed: Callable[[float], int | None],
 ) -> Certificate:

@@ -23,6 +23,7 @@ _PLANNED_METHODS = (
     *(f"uniform_convergence-{form}" for form in ("sharp", "printed", "proof")),
 )
 
+_BY_BRIER_SCORE = {"bernstein": bernstein_width, "anytime": anytime_width, "asymptotic": asymptotic_width}
 _Width = Callable[[int], float]  # of a bound, by the number of rows
 _LARGEST_BRIER = 0.25  # of calibrated scores
 # No table of scores is longer than this; a plan that asks for more is out of reach.
@@ -217,7 +218,7 @@ def _expected_brier(brier: float | None, prevalence: float | None) -> float:
 
 
 def rows_to_decide(
-    estimate: float, tolerance: float, mean_variance: float, upper_width: _Width, lower_width: _Width
+    estimate: float, mean_variance: float, upper_width: _Width, lower_width: _Width, tolerance: float
 ) -> int | None:
     """Rows after which a verdict on the tolerance can be expected, if the true error equals the estimate.
 
@@ -249,14 +250,10 @@ def width_of(
     """Width of the upper bound of a method of `certify`; what does not matter to the method is ignored."""
     if method == "default":
         return default_width(n, brier, delta, estimate=estimate)
-    if method == "bernstein":
-        return bernstein_width(n, brier, delta)
-    if method == "anytime":
-        return anytime_width(n, brier, delta)
+    if method in _BY_BRIER_SCORE:
+        return _BY_BRIER_SCORE[method](n, brier, delta)
     if method == "hoeffding":
         return hoeffding_width(n, delta)
-    if method == "asymptotic":
-        return asymptotic_width(n, brier, delta)
     complexity = rademacher_of_intervals(n) if rademacher is None else rademacher
     return uniform_convergence_width(n, delta, complexity, form=form)  # type: ignore[arg-type]
 

@@ -20,9 +20,8 @@ from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals,
 from calibrant.table.fixed_point import BITS, UNIT, score_units
 from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray, NumberArray
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.seeding import generator_for, split_counts
-from calibrant.table.validation import need_counts
 
 
 def split_lower_bound(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from calibrant.cli.commands.apply import apply
 from calibrant.cli.commands.audit import audit
@@ -19,12 +19,35 @@ from calibrant.cli.commands.monitor import monitor
 from calibrant.cli.commands.plan import plan
 from calibrant.cli.commands.recalibrate import recalibrate
 from calibrant.cli.guard import guarded
-from calibrant.cli.layout import Command
 from calibrant.keywords import meant
 from calibrant.printable import visible
 from calibrant.version import __version__
 
 _UsageError: Any = typer.BadParameter.__base__  # which Typer itself does not show
+# Names of parameters by heading; all others are the method. A `rich_help_panel` is another heading.
+_HEADINGS = {
+    "Data": "file files query database label score time id block cluster by weight pos_label missing again",
+    "Method": "",
+    "Output": "state output column model report title note author details as_json json_curves plot help",
+}
+_HEADING_OF = {name: heading for heading, names in _HEADINGS.items() for name in names.split()}
+
+
+class _Command(TyperCommand):
+    """A command whose help has arguments and options under headings."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write them."""
+        records: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS}
+        for param in sorted(self.get_params(ctx), key=lambda param: param.param_type_name != "argument"):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                heading = getattr(param, "rich_help_panel", None) or _HEADING_OF.get(param.name or "", "Method")
+                records[heading].append(record)
+        for heading, listed in records.items():
+            if listed:
+                with formatter.section(heading):
+                    formatter.write_dl(listed)
 
 
 class _Commands(TyperGroup):
@@ -65,7 +88,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (audit, compare, recalibrate, apply, export, monitor, plan, demo, cite):  # as the help lists them
-    app.command(cls=Command)(guarded(command))
+    app.command(cls=_Command)(guarded(command))
 
 
 def _version(wanted: bool) -> None:

@@ -30,6 +30,11 @@ def option(text: str, *names: str, metavar: str | None = None) -> Any:
     return typer.Option(*names, help=text, metavar=metavar)
 
 
+def column(text: str, *names: str) -> Any:
+    """Return an option that takes the name of a column."""
+    return option(text, *names, metavar="COL")
+
+
 Files = Annotated[
     list[str] | None,
     typer.Argument(
@@ -47,15 +52,14 @@ Database = Annotated[
         metavar="DB",
     ),
 ]
-Label = Annotated[str, option("Column of outcomes.", metavar="COL")]
-Score = Annotated[str, option("Column of predicted probabilities.", metavar="COL")]
+Label = Annotated[str, column("Column of outcomes.")]
+Score = Annotated[str, column("Column of predicted probabilities.")]
 Cluster = Annotated[
     list[str] | None,
-    option(
+    column(
         "Column that identifies the cluster of a row, such as the patient; rows of one cluster may depend on each "
         "other. Given repeatedly, each combination of values is a cluster, independent of all others.",
         "--cluster",
-        metavar="COL",
     ),
 ]
 ClusterGuarantee = Annotated[
@@ -70,10 +74,7 @@ CostFp = Annotated[float | None, option("Cost of a false positive.")]
 CostFn = Annotated[float | None, option("Cost of a false negative.")]
 Weight = Annotated[
     str | None,
-    option(
-        "Column of weights; whole numbers count repeated independent rows, with others there is no certificate.",
-        metavar="COL",
-    ),
+    column("Column of weights; whole numbers count repeated independent rows, with others there is no certificate."),
 ]
 PosLabel = Annotated[str | None, option("Outcome that counts as 1, against all others.", metavar="VALUE")]
 Missing = Annotated[
@@ -117,3 +118,33 @@ def given_to(function: Callable[..., Any], context: typer.Context) -> dict[str, 
     named = inspect.signature(function).parameters.keys() & context.params.keys()
     values = {name: context.params[name] for name in named}
     return {name: (list(value) or None) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def source_of(context: typer.Context) -> Any:
+    """Return what a command is to read: paths or a `Query`."""
+    from calibrant.sources.query import Query
+
+    files, query, database = (context.params[name] for name in ("files", "query", "database"))
+    if bool(files) == (query is not None):
+        raise ArgumentError("a file or --query", "both" if files else "neither", "name one of them")
+    if query is None and database is not None:
+        raise ArgumentError("--database together with --query", "no query", "add --query 'SELECT ...'")
+    return list(files) if query is None else Query(query, database)
+
+
+def paths_of(source: Any) -> tuple[str, ...]:
+    """Return the files that are read, for protection against overwriting."""
+    from calibrant.sources.paths import find_files
+    from calibrant.sources.query import Query
+
+    return (source.database or "-",) if isinstance(source, Query) else find_files(source)
+
+
+def name_of(source: Any) -> str:
+    """Return what to call the source in headings."""
+    from calibrant.sources.paths import name_of
+    from calibrant.sources.query import Query
+
+    if isinstance(source, Query):
+        return "the query"
+    return name_of([file if file == "-" else Path(file).name for file in source])

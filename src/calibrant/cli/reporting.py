@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from calibrant.cli import terminal
-from calibrant.cli.options import costs_of, given_to
-from calibrant.cli.sources import name_of, paths_of, source_of
+from calibrant.cli.options import costs_of, given_to, name_of, paths_of, source_of
 
 if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit

@@ -17,9 +17,8 @@ from calibrant.comparing.losses import MEASURES
 from calibrant.curves import CumulativeResiduals, Curve
 from calibrant.metrics import CutoffCalibration
 from calibrant.printable import visible
-from calibrant.table.facts import Fact, joined
 from calibrant.table.numbers import confidence, number, rows, share, signed, write_interval
-from calibrant.table.results import Drawable, Report, Result
+from calibrant.table.results import Drawable, Fact, Report, Result, joined
 from calibrant.table.shown import html_table, short_name
 from calibrant.table.statements import Statement
 from calibrant.upward import resolve

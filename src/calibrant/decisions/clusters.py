@@ -16,16 +16,7 @@ from calibrant.decisions.cost_curve import CostCurve
 from calibrant.decisions.net_benefit import NetBenefit
 from calibrant.decisions.saving import Decision, decision_at
 from calibrant.distributions.cluster_bound import Sums, largest_ratio
-from calibrant.distributions.cluster_jackknife import (
-    LOG,
-    PLAIN,
-    Guarantee,
-    Jackknife,
-    Parts,
-    Scale,
-    allows_unseen,
-    log_products,
-)
+from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Jackknife, Parts, Scale, log_products
 from calibrant.table.cluster_residuals import squares_from
 from calibrant.table.clusters import ClusteredRows, cluster_blocks
 from calibrant.table.numbers import claim_upper
@@ -42,11 +33,11 @@ def cluster_saving(
     false_positive_cost: float,
     false_negative_cost: float,
     confidence_level: float = 0.95,
-    guarantee: Guarantee = "ordinary",
+    unseen: bool = False,
 ) -> Decision:
     """Costs per row, each row counted once, and limits for clusters of these sizes; otherwise as `saving_bound`.
 
-    To allow for clusters of a kind that none shows, limits are those of Corollaries 3.6 and 3.7, for these sizes.
+    If `unseen`, clusters of a kind that none shows are allowed for: limits are those of Corollaries 3.6 and 3.7.
     """
     a, b = check_costs(false_positive_cost, false_negative_cost)
     table, tau, half = rows.table, a / (a + b), 0.5 * failure_probability(confidence_level)
@@ -59,7 +50,6 @@ def cluster_saving(
     mean_predicted = np.where(positive, a * rows.n * (1.0 - rows.score), b * rows.n * rows.score)
     # Moving the cut down by some rows gains b for a positive and costs a for a negative, moving it up the reverse.
     steps = np.where(positive, -1.0, 1.0) * (b * rows.k - a * negatives)
-    unseen = allows_unseen(guarantee)
     excess = paid - rows.by_cluster(mean_predicted)
     limits = _proved if unseen else _left_out
     cost_limits, error_limits, saving = limits(rows, paid, excess, steps, cut, half, max(a, b))

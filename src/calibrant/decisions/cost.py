@@ -15,9 +15,9 @@ from calibrant.errors import ArgumentError
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between, failure_probability
 from calibrant.table.pooling import BoolArray, FloatArray, NumberArray
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary, need_counts
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, INDEPENDENT, Statement
-from calibrant.table.validation import clean_scores, need_binary, need_counts
+from calibrant.table.validation import clean_scores
 
 
 def check_costs(false_positive_cost: float, false_negative_cost: float) -> tuple[float, float]:

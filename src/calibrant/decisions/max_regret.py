@@ -16,9 +16,8 @@ from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.pooling import FloatArray, IndexArray
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.statements import FIXED_CLASSIFIER, INDEPENDENT, Statement
-from calibrant.table.validation import need_counts
 
 # Places at which the width is known, and lines above it that are tried.
 _NODES = 96
@@ -147,28 +146,17 @@ def max_regret(
     worst = worst_costs(table)
     error = extremes(cumulative_residuals(table)).value
     value = worst.value if error > 0.0 else 0.0  # never above the error, which takes what is rounding for 0
-    some, low, high = value > 0.0, min(worst.cut, worst.best), max(worst.cut, worst.best)
-    at_score = worst.cut < len(table) and table.score[worst.cut] == worst.threshold
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
-    slack = 2.0 * largest_cell(table) / n
-    bound = _bound(table, worst, delta, slack)
+    bound = _bound(table, worst, delta, slack=2.0 * largest_cell(table) / n)
+    where = _NOWHERE if value == 0.0 else _where(table, worst)
+    numbers = value, bound, *where, error, n
     return MaxRegret(
+        *numbers,
+        method="default",
         claim=f"{INDEPENDENT.sure(confidence_level)}, at all costs a (false positive) and b (false negative), "
         f"even if chosen after seeing the rows, no order-preserving recalibration saves more than "
         f"{claim_upper(bound)} (a + b) per case.",
-        value=value,
-        bound=bound,
-        false_positive_cost=worst.threshold if some else math.nan,
-        false_negative_cost=1.0 - worst.threshold if some else math.nan,
-        threshold=worst.threshold if some else math.nan,
-        rule=(">=" if at_score else ">") if some else "none",
-        best_threshold=(math.inf if worst.best == len(table) else float(table.low[worst.best])) if some else math.nan,
-        interval=(float(table.high[low - 1]) if low else -math.inf, float(table.high[high - 1])) if some else None,
-        direction=("too high" if worst.best > worst.cut else "too low") if some else "none",
-        cutoff_error=error,
         confidence_level=confidence_level,
-        n=n,
-        method="default",
         assumptions=(
             "The rows are independent draws from the population the statement is about.",
             FIXED_CLASSIFIER,
@@ -176,6 +164,20 @@ def max_regret(
         ),
         references=("gao2017", "shevtsova2013", "fan2015"),
     )
+
+
+# Costs, threshold, rule, best threshold, interval and direction, in the order of the fields of `MaxRegret`.
+_Where = tuple[float, float, float, str, float, tuple[float, float] | None, str]
+_NOWHERE: _Where = (math.nan, math.nan, math.nan, "none", math.nan, None, "none")
+
+
+def _where(table: ScoreTable, worst: Worst) -> _Where:
+    tau, cut, best = worst.threshold, worst.cut, worst.best
+    rule = ">=" if cut < len(table) and table.score[cut] == tau else ">"
+    best_threshold = math.inf if best == len(table) else float(table.low[best])
+    low, high = min(cut, best), max(cut, best)
+    interval = float(table.high[low - 1]) if low else -math.inf, float(table.high[high - 1])
+    return tau, 1.0 - tau, tau, rule, best_threshold, interval, "too high" if best > cut else "too low"
 
 
 def worst_costs(table: ScoreTable) -> Worst:

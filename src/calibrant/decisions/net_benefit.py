@@ -15,8 +15,7 @@ from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Count, Drawable, Tabular
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
-from calibrant.table.validation import need_binary
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary
 
 
 @dataclass(frozen=True, eq=False)

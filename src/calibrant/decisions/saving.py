@@ -14,9 +14,8 @@ from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_between, check_choice, check_rows, failure_probability
 from calibrant.table.pooling import FloatArray
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.statements import INDEPENDENT, Statement
-from calibrant.table.validation import need_counts
 
 _NODES = 96
 

@@ -16,8 +16,7 @@ from calibrant.distributions.bisection import bisect
 from calibrant.distributions.brownian import LEAST_EVENTS, MEAN_RANGE, range_quantile, range_survival
 from calibrant.table.fixed_point import UNIT
 from calibrant.table.pooling import FloatArray
-from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import need_binary
+from calibrant.table.score_table import ScoreTable, need_binary
 
 # Scores with less than this share of the sum of s (1 - s) count as spread out: that enlarges a limit by 6% at most.
 _SMALLEST_STEP = 1.0 / 64.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +9,6 @@ import numpy as np
 from calibrant.calibrators.segment.repair import SegmentRepair
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.pooling import FloatArray
-
-_NEAR_ZERO = -(2.0**-54)  # logarithms of floats below 1 are less
-_NEGLIGIBLE = 2.0**-900  # a coefficient that moves no logit by as much as rounding does
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +24,6 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class LogTerm:
-    """``coefficient * log(x)``, where x is the score or the rest, ``1 - score``."""
-
-    coefficient: float  # not 0
-    of_rest: bool  # whether x is the rest
-    least: float  # what x is raised to where it is smaller, positive
-    most: float | None  # what the logarithm is lowered to where it is larger; None where rounding changes more
-
-
-@dataclass(frozen=True)
 class LogOdds:
     """``of_score * log(score) + of_rest * log(1 - score) + constant``, with scores kept away from 0 and 1."""
 
@@ -45,17 +31,6 @@ class LogOdds:
     of_rest: float
     constant: float
     clip: tuple[float, float]  # distance from 0 and from 1 at which scores are clipped, both positive
-
-    @property
-    def terms(self) -> list[LogTerm]:
-        """The logarithms that count."""
-        low, high = self.clip
-        both = [(self.of_score, False, low, high), (self.of_rest, True, high, low)]
-        return [
-            LogTerm(coefficient, of_rest, least, most if (most := math.log1p(-opposite)) < _NEAR_ZERO else None)
-            for coefficient, of_rest, least, opposite in both
-            if abs(coefficient) > _NEGLIGIBLE
-        ]
 
 
 @dataclass(frozen=True)

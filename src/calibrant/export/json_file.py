@@ -6,7 +6,6 @@ import hashlib
 import json
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from calibrant.atomic_write import write_text
 from calibrant.calibrators.base import Calibrator, Training
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.export.layouts import LAYOUTS, METHODS, Exported, not_exportable
-from calibrant.typed_json import FieldError, check_fields, list_of, plain, structure, text_of
+from calibrant.typed_json import FieldError, check_fields, list_of, plain, structure
 from calibrant.version import __version__
 
 # Raised when the meaning of a field changes. Older files stay readable: tests/unit/export/golden has one of every kind.
@@ -173,13 +172,7 @@ def load_model(path: str | PathLike[str]) -> Exported:
 
     >>> from calibrant import load_model
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise SourceError(f"a model file at {path}", error.strerror or str(error), "check the path") from None
-    except UnicodeDecodeError:
-        raise SourceError(f"a model file at {path}", "a binary file", "check the path") from None
-    return from_json(text)
+    return from_json(typed_json.read_document(path, "a model file"))
 
 
 @plain.register(Calibrator)
@@ -247,7 +240,7 @@ def _rebuilt_fitted(document: Any, path: str, training: Training) -> Exported:
 
 def _rebuilt_unfitted(document: Any, path: str) -> Exported:
     document = check_fields(document, ("method", "parameters"), path)
-    method = text_of(document["method"], f"{path}method")
+    method = structure(str, document["method"], f"{path}method")
     known = METHODS if path else tuple(LAYOUTS)
     if method not in known:
         wanted = f"one of {', '.join(map(repr, known))} in the field {path}method of a model file"
@@ -266,7 +259,7 @@ def _rebuilt_parameter(value: Any, path: str) -> Any:
     if isinstance(value, dict) and "calibrator" in value:
         return _rebuilt_unfitted(check_fields(value, ["calibrator"], f"{path}.")["calibrator"], f"{path}.calibrator.")
     if isinstance(value, list):
-        return [text_of(entry, f"{path}[{i}]") for i, entry in enumerate(value)]
+        return structure(list[str], value, path)
     return value if value is None or isinstance(value, bool | int | float | str) else typed_json.number_of(value, path)
 
 

@@ -19,7 +19,7 @@ from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds
 from calibrant.fits.isotonic import IsotonicFit, VennAbersFit
 from calibrant.fits.lipschitz import LipschitzFit
 from calibrant.segments.columns import SegmentColumn
-from calibrant.typed_json import Checks, Finite, Positive, Probabilities, Rising, Scores, Size, Weights, Within
+from calibrant.typed_json import RISING, Checks, Finite, Positive, Probabilities, Scores, Weights, sized, within
 
 Exported = Calibrator | calibrators.SegmentCalibrator
 
@@ -104,8 +104,8 @@ def _segment(calibrator: calibrators.SegmentCalibrator) -> Checks:
         different = len(set(column.levels)) == len(column.levels)
         right = different and any(kinds <= kind for kind in ({str}, {bool}, {int, float}))
         yield f"{path}levels", "different texts, booleans or numbers", right
-        yield f"{path}levels", "finite numbers", kinds <= {str} or all(map(Within().holds, column.levels))
-        right = all(map(Within().holds, column.cuts)) and not (column.cuts and column.levels)
+        yield f"{path}levels", "finite numbers", kinds <= {str} or all(map(within().holds, column.levels))
+        right = all(map(within().holds, column.cuts)) and not (column.cuts and column.levels)
         yield f"{path}cuts", "finite numbers, and none beside levels", right
     for i, table in enumerate(calibrator.repair_.offsets.tables):
         path, of = f"repair_.offsets.tables[{i}].", table.columns
@@ -113,7 +113,7 @@ def _segment(calibrator: calibrators.SegmentCalibrator) -> Checks:
         right = table.codes.shape == (len(table.codes), len(of)) and bool((table.codes >= 0).all())
         right = right and bool((table.codes < [sizes[column] for column in of]).all())
         yield f"fitted.{path}codes", "numbers of segments of these columns", right
-        right = Rising().holds(table.codes.tolist())
+        right = RISING.holds(table.codes.tolist())
         yield f"fitted.{path}codes", "numbers of segments, each above the one before", right
         for name in ("intercept", "slope"):
             yield f"fitted.{path}{name}", f"{len(table.codes)} numbers", len(getattr(table, name)) == len(table.codes)
@@ -160,9 +160,9 @@ def _auto_formula(calibrator: calibrators.AutoCalibrator) -> Formula:
     return Mixture(tuple(zip(calibrator.weights_.tolist(), members, strict=True)))
 
 
-_Clip = tuple[Annotated[float, Within(0.0, 0.5)], Annotated[float, Within(0.0, 0.5)]]
-_Distances = tuple[Annotated[Positive, Within(0.0, 0.5)], Annotated[Positive, Within(0.0, 0.5)]]
-_Factor = Annotated[float, Within(0.0)]
+_Clip = tuple[Annotated[float, within(0.0, 0.5)], Annotated[float, within(0.0, 0.5)]]
+_Distances = tuple[Annotated[Positive, within(0.0, 0.5)], Annotated[Positive, within(0.0, 0.5)]]
+_Factor = Annotated[float, within(0.0)]
 
 # Name in files and on the command line -> layout.
 LAYOUTS = {
@@ -170,7 +170,7 @@ LAYOUTS = {
         calibrators.AutoCalibrator,
         {
             "members_": list[str],
-            "weights_": Annotated[Probabilities, Size(1)],
+            "weights_": Annotated[Probabilities, sized(1)],
             "calibrators_": list[Calibrator],
             "decision_": Literal["pooled", "left alone"],
             "reason_": str,
@@ -188,7 +188,7 @@ LAYOUTS = {
     ),
     "local": Layout(
         calibrators.LocalCalibrator,
-        {"score_": Annotated[Scores, Size(1)], "value_": Probabilities},
+        {"score_": Annotated[Scores, sized(1)], "value_": Probabilities},
         lambda c: lines_through(c.score_, c.value_),
         lambda c: _same(c, "score_", "value_"),
     ),
@@ -222,9 +222,9 @@ LAYOUTS = {
         calibrators.SegmentCalibrator,
         {
             "calibrator_": Calibrator,
-            "columns_": Annotated[list[SegmentColumn], Size(1)],
+            "columns_": Annotated[list[SegmentColumn], sized(1)],
             "repair_": SegmentRepair,
-            "shares_": Annotated[Weights, Size(2, 2)],
+            "shares_": Annotated[Weights, sized(2, 2)],
             "decision_": Literal["repaired", "one map"],
             "reason_": str,
             "gain_": float,

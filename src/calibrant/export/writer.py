@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial, reduce
@@ -14,6 +15,8 @@ from calibrant.fits.log_odds import LEAST, MOST
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.pooling import FloatArray
 
+_NEAR_ZERO = -(2.0**-54)  # logarithms of floats below 1 are less
+_NEGLIGIBLE = 2.0**-900  # a coefficient that moves no logit by as much as rounding does
 _EXACT = 2**53  # whole numbers up to which 64-bit floats tell them apart
 
 
@@ -40,13 +43,18 @@ class Writer(ABC):
 
     def log_odds(self, logit: LogOdds) -> str:
         """Write a weighted sum of logarithms."""
-        terms = []
-        for term in logit.terms:
-            x = self.apply("Sub", self.literal(1.0), self.score) if term.of_rest else self.score
-            logarithm = self.apply("Log", self.greatest(x, term.least))
-            if term.most is not None:
-                logarithm = self.least(logarithm, term.most)
-            terms.append(self.apply("Mul", self.literal(term.coefficient), logarithm))
+        terms, (low, high) = [], logit.clip
+        for coefficient, of_rest, least, opposite in (
+            (logit.of_score, False, low, high),
+            (logit.of_rest, True, high, low),
+        ):
+            if abs(coefficient) <= _NEGLIGIBLE:
+                continue
+            x = self.apply("Sub", self.literal(1.0), self.score) if of_rest else self.score
+            logarithm, most = self.apply("Log", self.greatest(x, least)), math.log1p(-opposite)
+            if most < _NEAR_ZERO:  # else rounding changes more
+                logarithm = self.least(logarithm, most)
+            terms.append(self.apply("Mul", self.literal(coefficient), logarithm))
         return self.sum([*terms, self.literal(logit.constant)])
 
     def shifted(self, shifted: Shifted) -> str:

@@ -18,7 +18,7 @@ from calibrant.errors import DataError
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, ScoreArray
 from calibrant.table.remember import remembered
 from calibrant.table.score_table import ScoreTable
-from calibrant.typed_json import Probabilities, Scores, Size, Weights
+from calibrant.typed_json import Probabilities, Scores, Weights, sized
 
 # A round that leaves more than this share of the blocks is slow, unless they are few.
 _SLOW = 0.9
@@ -43,7 +43,7 @@ class IsotonicFit:
 
     low: Scores
     high: Probabilities
-    value: Annotated[Scores, Size(1)]
+    value: Annotated[Scores, sized(1)]
     n: Weights
     k: Weights
 

@@ -11,7 +11,7 @@ from calibrant.errors import DataError
 from calibrant.fits.isotonic import interpolate
 from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.score_table import ScoreTable
-from calibrant.typed_json import Probabilities, Scores, Size
+from calibrant.typed_json import Probabilities, Scores, sized
 
 Floats = list[float]
 
@@ -27,7 +27,7 @@ _OPEN, _FLAT, _STEEP = 0, 1, 2
 class LipschitzFit:
     """A nondecreasing map with a limited slope, linear between its knots: the scores outside flat pieces."""
 
-    score: Annotated[Scores, Size(1)]
+    score: Annotated[Scores, sized(1)]
     value: Probabilities
 
     def linear(self, score: FloatArray) -> FloatArray:

@@ -12,8 +12,7 @@ from calibrant.errors import DataError
 from calibrant.fits.logistic import logistic, logistic_fit
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray
-from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import need_binary
+from calibrant.table.score_table import ScoreTable, need_binary
 
 Clip = tuple[float, float]
 

@@ -129,11 +129,12 @@ def ratio_of(sample: SampledRows) -> Estimate:
     """Return what `observed_expected_ratio` finds of these rows."""
     observed, expected = sample.table.base_rate, sample.table.mean_score
     if expected == 0.0:
-        return sample.ratio(_label, _score, math.inf if observed > 0.0 else math.nan)
-    return sample.ratio(_label, _score, observed / expected)
+        return sample.ratio(label_of, _score, math.inf if observed > 0.0 else math.nan)
+    return sample.ratio(label_of, _score, observed / expected)
 
 
-def _label(label: int, score: FloatArray) -> FloatArray:
+def label_of(label: int, score: FloatArray) -> FloatArray:
+    """Return the label of a row, at each of these scores."""
     return np.full(len(score), float(label))
 
 

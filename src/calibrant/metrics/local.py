@@ -13,8 +13,7 @@ from calibrant.fits.local_polynomial import check_smoother, evenly_spaced, local
 from calibrant.table.parameters import check_choice, check_count
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Tabular
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
-from calibrant.table.validation import need_counts
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 
 PointWeights = Literal["density", "machado2024"]
 Form = Literal["gap", "residual"]

@@ -14,9 +14,8 @@ from calibrant.fits.isotonic import isotonic_fit, shortened
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 from calibrant.table.row_sums import mean_of_rows, rows_or_table
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary
 from calibrant.table.seeding import generator_for
-from calibrant.table.validation import need_binary
 
 
 def brier_score(

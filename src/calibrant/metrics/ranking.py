@@ -14,8 +14,7 @@ from calibrant.metrics.estimates import SampledRows, sampled_rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, key_order
 from calibrant.table.results import Count, Result, Tabular
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_both_classes
-from calibrant.table.validation import need_binary
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary, need_both_classes
 
 # Fewer effective rows behind the standard error than this leave no normal distribution to speak of.
 _LEAST_EFFECTIVE = 6.0
@@ -291,8 +290,8 @@ def _delong(table: ScoreTable, value: float) -> tuple[float, float]:
     placements = np.cumsum(negatives) - 0.5 * negatives, 1.0 - (np.cumsum(positives) - 0.5 * positives)
     farthest = max(value, 1.0 - value) ** 2
     variance = unseen = squares = 0.0
-    for share, placement in zip((positives, negatives), placements, strict=True):
-        n = table.positives if share is positives else table.total - table.positives
+    rows = table.positives, table.total - table.positives
+    for n, share, placement in zip(rows, (positives, negatives), placements, strict=True):
         deviation = (placement - value) ** 2
         variance += float(np.dot(share, deviation)) / (n - 1.0)
         unseen += farthest / (n * (n - 1.0))

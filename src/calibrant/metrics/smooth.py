@@ -108,7 +108,7 @@ class _Smoothed:
     def error(self, bandwidth: float) -> float:
         """Integral of the size of the smoothed residuals, each piece between two nodes as a straight line."""
         sigma = bandwidth / self.length
-        nodes = _nodes(sigma)
+        nodes = max(1024, 1 << math.ceil(math.log2(min(_NODES_PER_BANDWIDTH / sigma, _MOST_NODES))))
         if len(self.coefficients) != nodes + 1:
             self.coefficients = self._transform(nodes)
         damping = np.exp(-0.5 * (np.pi * sigma * np.arange(nodes + 1)) ** 2)
@@ -134,8 +134,3 @@ def _cosine_series(coefficients: NumberArray) -> FloatArray:
     """Sum of the cosine series at as many nodes as it has terms; the inner ones count twice."""
     nodes = len(coefficients) - 1
     return np.asarray(np.fft.hfft(coefficients, 2 * nodes)[: nodes + 1])
-
-
-def _nodes(sigma: float) -> int:
-    wanted = _NODES_PER_BANDWIDTH / sigma
-    return _MOST_NODES if wanted >= _MOST_NODES else max(1024, 1 << math.ceil(math.log2(wanted)))

@@ -14,7 +14,7 @@ from calibrant.monitoring.evidence import Evidence, spread_of
 from calibrant.monitoring.families import Blocks
 from calibrant.monitoring.rows import run_starts
 from calibrant.table.pooling import FloatArray
-from calibrant.typed_json import Size, Within
+from calibrant.typed_json import sized, within
 
 _SUMS = 3 + 5 * CELLS
 
@@ -33,7 +33,7 @@ class Block:
     """
 
     name: str
-    sums: Annotated[FloatArray, Within(-(2.0**53), 2.0**53), Size(_SUMS, _SUMS)]
+    sums: Annotated[FloatArray, within(-(2.0**53), 2.0**53), sized(_SUMS, _SUMS)]
 
 
 def read_blocks(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from calibrant.errors import ArgumentError
 from calibrant.monitoring.monitor import Monitor
 from calibrant.monitoring.state import MonitorState, bias_limits
+
+_COUNTS = ("rows", "waiting", "earlier", "unlabelled")
 
 
 def combine(monitors: Sequence[Monitor]) -> MonitorState:
@@ -54,20 +57,17 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
     evidence = float(np.mean([state.evidence for state in states]))
     mean, lower, upper = bias_limits(np.sum([monitor.bias_sums for monitor in monitors], axis=0), settings.alpha)
     alarm = evidence >= states[0].threshold
-    counts = ("rows", "waiting", "earlier", "unlabelled")
+    changed: dict[str, Any] = dict.fromkeys(("alarm_row", "alarm_time", "alarm_file", "departure"))
+    changed |= {name: sum(getattr(state, name) for state in states) for name in _COUNTS}
     return replace(
         states[0],
-        **{name: sum(getattr(state, name) for state in states) for name in counts},
+        **changed,
         alarm=alarm,
-        alarm_row=None,
-        alarm_time=None,
-        alarm_file=None,
         number_of_alarms=int(alarm),
         evidence=evidence,
         by_kind={kind: float(np.mean([state.by_kind[kind] for state in states])) for kind in states[0].by_kind},
         bias=mean,
         bias_lower=lower,
         bias_upper=upper,
-        departure=None,
         repair_files=[],
     )

@@ -20,9 +20,9 @@ from calibrant.monitoring.sums import PLACES, Sums, by_place
 from calibrant.sources.paths import name_of
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
-from calibrant.typed_json import Count, Finite, Within
+from calibrant.typed_json import Count, Finite, within
 
-_Gain = Annotated[float, Within(0.0, math.inf)]
+_Gain = Annotated[float, within(0.0, math.inf)]
 _SIZE, _NUMBERS = 6_000, 20  # characters that the latest files take in a state, and two numbers of rows
 _DROP = 6.0  # of the log-likelihood, within which a row may be the first; coverage was simulated
 # By how much more a slope, and the best of all intervals, must fit than a shift does.

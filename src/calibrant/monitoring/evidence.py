@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from calibrant.monitoring import components
 from calibrant.monitoring.components import CELLS, GROUP, Layout, log_odds
-from calibrant.monitoring.families import Bets, Blocks, Family, Ratios, Rows
+from calibrant.monitoring.families import Bets, Blocks, Ratios, Rows
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray
-from calibrant.typed_json import Count, Finite, Size, Within
+from calibrant.typed_json import Count, Finite, sized, within
 
 LEARNED = 500  # rows whose scores say where the intervals are
 # Shares of the mass: on a shift that follows the rows, and on starts at row 1 and evenly up to the horizon. What is
@@ -55,7 +55,7 @@ class Progress:
     positives: Finite = 0.0
     expected: Finite = 0.0
     spread: Finite = 0.0
-    own_shift: Annotated[float, Within(-3.0, 3.0)] = 0.0
+    own_shift: Annotated[float, within(-3.0, 3.0)] = 0.0
     log_own: Finite = 0.0
     mass: Finite = 0.0
 
@@ -81,13 +81,13 @@ class StoredEvidence:
     """
 
     progress: Progress = field(default_factory=Progress)
-    value: Annotated[float, Within(0.0, math.inf)] = 0.0
-    alarms: Annotated[list[Count], Size(0, KEPT_ALARMS)] = field(default_factory=list)
+    value: Annotated[float, within(0.0, math.inf)] = 0.0
+    alarms: Annotated[list[Count], sized(0, KEPT_ALARMS)] = field(default_factory=list)
     number_of_alarms: Count = 0
-    first_scores: Annotated[FloatArray, Within(0.0, 1.0)] = field(default_factory=lambda: np.zeros(0))
-    cuts: Annotated[FloatArray, Within(0.0, 1.0), Size(CELLS - 1, CELLS - 1)] | None = None
-    centre: Annotated[float, Within(-20.0, 20.0)] = 0.0
-    components: Annotated[FloatArray, Within(0.0, _LARGEST)] = field(default_factory=lambda: np.zeros(0))
+    first_scores: Annotated[FloatArray, within(0.0, 1.0)] = field(default_factory=lambda: np.zeros(0))
+    cuts: Annotated[FloatArray, within(0.0, 1.0), sized(CELLS - 1, CELLS - 1)] | None = None
+    centre: Annotated[float, within(-20.0, 20.0)] = 0.0
+    components: Annotated[FloatArray, within(0.0, _LARGEST)] = field(default_factory=lambda: np.zeros(0))
 
 
 class _Step(NamedTuple):
@@ -234,7 +234,7 @@ class Evidence(StoredEvidence):
         after = replace(now, rows=int(rows[-1]), spread=float(spread[-1]), mass=float(mass[-1]))
         return _Step(path, path, np.arange(len(path)), w, after)
 
-    def _follow(self, rows: Rows | Blocks, masses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _follow(self, rows: Any, masses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Follow the components over groups of rows, or blocks, with so much mass before each."""
         added = np.diff(masses, prepend=self.progress.mass)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -275,7 +275,7 @@ def spread_of(score: FloatArray, settings: Settings) -> FloatArray:
     return np.maximum(score * (1.0 - score), tolerance * (1.0 - tolerance))
 
 
-def _family(settings: Settings) -> tuple[Family, float]:
+def _family(settings: Settings) -> tuple[Ratios | Bets, float]:
     """Return the components for a null hypothesis, and the share of the shift that follows the rows."""
     expect = settings.expect
     if settings.bets:

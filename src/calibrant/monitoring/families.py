@@ -6,7 +6,7 @@ Both say by what the evidence of each component is multiplied over groups of row
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -58,19 +58,6 @@ class Blocks(NamedTuple):
     residual: FloatArray
     most: FloatArray
     slack: FloatArray
-
-
-class Family(Protocol):
-    """What components there are; until intervals are placed the last one waits in their place, and has factors of 1."""
-
-    weights: FloatArray
-    kinds: dict[str, slice]  # which components are of a kind
-
-    def place(self, cuts: FloatArray, centre: float) -> None:
-        """Put intervals of scores, and slopes about their centre, in the place of the last component."""
-
-    def growth(self, rows: Any) -> Growth:
-        """Return by what W is multiplied over groups."""
 
 
 class Ratios:

@@ -15,7 +15,7 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.validation import as_array, clean_labels, clean_rows, one_column
-from calibrant.typed_json import Finite, Matching, Size, Within
+from calibrant.typed_json import Finite, matching, sized, within
 
 _DAY = 86_400_000_000  # microseconds
 _FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59")
@@ -24,9 +24,9 @@ _WRITTEN = "write dates as 2026-11-23"
 _SAMPLE = 128  # identifiers that are kept where rows have no order
 UPDATES = 32  # the latest, of which each has a digest
 # A time as it is shown: a date, a number, or none.
-Time = Annotated[str, Matching(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{6})?)?", "a date")] | Finite | None
+Time = Annotated[str, matching(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{6})?)?", "a date")] | Finite | None
 Kind = Literal["date", "number"]
-Digest = Annotated[str, Matching("[0-9a-f]{16}", "16 hexadecimal digits")]
+Digest = Annotated[str, matching("[0-9a-f]{16}", "16 hexadecimal digits")]
 _MISSING = ("None", "nan", "NaT", "<NA>")  # what is not known, as text
 _MISSING_TEXT = ("", "nan")  # texts that stand for such labels; the second one is how NumPy writes NaN among texts
 _RARE = math.log(1e6)
@@ -44,8 +44,8 @@ class Position:
     kind: Kind | None = None
     time: int | Finite | None = None
     id: int | str | None = None
-    sample: Annotated[list[Annotated[int, Within(0, 2**64 - 1)]], Size(0, _SAMPLE)] = field(default_factory=list)
-    updates: Annotated[list[Digest], Size(0, UPDATES)] = field(default_factory=list)
+    sample: Annotated[list[Annotated[int, within(0, 2**64 - 1)]], sized(0, _SAMPLE)] = field(default_factory=list)
+    updates: Annotated[list[Digest], sized(0, UPDATES)] = field(default_factory=list)
 
 
 class Chosen(NamedTuple):

@@ -69,7 +69,7 @@ class Settings:
             raise ArgumentError("rows to be read at a fixed age or as labels arrive", "both", remedy)
         if self.missing == "negative" and self.maturity is None:
             remedy = "say at which age a label that is still missing counts as 0"
-            raise ArgumentError("`maturity` together with `missing='negative'`", "no `maturity`", remedy)
+            raise ArgumentError("`maturity` together with `missing='negative'`", "none", remedy)
 
     def _set(self, name: str, value: Any) -> None:
         """Keep a parameter as the plain type that a state is written with and that the evidence asks for."""

@@ -21,7 +21,7 @@ from calibrant.monitoring.rows import FIRST_DATE, LAST_DATE, UPDATES, Digest, Po
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.sums import StoredSums
 from calibrant.table.pooling import FloatArray
-from calibrant.typed_json import Checks, Count, Size, refuse
+from calibrant.typed_json import Checks, Count, refuse, sized
 
 _LARGEST_TERM = 100.0  # of a row in a sum: log odds count as 10 at most
 _ROUNDED = 1.001  # sums are written rounded
@@ -53,7 +53,7 @@ class Stored:
     alarm_file: str | None = None
     departure: Departure | None = None
     last_update: LastUpdate = field(default_factory=LastUpdate)
-    batches: Annotated[list[Digest], Size(0, UPDATES)] = field(default_factory=list)
+    batches: Annotated[list[Digest], sized(0, UPDATES)] = field(default_factory=list)
     files: list[FileRows] = field(default_factory=list)
 
 

@@ -17,7 +17,7 @@ from calibrant.atomic_write import check_writable, write_text
 from calibrant.errors import SourceError
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state_fields import Stored, check
-from calibrant.typed_json import fields_of, load_document, plain, structure
+from calibrant.typed_json import fields_of, load_document, plain, read_document, structure
 from calibrant.version import __version__
 
 # Raised when the meaning of a field changes: tests/unit/monitoring/golden has a state of every version and kind.
@@ -56,20 +56,14 @@ def check_settings(found: Settings, wanted: Settings) -> None:
     there, asked = found.to_dict(), wanted.to_dict()
     other = [name for name in there if there[name] != asked[name]]
     if other:
-        raise SourceError(
-            "the settings with which the state began, " + ", ".join(f"{name}={there[name]!r}" for name in other),
-            ", ".join(f"{name}={asked[name]!r}" for name in other),
-            "give the same, or begin a new state: a guarantee cannot be changed on the way",
-        )
+        began, given = (", ".join(f"{name}={settings[name]!r}" for name in other) for settings in (there, asked))
+        remedy = "give the same, or begin a new state: a guarantee cannot be changed on the way"
+        raise SourceError(f"the settings with which the state began, {began}", given, remedy)
 
 
 def read_state(path: str | PathLike[str]) -> tuple[str, str]:
     """Return the text of a state file, and its digest."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        found = "a binary file" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
-        raise SourceError(f"the state of a monitor at {path}", found, "check the path") from None
+    text = read_document(path, "the state of a monitor")
     return text, _digest(text)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from calibrant.monitoring.components import CELLS, GROUP, log_odds
 from calibrant.monitoring.rows import Time, shown_time
 from calibrant.table.pooling import FloatArray
-from calibrant.typed_json import Size, Within
+from calibrant.typed_json import sized, within
 
 PLACES = CELLS // 2  # pairs of cells
 # What is added up over rows, where z is the log odds: 1, s (1 - s), y - s, z (y - s), z s (1 - s),
@@ -30,9 +30,9 @@ _LARGEST_ODDS = 10.0  # what scores of 0 and 1 count as
 
 
 # Log odds count as 10 at most, so that no term of a sum is above 100; 2^53 rows are more than can be counted.
-_WITHIN = Within(-(2.0**60), 2.0**60)
-AllSums = Annotated[FloatArray, _WITHIN, Size(_SUMS + 2 * PLACES, _SUMS + 2 * PLACES)]
-BiasSums = Annotated[FloatArray, _WITHIN, Size(_BIAS, _BIAS)]
+_WITHIN = within(-(2.0**60), 2.0**60)
+AllSums = Annotated[FloatArray, _WITHIN, sized(_SUMS + 2 * PLACES, _SUMS + 2 * PLACES)]
+BiasSums = Annotated[FloatArray, _WITHIN, sized(_BIAS, _BIAS)]
 
 
 class Read(NamedTuple):
@@ -60,7 +60,7 @@ class Moment(NamedTuple):
     """What a picture needs to know of an earlier row: the time, the evidence, and sums for the bias."""
 
     time: Time
-    evidence: Annotated[float, Within(0.0, math.inf)]
+    evidence: Annotated[float, within(0.0, math.inf)]
     bias: BiasSums
 
 

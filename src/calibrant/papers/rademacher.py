@@ -11,8 +11,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.parameters import check_between, check_count, check_rows
 from calibrant.table.results import Result
-from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import need_counts
+from calibrant.table.score_table import ScoreTable, need_counts
 
 _MOST_ROWS = 2_000  # the exact sum takes time in n**2, a second or so here
 _CHUNK = 1 << 20  # signs, or sums of signs, drawn at a time

@@ -1,21 +1,26 @@
-"""Where a picture is drawn: on axes of the user, or on a new figure."""
+"""Where a picture is drawn: on axes of the user, or on a new figure; and the scales and ticks of these axes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from calibrant.errors import ArgumentError, need_package
-from calibrant.plots.style import Palette, drawing_style, ground_of, palette_on, set_scale, write_ticks
+from calibrant.plots.style import Palette, drawing_style, ground_of, palette_on
 from calibrant.printable import visible
 from calibrant.table.visible_scores import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure, FigureBase
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import MaxNLocator
 
 # Marks the artist that stands for a model, so that the next one on the same axes takes another colour.
 _MARK = "calibrant-series"
@@ -48,6 +53,10 @@ class Canvas(NamedTuple):
     def mark(self, line: Line2D) -> None:
         """Let a line stand for a model."""
         line.set_gid(_MARK)
+
+    def dashed(self, label: str) -> dict[str, Any]:
+        """How a line is drawn that others are compared with."""
+        return {"color": self.palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3)), "label": label}
 
     def frame(self, view: View, heights: tuple[float, float], labels: tuple[str, str]) -> None:
         """Set limits, ticks and labels of a curve over a view; what was drawn before stays in view."""
@@ -168,3 +177,53 @@ def _is_marked(handle: Any) -> bool:
     """Whether an entry of the legend stands for a model; points with intervals are a container of their points."""
     artist = handle[0] if isinstance(handle, tuple) else handle
     return bool(artist.get_gid() == _MARK)
+
+
+def tick_places(low: float, high: float, view: View) -> list[float]:
+    """Round numbers between two limits, on the axis of a view."""
+    if view.square_root:
+        return _spread_out(low, high)
+    slack = 1e-9 * (high - low)
+    ticks = _locator().tick_values(low, high)
+    return [float(tick) for tick in ticks if low - slack <= tick <= high + slack]
+
+
+def write_ticks(axis: Axis, view: View | None = None) -> None:
+    """Write few ticks, as plain decimals without an offset; where a view has a square-root axis, for its limits now."""
+    from matplotlib.ticker import FuncFormatter
+
+    if view is not None and view.square_root:
+        axis.set_ticks(_spread_out(*axis.get_view_interval()))
+    else:
+        axis.set_major_locator(_locator())
+    axis.set_major_formatter(FuncFormatter(_decimal))
+
+
+def set_scale(ax: Axes, view: View, axes: str = "xy") -> None:
+    """Give axes the scale of a view."""
+    if view.square_root:
+        for axis in axes:
+            set_ = ax.set_xscale if axis == "x" else ax.set_yscale
+            set_("function", functions=(view.to_axis, view.from_axis))
+
+
+def _spread_out(low: float, high: float) -> list[float]:
+    """0, and 1, 2 or 5 times powers of ten, as far apart on a square-root axis as their labels need."""
+    gap, above = 0.1 * math.sqrt(high), math.inf
+    ticks: list[float] = []
+    for power in range(math.floor(math.log10(high)), -9, -1):
+        for step in (5, 2, 1):
+            at = math.sqrt(value := step * 10.0**power)
+            if low <= value <= high and gap <= min(at, above - at):
+                ticks, above = [value, *ticks], at
+    return [0.0, *ticks] if low <= 0.0 else ticks
+
+
+def _locator() -> MaxNLocator:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(6, steps=[1, 2, 2.5, 5, 10])
+
+
+def _decimal(value: float, _: int | None = None) -> str:
+    return np.format_float_positional(round(value, 12) + 0.0, trim="-").replace("-", "\N{MINUS SIGN}")

@@ -10,12 +10,10 @@ import numpy as np
 
 from calibrant.curves import CumulativeResiduals, cumulative_residuals
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
-from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display, split_rows
-from calibrant.plots.style import set_scale, write_ticks
-from calibrant.plots.svg import Reading, halfway
+from calibrant.plots.canvas import Canvas, set_scale, write_ticks
+from calibrant.plots.display import Display, Reading, halfway, split_rows
 from calibrant.table.numbers import number, score_brief, share
-from calibrant.table.pooling import FloatArray, distinct_numbers
+from calibrant.table.pooling import distinct_numbers
 from calibrant.table.score_table import Labels, Scores
 from calibrant.table.visible_scores import View, score_view
 
@@ -173,8 +171,7 @@ def _write_rows_axis(curve: CumulativeResiduals, canvas: Canvas) -> None:
 
 def _share_at(curve: CumulativeResiduals, score: float) -> float:
     """Share of the rows with scores up to there."""
-    shares: FloatArray = np.concatenate([[0.0], curve.share])
-    return float(shares[np.searchsorted(curve.score, score, side="right")])
+    return float(np.append(0.0, curve.share)[np.searchsorted(curve.score, score, side="right")])
 
 
 def _mark_heights(canvas: Canvas, bottom: float, top: float, label: str) -> None:

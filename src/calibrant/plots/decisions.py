@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from calibrant.decisions import CostCurve, NetBenefit, cost_curve, net_benefit
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display, split_rows
-from calibrant.plots.svg import Reading, halfway
+from calibrant.plots.display import Display, Reading, halfway, split_rows
 from calibrant.table.numbers import confidence, number, score_brief, signed
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import Labels, Scores, ScoreTable
@@ -93,16 +92,14 @@ class DecisionCurveDisplay(Display):
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
         ax, palette, curve, first = canvas.ax, canvas.palette, self.curve, canvas.series == 0
         if first:
-            nothing: dict[str, Any] = {"color": palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
-            ax.plot(curve.threshold, curve.treat_none, label="treat none", **nothing)
+            ax.plot(curve.threshold, curve.treat_none, **canvas.dashed("treat none"))
             ax.plot(curve.threshold, curve.treat_all, color=palette.grey, linewidth=1.3, label="treat all")
         manner: dict[str, Any] = {"color": canvas.colour(), "linewidth": 1.6} | keywords
         known = np.isfinite(curve.lower)
         text = canvas.label("thresholding the scores", name)
         if known.any():
             text += f", {confidence(curve.confidence_level)} intervals"
-            strip: dict[str, Any] = {"color": manner["color"], "alpha": 0.18, "linewidth": 0}
-            ax.fill_between(curve.threshold, curve.lower, curve.upper, **strip)
+            ax.fill_between(curve.threshold, curve.lower, curve.upper, color=manner["color"], alpha=0.18, linewidth=0)
         (self.line_,) = ax.plot(curve.threshold, curve.net_benefit, **(manner | {"label": text}))
         top, depth = max(0.0, *curve.net_benefit, *curve.treat_all), max(0.0, *-curve.net_benefit)
         # At high thresholds treat all has a large negative net benefit, which need not be in view.
@@ -214,8 +211,8 @@ class CostCurveDisplay(Display):
         p = curve.cost_parameter
         first = canvas.series == 0
         if self.trivial is not None and first:
-            worse: dict[str, Any] = {"color": palette.band, "linewidth": 0}
-            ax.fill_between(p, self.trivial, 1.0, label="worse than treat all or treat none", **worse)
+            worse = "worse than treat all or treat none"
+            ax.fill_between(p, self.trivial, 1.0, label=worse, color=palette.band, linewidth=0)
         best = "best threshold (in-sample)" if first else "_nolegend_"
         ax.plot(p, curve.cost_best, color=palette.ink, linewidth=1.0, label=best)
         manner: dict[str, Any] = {"color": canvas.colour(), "linewidth": 1.6}

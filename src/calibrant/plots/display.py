@@ -7,7 +7,8 @@ from base64 import b64encode
 from collections.abc import Iterator
 from inspect import signature
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Self
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +16,6 @@ from numpy.typing import ArrayLike
 from calibrant.errors import ArgumentError, DataError
 from calibrant.plots.canvas import Canvas, Inches, panels, prepare_canvas
 from calibrant.plots.style import LIGHT, drawing_style
-from calibrant.plots.svg import Reading
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Drawable, frame_of
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 # On a telephone a page shows a picture at about this part of its usual width, so that its type stays legible.
 _NARROWER = 0.875
 _DPI = 110  # in notebooks
+
+
+class Reading(NamedTuple):
+    """What is said of a stretch of the x-axis, from `low` to `high`."""
+
+    ax: Axes
+    low: float
+    high: float
+    text: str
 
 
 class Display(ABC):
@@ -286,6 +295,12 @@ def split_rows(
 ) -> tuple[ScoreTable, dict[str, Any]]:
     """Return the table of what `Display.from_predictions` is given, and the keywords that are about drawing."""
     return as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label), drawing
+
+
+def halfway(places: FloatArray, low: float, high: float) -> Iterator[tuple[float, float]]:
+    """Divide the stretch from `low` to `high` half way between increasing places, one part for each."""
+    edges = np.concatenate([[low], 0.5 * (places[1:] + places[:-1]), [high]]).tolist()
+    return pairwise(edges)
 
 
 def _share_parameters(method: Any, of_all: Any) -> None:

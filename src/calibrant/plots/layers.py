@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.metrics import CutoffCalibration
-from calibrant.plots.canvas import Canvas
-from calibrant.plots.style import Palette, ground_of, tick_places, write_ticks
-from calibrant.plots.svg import Reading
+from calibrant.plots.canvas import Canvas, tick_places, write_ticks
+from calibrant.plots.display import Reading
+from calibrant.plots.style import Palette, ground_of
 from calibrant.printable import visible
 from calibrant.table.numbers import confidence, rows, score_brief, share
 from calibrant.table.pooling import FloatArray
@@ -27,12 +27,6 @@ _STRIP, _STRIP_NAME = 0.26, "calibrant-distribution"
 
 # Scores at which a band is drawn: more than a picture has pixels.
 _BAND_POINTS = 2000
-
-
-def draw_diagonal(canvas: Canvas) -> None:
-    """Draw the diagonal of perfect calibration."""
-    manner: dict[str, Any] = {"color": canvas.palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
-    canvas.ax.plot([0.0, 1.0], [0.0, 1.0], label="perfect calibration", **manner)
 
 
 def draw_points(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> Line2D:
@@ -104,8 +98,7 @@ def draw_band(band: SimultaneousBand, ax: Axes, colour: str) -> None:
     if getattr(band, "method", None) != "windows":
         score, lower, upper = np.repeat(score, 3)[1:-1], np.repeat(lower, 3)[:-2], np.repeat(upper, 3)[2:]
     label = f"simultaneous {confidence(band.confidence_level)} band"
-    manner: dict[str, Any] = {"facecolor": (colour, 0.25), "edgecolor": (colour, 0.6), "linewidth": 0.6}
-    ax.fill_between(score, lower, upper, label=label, **manner)
+    ax.fill_between(score, lower, upper, label=label, facecolor=(colour, 0.25), edgecolor=(colour, 0.6), linewidth=0.6)
 
 
 def shade(cutoff: CutoffCalibration, canvas: Canvas, view: View) -> None:

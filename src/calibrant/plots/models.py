@@ -15,11 +15,9 @@ from calibrant.curves import CumulativeResiduals, Curve, binned_curve, cumulativ
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
-from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display, positive_scores
-from calibrant.plots.layers import draw_diagonal, draw_shares, frame_diagram, stacked
-from calibrant.plots.style import set_scale, write_ticks
-from calibrant.plots.svg import Reading
+from calibrant.plots.canvas import Canvas, set_scale, write_ticks
+from calibrant.plots.display import Display, Reading, positive_scores
+from calibrant.plots.layers import draw_shares, frame_diagram, stacked
 from calibrant.table.numbers import confidence, number
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import as_table
@@ -208,7 +206,7 @@ class ComparisonDisplay(ModelsDisplay):
             if canvas.beneath is not None:
                 set_scale(canvas.beneath, view, "x")
             if ref_line:
-                draw_diagonal(canvas)
+                canvas.ax.plot([0.0, 1.0], [0.0, 1.0], **canvas.dashed("perfect calibration"))
         self.lines_, self.distribution_ax_ = {}, canvas.beneath
         for model, (curve, cutoff, residuals) in self.models.items():
             dash, marker = (kinds[canvas.series % len(kinds)] for kinds in (_DASHES, _MARKERS))
@@ -266,8 +264,8 @@ class DifferenceDisplay(ModelsDisplay):
         labels = map(_label, comparison.differences)
         self._letters = max(map(len, labels)) if self._pairs > 1 else 0
         self._columns = 2 if self._letters <= _MOST_LETTERS else 1
-        rows = -(-len(comparison.measures) // self._columns)
-        self.size = (7.6, _MARGIN + rows * (_PANEL + _ROW * self._pairs))
+        self._rows = -(-len(comparison.measures) // self._columns)
+        self.size = (7.6, _MARGIN + self._rows * (_PANEL + _ROW * self._pairs))
 
     @classmethod
     def from_predictions(
@@ -315,14 +313,13 @@ class DifferenceDisplay(ModelsDisplay):
 
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
         canvas.ax.set_axis_off()
-        measures, columns = self.comparison.measures, self._columns
-        rows = -(-len(measures) // columns)
+        rows, columns = self._rows, self._columns
         # Panels in the area of the axes given, with space for their headings, ticks and names.
         height, width, inches = 1.0 / rows, 1.0 / columns, _PANEL + _ROW * self._pairs
         names = self._letters * _LETTER / (self.size[0] / columns) * width
         low, high = 0.22 / inches, 0.24 / inches
         self.axes_ = []
-        for i, key in enumerate(measures):
+        for i, key in enumerate(self.comparison.measures):
             row, column = i % rows, i // rows
             box = (column * width + 0.02 + names, 1.0 - (row + 1 - low) * height, width - 0.05 - names)
             panel = canvas.ax.inset_axes((*box, (1.0 - low - high) * height))

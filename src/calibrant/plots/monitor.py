@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
-from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display
-from calibrant.plots.style import write_ticks
-from calibrant.plots.svg import Reading, halfway
+from calibrant.plots.canvas import Canvas, write_ticks
+from calibrant.plots.display import Display, Reading, halfway
 from calibrant.table.numbers import confidence, rows, signed, write_interval
 from calibrant.table.pooling import FloatArray
 
@@ -123,8 +121,7 @@ class MonitorDisplay(Display):
         manner: dict[str, Any] = {"color": canvas.colour(), "linewidth": 1.6} | keywords
         (self.line_,) = ax.plot(row, shown, label=canvas.label("evidence", name), **manner)
         canvas.mark(self.line_)
-        limit: dict[str, Any] = {"color": palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
-        ax.axhline(history.log_threshold, label="threshold", **limit)
+        ax.axhline(history.log_threshold, **canvas.dashed("threshold"))
         crowded = len(history.alarms) > _CROWD
         alarm: dict[str, Any] = {"color": palette.orange, "linewidth": 0.6 if crowded else 1.2, "zorder": 1.5}
         for panel in filter(None, (ax, canvas.beneath)):

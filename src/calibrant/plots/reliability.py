@@ -11,11 +11,9 @@ from calibrant.curves import Curve, Histogram, binned_curve, isotonic_curve, loc
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration
 from calibrant.plots import layers
-from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display, split_rows
+from calibrant.plots.canvas import Canvas, set_scale, write_ticks
+from calibrant.plots.display import Display, Reading, halfway, split_rows
 from calibrant.plots.layers import SimultaneousBand, intervals_label
-from calibrant.plots.style import set_scale, write_ticks
-from calibrant.plots.svg import Reading, halfway
 from calibrant.table.numbers import rows, score_brief, share, write_interval
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import Labels, Scores
@@ -195,7 +193,7 @@ class ReliabilityDisplay(Display):
         if first:
             set_scale(ax, self.view)
             if ref_line:
-                layers.draw_diagonal(canvas)
+                ax.plot([0.0, 1.0], [0.0, 1.0], **canvas.dashed("perfect calibration"))
         if self.band is not None:
             layers.draw_band(self.band, ax, palette.grey if first else colour)
         if self.line is not None and self.points is not None:

@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from calibrant.auditing.segment_audit import SegmentAudit, audit_segments, notable
 from calibrant.errors import ArgumentError
-from calibrant.plots.canvas import Canvas
+from calibrant.plots.canvas import Canvas, write_ticks
 from calibrant.plots.display import Display
-from calibrant.plots.style import write_ticks
 from calibrant.printable import visible
 from calibrant.table.parameters import check_count
 from calibrant.table.shown import short_name

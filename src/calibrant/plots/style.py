@@ -1,22 +1,16 @@
-"""What all pictures share: colours, type, the range of scores they show and the format of tick labels."""
+"""What all pictures share: colours and type."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from calibrant.errors import need_package
-from calibrant.table.visible_scores import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-    from matplotlib.ticker import MaxNLocator
 
 
 @dataclass(frozen=True)
@@ -122,53 +116,3 @@ def palette_on(ground: Any) -> Palette:
 def ground_of(ax: Axes) -> Any:
     """Colour of the figure on which the axes lie."""
     return ax.figure.canvas.figure.get_facecolor()
-
-
-def tick_places(low: float, high: float, view: View) -> list[float]:
-    """Round numbers between two limits, on the axis of a view."""
-    if view.square_root:
-        return _spread_out(low, high)
-    slack = 1e-9 * (high - low)
-    ticks = _locator().tick_values(low, high)
-    return [float(tick) for tick in ticks if low - slack <= tick <= high + slack]
-
-
-def write_ticks(axis: Axis, view: View | None = None) -> None:
-    """Write few ticks, as plain decimals without an offset; where a view has a square-root axis, for its limits now."""
-    from matplotlib.ticker import FuncFormatter
-
-    if view is not None and view.square_root:
-        axis.set_ticks(_spread_out(*axis.get_view_interval()))
-    else:
-        axis.set_major_locator(_locator())
-    axis.set_major_formatter(FuncFormatter(_decimal))
-
-
-def set_scale(ax: Axes, view: View, axes: str = "xy") -> None:
-    """Give axes the scale of a view."""
-    if view.square_root:
-        for axis in axes:
-            set_ = ax.set_xscale if axis == "x" else ax.set_yscale
-            set_("function", functions=(view.to_axis, view.from_axis))
-
-
-def _spread_out(low: float, high: float) -> list[float]:
-    """0, and 1, 2 or 5 times powers of ten, as far apart on a square-root axis as their labels need."""
-    gap, above = 0.1 * math.sqrt(high), math.inf
-    ticks: list[float] = []
-    for power in range(math.floor(math.log10(high)), -9, -1):
-        for step in (5, 2, 1):
-            at = math.sqrt(value := step * 10.0**power)
-            if low <= value <= high and gap <= min(at, above - at):
-                ticks, above = [value, *ticks], at
-    return [0.0, *ticks] if low <= 0.0 else ticks
-
-
-def _locator() -> MaxNLocator:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(6, steps=[1, 2, 2.5, 5, 10])
-
-
-def _decimal(value: float, _: int | None = None) -> str:
-    return np.format_float_positional(round(value, 12) + 0.0, trim="-").replace("-", "\N{MINUS SIGN}")

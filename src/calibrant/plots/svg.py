@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from html import escape
 from io import StringIO
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from calibrant.plots.display import Reading
 from calibrant.plots.style import LIGHT, drawing_style
-from calibrant.table.pooling import FloatArray
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
@@ -24,21 +20,6 @@ _LONG_NUMBER = re.compile(r"(\.\d\d)\d+")
 _COLOUR = re.compile('#[0-9a-f]{6}(?=[;"])')
 _VARIABLES = {colour: f"var(--plot-{name}, {colour})" for name, colour in LIGHT.by_name().items()}
 _FONT = re.compile(r"font-family: [^;\"]*; ?")
-
-
-class Reading(NamedTuple):
-    """What is said of a stretch of the x-axis, from `low` to `high`."""
-
-    ax: Axes
-    low: float
-    high: float
-    text: str
-
-
-def halfway(places: FloatArray, low: float, high: float) -> Iterator[tuple[float, float]]:
-    """Divide the stretch from `low` to `high` half way between increasing places, one part for each."""
-    edges = np.concatenate([[low], 0.5 * (places[1:] + places[:-1]), [high]]).tolist()
-    return pairwise(edges)
 
 
 def figure_svg(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from calibrant.auditing.findings import Findings
 from calibrant.report.view import Cell
-from calibrant.table.facts import joined
+from calibrant.table.results import joined
 
 # Keys of `calibrant.references`.
 GUIDES = ("collins2024", "vancalster2025")

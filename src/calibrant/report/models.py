@@ -12,8 +12,8 @@ from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.page import Form, fill_page
 from calibrant.report.pictures import Picture
-from calibrant.table.facts import of_section
 from calibrant.table.numbers import confidence, number, signed
+from calibrant.table.results import of_section
 
 
 def render_comparison(comparison: Comparison, form: Form = "html") -> str:

@@ -20,8 +20,8 @@ from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.guidance import GUIDES, guidance
 from calibrant.report.pictures import Picture, pictures
-from calibrant.table.facts import of_section
 from calibrant.table.numbers import confidence, number, rows, write_upper
+from calibrant.table.results import of_section
 from calibrant.version import __version__
 
 # How a page is written.

@@ -17,7 +17,7 @@ from calibrant.segments.values import Level, clean_levels, distinct_values, is_n
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import IntArray, score_order
 from calibrant.table.row_errors import describe_no_rows
-from calibrant.typed_json import Count, Rising
+from calibrant.typed_json import RISING, Count
 
 # Where to cut a column of numbers, if that is given.
 Cuts = Sequence[float] | None
@@ -57,7 +57,7 @@ class SegmentColumn:
 
     name: str
     levels: tuple[Level, ...] = ()
-    cuts: Annotated[tuple[int | float, ...], Rising()] = ()
+    cuts: Annotated[tuple[int | float, ...], RISING] = ()
     pooled: Count = 0
     missing: bool = False
     from_rows: bool = False

@@ -6,7 +6,6 @@ their own.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,12 +18,12 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.totals import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.values import column_values
+from calibrant.table import row_errors
 from calibrant.table.clusters import ClusteredRows, cluster_rows
-from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, Moments, is_missing, words_for_missing
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, ScoreArray
 from calibrant.table.progress import report_progress
-from calibrant.table.row_errors import describe_all_left_out, renumbered
+from calibrant.table.row_errors import NOT_KNOWN, Intake, LeftOut, Moments, words_for_missing
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import CleanRows, clean_rows
 
@@ -184,7 +183,7 @@ class ArrayRows(Rows):
         try:
             return clean_rows(self.label, self.score, sample_weight=self.weight, pos_label=self.pos_label, names=names)
         except DataError as error:
-            raise error if self.places is None else renumbered(error, self.places) from None
+            raise error if self.places is None else row_errors.renumbered(error, self.places) from None
 
     @property
     def intake(self) -> Intake:
@@ -224,7 +223,7 @@ class ArrayRows(Rows):
         causes = {cause: int(gap.sum()) for cause, gap in gaps.items()}
         left_out = LeftOut.of(n - len(places), n, causes, known, unknown)
         if n and not len(places):
-            raise describe_all_left_out(str(left_out))
+            raise row_errors.describe_all_left_out(str(left_out))
         picked = {cause: array[places] for cause, array in arrays.items()}
         label, score, weight, clusters = map(picked.get, ("outcome", "score", "weight", "cluster"))
         by = {name: picked[cause] for name, cause in segments.items()}
@@ -274,7 +273,8 @@ def _missing(array: npt.NDArray[Any], words: frozenset[str]) -> BoolArray:
     if array.dtype.kind not in "OUS":
         return np.zeros(len(array), dtype=bool)
     values = array.tolist()
-    return np.array([is_missing(v) or (isinstance(v, str) and v.strip().lower() in words) for v in values], dtype=bool)
+    gaps = (row_errors.is_missing(v) or (isinstance(v, str) and v.strip().lower() in words) for v in values)
+    return np.fromiter(gaps, bool, len(values))
 
 
 def _moments(score: npt.NDArray[Any], rows: BoolArray) -> Moments:
@@ -283,6 +283,5 @@ def _moments(score: npt.NDArray[Any], rows: BoolArray) -> Moments:
     except (TypeError, ValueError):  # scores that are no numbers are refused later
         values = np.empty(0)
     values = values[(values >= 0.0) & (values <= 1.0)]
-    if not len(values):
-        return Moments(0, math.nan, math.nan)
-    return Moments(len(values), float(values.mean()), float(values.var(ddof=1)) if len(values) > 1 else math.nan)
+    n = len(values)
+    return Moments.of(n, values.mean() if n else None, values.var(ddof=1) if n > 1 else None)

@@ -6,8 +6,7 @@ import numpy as np
 
 from calibrant.table.parameters import check_choice, check_count
 from calibrant.table.pooling import FloatArray, IndexArray
-from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import need_counts
+from calibrant.table.score_table import ScoreTable, need_counts
 
 
 def bin_starts(table: ScoreTable, n_bins: int, strategy: str) -> IndexArray:

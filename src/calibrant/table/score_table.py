@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.missing import Intake
 from calibrant.table.pooling import NumberArray, pool_counts, pool_rows, pool_weighted
-from calibrant.table.row_errors import describe_one_outcome
+from calibrant.table.row_errors import Intake, describe_one_outcome
 from calibrant.table.seeding import digest_rows, split_counts
 from calibrant.table.shown import html_table
 from calibrant.table.table_sums import CellSums, TableSums, join_cells
@@ -320,3 +319,17 @@ def need_both_classes(table: ScoreTable) -> None:
     if not ((table.k > 0).any() and (table.k < table.n).any()):
         count = f"{table.total:,.15g} row{'' if table.total == 1 else 's'}" if table.whole else "rows with weights"
         raise describe_one_outcome(f"only {'positives' if (table.k > 0).any() else 'negatives'} in {count}")
+
+
+def need_counts(table: ScoreTable, because: str) -> None:
+    """Raise a `DataError` if weights are not numbers of rows, which finite samples are counted in."""
+    if not table.independent:
+        remedy = f"{because}; leave the weights out, or use them for point estimates only"
+        raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)
+
+
+def need_binary(table: ScoreTable, because: str) -> None:
+    """Raise a `DataError` if outcomes are not labels, one of two."""
+    if not table.binary:
+        remedy = f"{because}; leave it out, or pass labels that say whether the event happened"
+        raise DataError("outcomes that are 0 or 1", "other numbers", remedy)

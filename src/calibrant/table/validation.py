@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
 from calibrant.table.fixed_point import MOST_ROWS
-from calibrant.table.missing import is_missing
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import FloatArray, IndexArray, LabelArray, ScoreArray
 
@@ -45,16 +44,6 @@ class CleanRows(NamedTuple):
     def pieces(self, size: int) -> Iterator[CleanRows]:
         """Yield all rows, so many at a time, so that temporaries stay in the cache."""
         return (self.pick(slice(start, start + size)) for start in range(0, len(self.score), size))
-
-
-class _Weighted(Protocol):
-    @property
-    def independent(self) -> bool: ...
-
-
-class _Observed(Protocol):
-    @property
-    def binary(self) -> bool: ...
 
 
 def clean_rows(
@@ -174,7 +163,7 @@ def _bad_scores(raw: npt.NDArray[Any]) -> DataError:
         where, count = int(np.argmax(fault)), int(fault.sum())
         if count and fault is other:
             value = raw[where : where + 1].tolist()[0]
-            remedy = row_errors.MISSING if is_missing(value) else row_errors.remedy_for_text(value)
+            remedy = row_errors.MISSING if row_errors.is_missing(value) else row_errors.remedy_for_text(value)
             errors.append(row_errors.describe_not_numbers("scores", repr(value), f"row {where}", count, remedy))
         elif count:
             errors.append(row_errors.describe_bad_scores(float(score[where]), f"row {where}", count, low, high))
@@ -301,25 +290,11 @@ def _as_counts(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[npt.NDArray[Any], np
     return _as_floats(total, "n"), _as_floats(positive, "k")
 
 
-def need_counts(rows: _Weighted, because: str) -> None:
-    """Raise a `DataError` if weights are not numbers of rows, which finite samples are counted in."""
-    if not rows.independent:
-        remedy = f"{because}; leave the weights out, or use them for point estimates only"
-        raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)
-
-
-def need_binary(rows: _Observed, because: str) -> None:
-    """Raise a `DataError` if outcomes are not labels, one of two."""
-    if not rows.binary:
-        remedy = f"{because}; leave it out, or pass labels that say whether the event happened"
-        raise DataError("outcomes that are 0 or 1", "other numbers", remedy)
-
-
 def labels_and_others(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:
     """Return labels as 0 and 1, and with `pos_label` what the 0 were; a `DataError` tells all faults."""
     missing = ~np.isfinite(raw) if raw.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if raw.dtype.kind == "O":
-        missing = np.array([is_missing(value) for value in raw.ravel().tolist()], dtype=bool)
+        missing = np.array([row_errors.is_missing(value) for value in raw.ravel().tolist()], dtype=bool)
     if not missing.any():
         return _classes(_from_objects(raw), pos_label, part=part)
     where = int(np.argmax(missing))

@@ -144,7 +144,7 @@ def test_no_saving_exceeds_the_cost(rows, prices, clustered):
     """What recalibration saves is part of what deciding by the scores costs."""
     if clustered:
         grouped = cluster_rows(rows.y, rows.s, np.arange(len(rows.y)) % 4)
-        found = cluster_saving(grouped, guarantee="unseen clusters", **costs(*prices))
+        found = cluster_saving(grouped, unseen=True, **costs(*prices))
     else:
         found = saving_bound(rows.y, rows.s, **rows.keywords, **costs(*prices))
     assert 0.0 <= found.saving <= found.cost

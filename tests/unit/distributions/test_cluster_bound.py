@@ -119,15 +119,15 @@ def test_squares_from_one_cut(cut):
         assert slack[other] == 0.0
 
 
-@pytest.mark.parametrize("guarantee", ["ordinary", "unseen clusters"])
-def test_costs_of_groups(guarantee):
+@pytest.mark.parametrize("unseen", [False, True])
+def test_costs_of_groups(unseen):
     """Cost and saving are those of all rows; limits enclose them and narrow as groups are added."""
     wide = math.inf
     for times in (1, 8):
         y, s, g, _ = rows_of(2, 2, n=600, clusters=90)
         y, s, g = np.tile(y, times), np.tile(s, times), (g[None] + 1000 * np.arange(times)[:, None]).ravel()
         costs = {"false_positive_cost": 1.0, "false_negative_cost": 3.0}
-        found = cluster_saving(cluster_rows(y, s, g), guarantee=guarantee, **costs)
+        found = cluster_saving(cluster_rows(y, s, g), unseen=unseen, **costs)
         assert found.cost == pytest.approx(expected_cost(y, s, **costs), rel=1e-12)
         best = min(expected_cost(y, s, threshold=t, **costs) for t in [*np.unique(s), 1.0])
         best = min(best, 3.0 * y.mean())
@@ -145,7 +145,7 @@ def test_costs_of_groups(guarantee):
 def test_only_right_scores_cost_nothing():
     y = np.tile([0, 1], 100)
     rows = cluster_rows(y, y.astype(float), np.arange(200) // 2)
-    found = cluster_saving(rows, false_positive_cost=1.0, false_negative_cost=1.0, guarantee="unseen clusters")
+    found = cluster_saving(rows, false_positive_cost=1.0, false_negative_cost=1.0, unseen=True)
     assert found.cost == found.cost_lower == found.saving == 0.0
     assert 0.0 < found.saving_bound <= found.cost_upper < 0.1
     ordinary = cluster_saving(rows, false_positive_cost=1.0, false_negative_cost=1.0)

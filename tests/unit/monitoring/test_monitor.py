@@ -411,7 +411,7 @@ def test_settings_of_any_type_of_number_are_those_of_plain_numbers(settings):
         ({"tolerance": 0, "horizon": 10}, "horizon to be a whole number"),
         ({"tolerance": 0, "maturity": -1}, r"maturity in \[0, inf\)"),
         ({"tolerance": 0, "maturity": 9, "delay": "independent"}, "a fixed age or as labels arrive"),
-        ({"tolerance": 0, "missing": "negative"}, "no `maturity`"),
+        ({"tolerance": 0, "missing": "negative"}, "expected maturity together with missing='negative', found none"),
         ({"tolerance": 0, "confidence_level": 1.0}, "confidence_level"),
     ],
 )

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from calibrant.distributions.bisection import bisect
 from calibrant.fits.log_odds import probability
 from calibrant.table.pooling import FloatArray, IntArray, distinct_numbers
-from calibrant.typed_json import Finite, Positive, Size, Within
+from calibrant.typed_json import Finite, Positive, sized, within
 
 BinaryLabels = npt.NDArray[np.int8]
 
@@ -51,10 +51,10 @@ class OffsetTable:
         Estimated variances of intercepts and slopes in the population; 0 where nothing is added.
     """
 
-    columns: Annotated[tuple[int, ...], Size(1, 2)]
-    codes: Annotated[IntArray, Size(1)]
-    intercept: Annotated[FloatArray, Within()]
-    slope: Annotated[FloatArray, Within()]
+    columns: Annotated[tuple[int, ...], sized(1, 2)]
+    codes: Annotated[IntArray, sized(1)]
+    intercept: Annotated[FloatArray, within()]
+    slope: Annotated[FloatArray, within()]
     variances: tuple[Finite, Finite]
 
     def scaled(self, share: float) -> OffsetTable:

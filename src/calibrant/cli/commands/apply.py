@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from calibrant.cli import options, terminal
-from calibrant.cli.options import option
-from calibrant.cli.sources import paths_of, source_of
+from calibrant.cli.options import option, paths_of, source_of
 
 
 def apply(

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from calibrant.cli import options, terminal
-from calibrant.cli.options import option
+from calibrant.cli.options import column, option
 from calibrant.cli.reporting import with_report
 
 
@@ -42,10 +42,7 @@ def audit(
     guarantee: options.ClusterGuarantee = "ordinary",
     by: Annotated[
         list[str] | None,
-        option(
-            "Column that makes segments, each with bounds that hold for all of them together; repeatable.",
-            metavar="COL",
-        ),
+        column("Column that makes segments, each with bounds that hold for all of them together; repeatable."),
     ] = None,
     depth: Annotated[int, option("With 2, also the segments of every pair of the columns of --by.")] = 1,
     title: options.Title = None,

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from calibrant.cli import options, terminal
-from calibrant.cli.options import option
+from calibrant.cli.options import column
 from calibrant.cli.reporting import with_report
 
 
@@ -14,11 +14,7 @@ def compare(
     label: options.Label,
     scores: Annotated[
         list[str],
-        option(
-            "Column of predicted probabilities of a model, given once for each, the old one first.",
-            "--score",
-            metavar="COL",
-        ),
+        column("Column of predicted probabilities of a model, given once for each, the old one first.", "--score"),
     ],
     files: options.Files = None,
     query: options.Sql = None,

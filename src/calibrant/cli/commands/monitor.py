@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calibrant.cli import options, terminal
-from calibrant.cli.options import given_to, option
-from calibrant.cli.sources import paths_of, source_of
+from calibrant.cli.options import column, given_to, option, paths_of, source_of
 from calibrant.errors import ArgumentError, CalibrantError
 from calibrant.printable import shell_word
 
@@ -28,15 +27,11 @@ def monitor(
     files: options.Files = None,
     query: options.Sql = None,
     database: options.Database = None,
-    time: Annotated[
-        str | None, option("Column of when a row was scored: dates or numbers. It orders rows.", metavar="COL")
-    ] = None,
+    time: Annotated[str | None, column("Column of when a row was scored: dates or numbers. It orders rows.")] = None,
     id: Annotated[  # the word of the option
-        str | None, option("Column that identifies a row, so that none is read twice.", metavar="COL")
+        str | None, column("Column that identifies a row, so that none is read twice.")
     ] = None,
-    block: Annotated[
-        str | None, option("Column of blocks, such as days: labels of one may be dependent.", metavar="COL")
-    ] = None,
+    block: Annotated[str | None, column("Column of blocks, such as days: labels of one may be dependent.")] = None,
     pos_label: options.PosLabel = None,
     tolerance: Annotated[float | None, option("Calibration error that is acceptable; 0 allows none.")] = None,
     odds_tolerance: Annotated[float | None, option("Factor by which odds may be off, such as 1.2.")] = None,
@@ -116,12 +111,8 @@ def monitor(
         from calibrant.report.files import form_of
 
         said = {"note": note, "author": author, "command": command_text(context.obj), "next_command": next_command}
-        heading = title or f"Calibration monitor: column {score}, {state.name}"
-
-        def page() -> str:
-            return render_monitor(found, form_of(report), title=heading, **said)
-
-        _show("report", report, lambda: write_report(page(), report))
+        said["title"] = title or f"Calibration monitor: column {score}, {state.name}"
+        _show("report", report, lambda: write_report(render_monitor(found, form_of(report), **said), report))
     if result.alarm:
         raise typer.Exit(1)
 

@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from calibrant.cli import options
-from calibrant.cli.options import given_to, option
-from calibrant.cli.sources import source_of
+from calibrant.cli.options import column, given_to, option, source_of
 from calibrant.errors import ArgumentError
 
 
@@ -14,9 +13,7 @@ def plan(
     context: typer.Context,
     tolerance: Annotated[float, option("Calibration error to certify.")],
     files: options.Files = None,
-    score: Annotated[
-        str | None, option("Column of scores of FILE, in place of --brier; no outcomes needed.", metavar="COL")
-    ] = None,
+    score: Annotated[str | None, column("Column of scores of FILE, in place of --brier; no outcomes needed.")] = None,
     query: options.Sql = None,
     database: options.Database = None,
     confidence_level: options.Confidence = 0.95,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrant.cli import options, terminal
-from calibrant.cli.options import option
-from calibrant.cli.sources import paths_of, source_of
+from calibrant.cli.options import column, option, paths_of, source_of
 from calibrant.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -36,10 +35,9 @@ def recalibrate(
     interpolation: Annotated[str | None, option("linear or step, of isotonic; linear by default.")] = None,
     by: Annotated[
         list[str] | None,
-        option(
+        column(
             "Column that makes segments; repeatable. What the method leaves wrong in them is repaired, if rows held "
-            "out gain by it. All rows are held in memory.",
-            metavar="COL",
+            "out gain by it. All rows are held in memory."
         ),
     ] = None,
 ) -> None:

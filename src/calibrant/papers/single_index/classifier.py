@@ -12,16 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibrant.errors import ArgumentError
-from calibrant.papers.single_index.search import (
-    IndexRows,
-    Link,
-    fit_link,
-    index_of,
-    index_rows,
-    last_up_to_half,
-    search_direction,
-    start_direction,
-)
+from calibrant.papers.single_index import search
 from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.row_errors import need_two_classes
@@ -166,12 +157,12 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         need_two_classes(values)
         self.classes_ = np.array(values, dtype=labels.dtype)
         weighted = np.flatnonzero(weight > 0)
-        rows = index_rows(features[weighted], (labels[weighted] == values[1]).astype(np.int8), weight[weighted])
+        rows = search.index_rows(features[weighted], (labels[weighted] == values[1]).astype(np.int8), weight[weighted])
         self.mean_, self.scale_ = rows.mean, rows.scale
         direction = self._search(rows, lipschitz)
         self.coef_ = direction[None, :]
-        self.link_: Link = fit_link(rows, direction, lipschitz, log_safe=self.log_safe)
-        self.threshold_ = last_up_to_half(self.link_)
+        self.link_: search.Link = search.fit_link(rows, direction, lipschitz, log_safe=self.log_safe)
+        self.threshold_ = search.last_up_to_half(self.link_)
         return self
 
     def index(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
@@ -189,7 +180,7 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """
         check_is_fitted(self)
         features = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return index_of((features - self.mean_) / self.scale_, self.coef_[0])
+        return search.index_of((features - self.mean_) / self.scale_, self.coef_[0])
 
     def decision_function(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
         """Return a number that is positive where the probability is above 1/2.
@@ -261,14 +252,14 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             raise ArgumentError("a link that minimises the loss", given, "use loss='squared', or link='isotonic'")
         return check_between("lipschitz", self.lipschitz, 0.0, math.inf, closed="both", remedy="it is a largest slope")
 
-    def _search(self, rows: IndexRows, lipschitz: float | None) -> FloatArray:
+    def _search(self, rows: search.IndexRows, lipschitz: float | None) -> FloatArray:
         """Return the direction, and remember how it was found."""
-        direction, loss = start_direction(rows, "hinge" if self.loss == "hinge" else self.start)
+        direction, loss = search.start_direction(rows, "hinge" if self.loss == "hinge" else self.start)
         losses, self.n_iter_ = [loss], 1
         if self.loss != "hinge":
             how: dict[str, Any] = {"loss": self.loss, "lipschitz": lipschitz, "update": self.update}
             limits: dict[str, Any] = {"max_iter": int(self.max_iter), "tol": float(self.tol)}
-            direction, losses, self.n_iter_ = search_direction(rows, direction, **how, **limits)
+            direction, losses, self.n_iter_ = search.search_direction(rows, direction, **how, **limits)
         self.losses_ = np.array(losses)
         return direction
 

@@ -1,7 +1,7 @@
 """A fitted calibrator as an SQL query over many rows, in which a piece of the map is found in a list.
 
 DuckDB works through the tree of CASE that `to_sql` writes once for every 2048 rows, at about a
-microsecond per piece. Here each step of a search halves the pieces that may be that of a score.
+microsecond per piece. Here a bucket of the score leads to its piece at once, or to the few that begin in it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from calibrant.export.formula import Lines
 from calibrant.export.layouts import Exported, formula_of
 from calibrant.export.sql import DIALECTS, SqlWriter
 from calibrant.sources.formats import quote_name
+from calibrant.table.pooling import FloatArray
 
 Keep = Callable[[str], str]
 
 _FEW = 24  # pieces among which a tree chooses as fast
+_BUCKETS = [1 << power for power in range(6, 17)]
+_AFFORDABLE = 1 << 16  # buckets, whose list takes as long as one comparison of every score
 
 
 def predictions(
@@ -90,13 +93,21 @@ class _LookupWriter(SqlWriter):
     def lines(self, lines: Lines) -> str:
         if len(lines.value) <= _FEW:
             return super().lines(lines)
-        digits = len(lines.start).bit_length()
-        never = np.full(2**digits - 1 - len(lines.start), 2.0)  # which no score is at or above
-        start, piece = self._list(np.append(lines.start, never)), "0"
-        for step in reversed([1 << digit for digit in range(digits)]):
-            passed = f"{self.score} >= list_extract({start}, {piece} + {step})"
-            piece = self.column(f"CASE WHEN {passed} THEN {piece} + {step} ELSE {piece} END")
-        piece = self.column(f"{piece} + 1")  # DuckDB counts from 1
+        buckets, first, most = _grid(lines.start, _AFFORDABLE if self._keep else _AFFORDABLE // 32)
+        first_piece = self._list(first, "INTEGER")
+        start = self._list(np.concatenate([[0.0], lines.start, np.full(most, 2.0)]))
+        bucket = f"CAST(floor({self.score} * {self.literal(buckets)}) AS INTEGER)"
+        piece = self.column(f"list_extract({first_piece}, {bucket} + 1)")
+
+        def begun(further: int) -> str:
+            return f"CAST({self.score} >= list_extract({start}, {further} - {piece}) AS INTEGER)"
+
+        while most > _FEW:
+            half = (most + 1) // 2
+            piece = self.column(f"CASE WHEN {piece} < 0 THEN {piece} - {half} * {begun(half)} ELSE {piece} END")
+            most //= 2
+        later = " + ".join(["0", *map(begun, range(1, most + 1))])
+        piece = self.column(f"CASE WHEN {piece} < 0 THEN {later} - {piece} ELSE {piece} END")
         if not lines.slope.any():
             return f"list_extract({self._list(lines.value)}, {piece})"
         # To look up one structure takes two thirds of the time of three numbers.
@@ -106,3 +117,19 @@ class _LookupWriter(SqlWriter):
         found = self.column(f"list_extract({pieces}, {piece})")
         begin, value, slope = (f"struct_extract({found}, '{name}')" for name in "abc")
         return f"{slope} * ({self.score} - {begin}) + {value}"
+
+
+def _grid(start: FloatArray, affordable: int) -> tuple[float, npt.NDArray[np.intp], int]:
+    """Divide [0, 1] into buckets of equal width, a power of two, so that scores fall into them without rounding.
+
+    Returns their number; the piece at the beginning of each, counted from 1, and negative where others begin within;
+    and how many begin in one at most. A list of `affordable` buckets takes DuckDB as long as comparing all scores once.
+    """
+    grids = []
+    for buckets in _BUCKETS:
+        place, edge = np.floor(start * buckets), np.arange(buckets + 1)
+        first, last = (np.searchsorted(place, edge, side=side) + 1 for side in ("left", "right"))
+        most = int((last - first).max())
+        cost = np.mean(first < last) * (8 + most) + buckets / affordable
+        grids.append((cost, (float(buckets), np.where(first < last, -first, first), most)))
+    return min(grids, key=lambda grid: grid[0])[1]

@@ -69,12 +69,30 @@ def test_equals_predict_on_larger_samples(connection, name, kind):
 @pytest.mark.parametrize("interpolation", ["step", "linear"])
 @pytest.mark.parametrize("width", [1.0, 1e-7, 1e-18])
 def test_thousands_of_pieces_close_to_each_other(connection, interpolation, width):
+    """The narrower they lie, the more begin in one bucket; of 1e-18, all."""
     score = width * np.sort(np.random.default_rng(0).random(3000))
     calibrator = IsotonicCalibrator(interpolation=interpolation).fit(np.repeat(score, 2), np.tile([0, 1], 3000))
     calibrator.fit_.__dict__.update(low=score, high=score, value=np.linspace(0.0, 1.0, 3000) ** 2)
     at = cases.probes(calibrator, score)
     assert len(formula_of(calibrator).value) == 3000 + (interpolation == "linear")
     cases.assert_same(values(connection, calibrator, at, stored=True), calibrator, at)
+
+
+@given(
+    st.lists(st.floats(0.0, 1.0) | st.integers(0, 8).map(lambda i: i / 8), min_size=1, unique=True), st.integers(0, 16)
+)
+def test_grid(start, affordable):
+    """Bounds from the definition: for every bucket count the pieces that begin in it."""
+    start = np.sort(np.array(start))
+    buckets, first, most = lookup._grid(start, 1 << affordable)
+    assert len(first) == buckets + 1
+    for bucket in {0, int(buckets), *np.floor(start * buckets).astype(int).tolist()}:
+        inside = np.count_nonzero((start >= bucket / buckets) & (start < (bucket + 1) / buckets))
+        before = np.count_nonzero(start < bucket / buckets)
+        assert abs(first[bucket]) == before + 1
+        assert (first[bucket] < 0) == (inside > 0)
+        assert inside <= most
+    assert most >= 1
 
 
 @pytest.mark.grid

@@ -215,10 +215,13 @@ def swapped_columns(error: DataError) -> DataError:
     return error.but(remedy="the label and score columns look swapped: exchange them")
 
 
+_IN_EVERY_ROW = {"label": "a label in every row", "cluster": "a cluster in every row"}
+
+
 def describe_missing(what: str, place: str, count: int, value: str = "an empty value") -> DataError:
     """Phrase the error for rows without a "score", "label", "cluster" or "weight"; `value` stands in its place."""
-    if what in ("label", "cluster"):
-        return DataError(f"a {what} in every row", _and_more(value, place, count), MISSING)
+    if what in _IN_EVERY_ROW:
+        return DataError(_IN_EVERY_ROW[what], _and_more(value, place, count), MISSING)
     return describe_not_numbers(f"{what}s", value, place, count, MISSING)
 
 

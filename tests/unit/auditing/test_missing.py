@@ -77,7 +77,9 @@ def test_rows_are_left_out_and_counted_wherever_they_are(files, name):
     assert left_out.p_value == pytest.approx(ttest_ind(*groups, equal_var=False).pvalue)
 
 
-@pytest.mark.parametrize("form", [pl.from_pandas, pl.LazyFrame, duckdb.sql, cal.Query], ids=["Polars", "lazy Polars", "DuckDB", "query"])
+@pytest.mark.parametrize(
+    "form", [pl.from_pandas, pl.LazyFrame, duckdb.sql, cal.Query], ids=["Polars", "lazy Polars", "DuckDB", "query"]
+)
 def test_a_mean_of_no_scores_is_not_known(form, tmp_path):
     frame = pd.DataFrame({"outcome": ["died", "home", "home"], "risk": [0.5, 0.2, np.nan]})
     frame.to_parquet(tmp_path / "rows.parquet")

@@ -240,5 +240,5 @@ def _inside(
     sizes = np.diff(np.append(first, len(s)))
     before = (_net(sums).cumsum() - _net(sums))[index[first]]
     run = step.cumsum()
-    walk = run + (before - (run[first] - step[first]))[np.repeat(np.arange(len(first)), sizes)]
-    return walk[np.append(s[1:] != s[:-1], True)].to_float()
+    cumulative = run + (before - (run[first] - step[first]))[np.repeat(np.arange(len(first)), sizes)]
+    return cumulative[np.append(s[1:] != s[:-1], True)].to_float()

@@ -42,8 +42,8 @@ def apply_to_file(
     """
     target = Path(output)
     if target.suffix.lower() not in ENDINGS:
-        found = f"{target.suffix or 'none'} in {target.name}"
-        raise SourceError(f"an output ending in {', '.join(ENDINGS)}", found, "rename it")
+        ending = f"{target.suffix or 'none'} in {target.name}"
+        raise SourceError(f"an output ending in {', '.join(ENDINGS)}", ending, "rename it")
     files = () if isinstance(path, Query) else find_files(path)
     if len(files) > 1:
         raise SourceError("one file, since one is written", f"{len(files)} in {name_of(files)}", "apply to each alone")

@@ -44,8 +44,8 @@ def copy_of(source: Source, ending: str, column: str) -> Copy:
     if column.strip().lower() in names[:-1]:
         raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another as `column`")
     if source.renamed:
-        found = f"{', '.join(map(repr, source.renamed))} in {source.name}"
-        raise SourceError("fields of a column that differ in more than case", found, "rename one of them")
+        renamed = f"{', '.join(map(repr, source.renamed))} in {source.name}"
+        raise SourceError("fields of a column that differ in more than case", renamed, "rename one of them")
     if ENDINGS[ending] == "CSV":
         delimiter = "\t" if ending == ".tsv" else ","
         head = io.StringIO()
@@ -85,8 +85,8 @@ def _refuse(source: Source, header: list[str], same: list[str], format_: str, ot
     nameless = format_ == "Parquet"
     clash = [name for name, key in zip(header, same, strict=True) if counts[key] > 1 or (nameless and not name)]
     if clash:
-        found = f"{', '.join(map(repr, clash))} in {source.name}"
-        raise SourceError(f"names of columns that {format_} can hold", found, f"rename them, or write {others}")
+        refused = f"{', '.join(map(repr, clash))} in {source.name}"
+        raise SourceError(f"names of columns that {format_} can hold", refused, f"rename them, or write {others}")
 
 
 def _parquet(source: Source, header: list[str]) -> Copy:

@@ -63,8 +63,8 @@ IDENTITY = Lines(np.zeros(1), np.zeros(2), np.array([0.0, 1.0]))
 
 def steps(start: FloatArray, value: FloatArray) -> Lines:
     """Return the map that has ``value[i]`` from ``start[i - 1]`` on; steps of no height are left out."""
-    kept = np.append(True, value[1:] != value[:-1])
-    return Lines(start[kept[1:]], value[kept], np.zeros(np.count_nonzero(kept)))
+    new_step = np.append(True, value[1:] != value[:-1])
+    return Lines(start[new_step[1:]], value[new_step], np.zeros(np.count_nonzero(new_step)))
 
 
 def lines_through(knot: FloatArray, value: FloatArray) -> Lines:
@@ -74,5 +74,5 @@ def lines_through(knot: FloatArray, value: FloatArray) -> Lines:
     slope[~np.isfinite(slope)] = 0.0  # there it jumps
     value, slope = np.append(value[0], value), np.concatenate([[0.0], slope, [0.0]])
     level = slope == 0.0
-    kept = np.append(True, ~(level[1:] & level[:-1] & (value[1:] == value[:-1])))
-    return Lines(knot[kept[1:]], value[kept], slope[kept])
+    new_piece = np.append(True, ~(level[1:] & level[:-1] & (value[1:] == value[:-1])))
+    return Lines(knot[new_piece[1:]], value[new_piece], slope[new_piece])

@@ -206,9 +206,9 @@ def _parameter(name: str, value: Any) -> Any:
 def _checked(document: dict[str, Any]) -> Exported:
     version = document.get("schema_version")
     if version != _SCHEMA or isinstance(version, bool | float):
-        found = f"{version!r}, written by calibrant {document.get('calibrant')}"
+        actual = f"{version!r}, written by calibrant {document.get('calibrant')}"
         raise SourceError(
-            f"schema_version {_SCHEMA} in a model file", found, "read it with that version, or a later one"
+            f"schema_version {_SCHEMA} in a model file", actual, "read it with that version, or a later one"
         )
     stored: _Document = structure(_Document, document, "")
     if stored.training.events > stored.training.n:
@@ -217,9 +217,9 @@ def _checked(document: dict[str, Any]) -> Exported:
     calibrator = _rebuilt_fitted(fields, "", stored.training)
     if stored.column is not None:
         calibrator.feature_names_in_ = np.array([stored.column], dtype=object)
-    found = _checksum({name: value for name, value in document.items() if name != "sha256"})
-    if found != document["sha256"]:
-        raise FieldError("sha256", f"{found}, the checksum of all other fields,", "another: something was changed")
+    actual = _checksum({name: value for name, value in document.items() if name != "sha256"})
+    if actual != document["sha256"]:
+        raise FieldError("sha256", f"{actual}, the checksum of all other fields,", "another: something was changed")
     return calibrator
 
 
@@ -243,8 +243,8 @@ def _rebuilt_unfitted(document: Any, path: str) -> Exported:
     method = structure(str, document["method"], f"{path}method")
     known = METHODS if path else tuple(LAYOUTS)
     if method not in known:
-        wanted = f"one of {', '.join(map(repr, known))} in the field {path}method of a model file"
-        raise SourceError(wanted, repr(method), "read it with the version of calibrant that wrote it")
+        expected = f"one of {', '.join(map(repr, known))} in the field {path}method of a model file"
+        raise SourceError(expected, repr(method), "read it with the version of calibrant that wrote it")
     estimator = LAYOUTS[method].estimator
     parameters = check_fields(document["parameters"], estimator().get_params(deep=False), f"{path}parameters.")
     values = {name: _rebuilt_parameter(value, f"{path}parameters.{name}") for name, value in parameters.items()}

@@ -50,16 +50,16 @@ def formula_of(calibrator: Exported) -> Formula:
 
 def not_exportable(calibrator: Exported) -> ArgumentError:
     """Phrase the error for a class of calibrators that is not ours."""
-    wanted = "a calibrator that can be exported"
-    return ArgumentError(wanted, type(calibrator).__name__, "use one of calibrant.calibrators")
+    expected = "a calibrator that can be exported"
+    return ArgumentError(expected, type(calibrator).__name__, "use one of calibrant.calibrators")
 
 
 def _same(calibrator: Any, path: str, *names: str, more: int = 0) -> Checks:
     """Yield whether fitted arrays have as many numbers as the one at the path, or so many more."""
     size = len(operator.attrgetter(path)(calibrator)) + more
     for name in names:
-        wanted = f"{size} entries, beside {size - more} of fitted.{path}"
-        yield f"fitted.{name}", wanted, len(operator.attrgetter(name)(calibrator)) == size
+        expected = f"{size} entries, beside {size - more} of fitted.{path}"
+        yield f"fitted.{name}", expected, len(operator.attrgetter(name)(calibrator)) == size
 
 
 def _isotonic(calibrator: calibrators.IsotonicCalibrator) -> Checks:

@@ -114,8 +114,8 @@ class _LookupWriter(SqlWriter):
         numbers = zip(np.append(0.0, lines.start).tolist(), lines.value.tolist(), lines.slope.tolist(), strict=True)
         written = ", ".join(f"{{a: {begin!r}, b: {value!r}, c: {slope!r}}}" for begin, value, slope in numbers)
         pieces = self._list(f"[{written}]", "STRUCT(a DOUBLE, b DOUBLE, c DOUBLE)")
-        found = self.column(f"list_extract({pieces}, {piece})")
-        begin, value, slope = (f"struct_extract({found}, '{name}')" for name in "abc")
+        entry = self.column(f"list_extract({pieces}, {piece})")
+        begin, value, slope = (f"struct_extract({entry}, '{name}')" for name in "abc")
         return f"{slope} * ({self.score} - {begin}) + {value}"
 
 
@@ -127,8 +127,8 @@ def _grid(start: FloatArray, affordable: int) -> tuple[float, npt.NDArray[np.int
     """
     grids = []
     for buckets in _BUCKETS:
-        place, edge = np.floor(start * buckets), np.arange(buckets + 1)
-        first, last = (np.searchsorted(place, edge, side=side) + 1 for side in ("left", "right"))
+        in_bucket, edge = np.floor(start * buckets), np.arange(buckets + 1)
+        first, last = (np.searchsorted(in_bucket, edge, side=side) + 1 for side in ("left", "right"))
         most = int((last - first).max())
         cost = np.mean(first < last) * (8 + most) + buckets / affordable
         grids.append((cost, (float(buckets), np.where(first < last, -first, first), most)))

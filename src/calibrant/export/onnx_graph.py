@@ -70,8 +70,8 @@ def to_onnx(calibrator: Exported, *, as_column: bool = False) -> onnx.ModelProto
     columns = formula.columns if isinstance(formula, Shifted) else ()
     kinds = {"score": _DOUBLE, **{column.name: _STRING if holds_text(column) else _DOUBLE for column in columns}}
     if len(kinds) <= len(columns) or "probability" in kinds:
-        wanted = "columns of segments with other names than score and probability, which the model uses itself"
-        raise ArgumentError(wanted, ", ".join(kinds), "rename the column, and fit again")
+        expected = "columns of segments with other names than score and probability, which the model uses itself"
+        raise ArgumentError(expected, ", ".join(kinds), "rename the column, and fit again")
     graph = _Graph(kinds, as_column=as_column)
     mapped = graph.formula(formula)
     limits = (("GreaterOrEqual", 0.0), ("LessOrEqual", 1.0))
@@ -151,10 +151,10 @@ class _Graph(Writer):
 
     def look_up(self, keys: FloatArray, values: Any, other: float, value: str, dtype: type) -> str:
         """Return what belongs to each value among increasing keys, or `other` where it is none of them."""
-        place = self.count(keys, value)
-        is_key = self.apply("Equal", self.apply("Gather", self.literal(np.append(-np.inf, keys)), place), value)
-        found = self.apply("Gather", self.constant(np.append(other, values), dtype), place)
-        return self.apply("Where", is_key, found, self.constant(other, dtype))
+        index = self.count(keys, value)
+        is_key = self.apply("Equal", self.apply("Gather", self.literal(np.append(-np.inf, keys)), index), value)
+        entry = self.apply("Gather", self.constant(np.append(other, values), dtype), index)
+        return self.apply("Where", is_key, entry, self.constant(other, dtype))
 
     def curve(self, logit: str) -> str:
         small = self.apply("Exp", self.apply("Neg", self.apply("Abs", logit)))
@@ -185,8 +185,10 @@ class _Graph(Writer):
         other, missing = (len(column.levels) if column.pooled else -1), (len(column) - 1 if column.missing else -1)
         if holds_text(column):
             if "" in column.levels:
-                wanted, found = f"texts that are not empty in column {column.name}", "an empty one"
-                raise ArgumentError(wanted, f"{found}, which ONNX needs for what is missing", "fit with another text")
+                expected, empty_text = f"texts that are not empty in column {column.name}", "an empty one"
+                raise ArgumentError(
+                    expected, f"{empty_text}, which ONNX needs for what is missing", "fit with another text"
+                )
             codes = {"keys_strings": [*column.levels, ""], "values_int64s": [*range(len(column.levels)), missing]}
             return self.apply("LabelEncoder", value, domain=_ML, default_int64=other, **codes)
         check_doubles(column, "ONNX")

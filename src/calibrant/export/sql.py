@@ -260,8 +260,8 @@ class _Segments:
         named = [self._level(levels[segment]) for segment in segments if segment < len(levels)]
         parts = [f"{self._value} IN ({', '.join(named)})"] if named else []
         if any(segment >= len(levels) for segment in segments):  # the pool
-            kept = ", ".join(map(self._level, levels))
-            parts.append(f"(NOT {self._missing}" + (f" AND {self._value} NOT IN ({kept}))" if kept else ")"))
+            listed = ", ".join(map(self._level, levels))
+            parts.append(f"(NOT {self._missing}" + (f" AND {self._value} NOT IN ({listed}))" if listed else ")"))
         return parts
 
     def _between(self, segments: Sequence[int]) -> list[str]:

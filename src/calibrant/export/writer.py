@@ -184,5 +184,7 @@ def check_doubles(column: SegmentColumn, language: str) -> None:
     """Refuse a column of whole numbers that 64-bit floats do not tell apart."""
     numbers = [value for value in (*column.levels, *column.cuts) if not isinstance(value, str)]
     if any(abs(value) > _EXACT for value in numbers):
-        wanted = f"numbers up to {_EXACT} in column {column.name}"
-        raise ArgumentError(wanted, f"longer ones, which {language} would round", "make the column text, and fit again")
+        expected = f"numbers up to {_EXACT} in column {column.name}"
+        raise ArgumentError(
+            expected, f"longer ones, which {language} would round", "make the column text, and fit again"
+        )

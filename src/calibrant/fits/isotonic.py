@@ -27,11 +27,11 @@ _FEW = 2000
 
 def interpolate(score: ScoreArray, knot: FloatArray, value: FloatArray) -> FloatArray:
     """Connect values at increasing scores by straight lines; outside of them the map keeps its end values."""
-    found = np.asarray(np.interp(score, knot, value), dtype=np.float64)
-    steep = ~np.isfinite(found)  # a gap so narrow, near 0, that its slope is beyond float64: there it jumps
+    result = np.asarray(np.interp(score, knot, value), dtype=np.float64)
+    steep = ~np.isfinite(result)  # a gap so narrow, near 0, that its slope is beyond float64: there it jumps
     if steep.any():
-        found[steep] = value[np.searchsorted(knot, score[steep], side="right") - 1]
-    return found
+        result[steep] = value[np.searchsorted(knot, score[steep], side="right") - 1]
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +55,8 @@ class IsotonicFit:
         """Return the corner points of the map that is flat on blocks and linear in the gaps between them."""
         x = np.column_stack([self.low, self.high]).ravel()
         z = np.repeat(self.value, 2)
-        kept = np.append(True, x[1:] > x[:-1])
-        return x[kept], z[kept]
+        distinct = np.append(True, x[1:] > x[:-1])
+        return x[distinct], z[distinct]
 
     def linear(self, score: ScoreArray) -> FloatArray:
         """Evaluate the map that interpolates in the gaps and is constant outside the range of the table.
@@ -97,8 +97,8 @@ def _fit(table: ScoreTable) -> IsotonicFit:
     starts = block_starts(table.n, table.k)
     n, k = (np.add.reduceat(values, starts).astype(np.float64) for values in (table.n, table.k))
     if not (k[1:] / n[1:] > k[:-1] / n[:-1]).all():  # weights add up otherwise at once than step by step
-        kept = block_starts(n, k)
-        starts, n, k = starts[kept], np.add.reduceat(n, kept), np.add.reduceat(k, kept)
+        blocks = block_starts(n, k)
+        starts, n, k = starts[blocks], np.add.reduceat(n, blocks), np.add.reduceat(k, blocks)
     ends = np.append(starts[1:], len(table)) - 1
     return IsotonicFit(table.low[starts], table.high[ends], k / n, n, k)
 
@@ -117,13 +117,13 @@ def block_starts(n: NumberArray, k: NumberArray) -> IndexArray:
         if rising.all():
             return starts
         before = len(starts)
-        kept = np.flatnonzero(np.append(True, rising))
-        starts, n, k = starts[kept], np.add.reduceat(n, kept), np.add.reduceat(k, kept)
+        blocks = np.flatnonzero(np.append(True, rising))
+        starts, n, k = starts[blocks], np.add.reduceat(n, blocks), np.add.reduceat(k, blocks)
     from scipy.optimize import isotonic_regression
 
-    kept = isotonic_regression(k / n, weights=n).blocks[:-1].astype(np.intp)
+    blocks = isotonic_regression(k / n, weights=n).blocks[:-1].astype(np.intp)
     # Sums are rounded otherwise than here: what that left equal or out of order is pooled too.
-    return np.asarray(starts[kept[block_starts(np.add.reduceat(n, kept), np.add.reduceat(k, kept))]])
+    return np.asarray(starts[blocks[block_starts(np.add.reduceat(n, blocks), np.add.reduceat(k, blocks))]])
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,8 +90,8 @@ def logistic_maps(columns: FloatArray, signed: BoolArray, table: ScoreTable, tar
     weighted = columns * np.sqrt(n / n.sum())
     triangle = np.linalg.qr(weighted.T, mode="r")
     _, size, right = np.linalg.svd(triangle, full_matrices=False)
-    kept = size > _COLLINEAR * max(float(size[0]), np.finfo(np.float64).tiny)
-    basis = (right[kept] / size[kept, None]).T
+    independent = size > _COLLINEAR * max(float(size[0]), np.finfo(np.float64).tiny)
+    basis = (right[independent] / size[independent, None]).T
     return LogisticMaps(columns, signed, n, table.k.astype(np.float64), target, basis)
 
 
@@ -106,15 +106,15 @@ def least_range(maps: LogisticMaps, start: FloatArray) -> FloatArray:
     theta, radius = start, _FIRST_RADIUS
     if not maps.basis.shape[1]:
         return theta
-    walk = maps.walk(theta)
-    rows = list(np.linspace(0, len(walk) - 1, min(len(walk), _SPREAD)).astype(int))
+    cumulative = maps.walk(theta)
+    rows = list(np.linspace(0, len(cumulative) - 1, min(len(cumulative), _SPREAD)).astype(int))
     for _ in range(_MOST_STEPS):
-        now = float(np.ptp(walk))
+        now = float(np.ptp(cumulative))
         if now <= 0.5 / maps.total:
             break
         slopes = maps.walk_slopes(theta)
         while radius > _LAST_RADIUS:
-            step, predicted = _flattest(maps, theta, walk, slopes, radius, rows)
+            step, predicted = _flattest(maps, theta, cumulative, slopes, radius, rows)
             gain = now - predicted
             if gain <= _ENOUGH * now:
                 return theta
@@ -123,7 +123,7 @@ def least_range(maps: LogisticMaps, start: FloatArray) -> FloatArray:
             share = (now - float(np.ptp(next_walk))) / gain
             radius = radius / 4.0 if share < 0.25 else radius * 2.0 if share > 0.75 else radius
             if share > 0.01:
-                theta, walk = there, next_walk
+                theta, cumulative = there, next_walk
                 break
         else:
             break
@@ -164,33 +164,33 @@ def _combine(theta: FloatArray, columns: FloatArray) -> FloatArray:
 
 
 def _flattest(
-    maps: LogisticMaps, theta: FloatArray, walk: FloatArray, slopes: FloatArray, radius: float, rows: list[int]
+    maps: LogisticMaps, theta: FloatArray, cumulative: FloatArray, slopes: FloatArray, radius: float, rows: list[int]
 ) -> tuple[FloatArray, float]:
     """Return the step after which the tangent of the walk has the least range, and that range; `rows` grows."""
     from scipy.optimize import linprog
 
     size = len(slopes)
-    scale = float(np.ptp(walk))  # the solver's tolerances are absolute
+    scale = float(np.ptp(cumulative))  # the solver's tolerances are absolute
     cost = np.concatenate([np.zeros(size), [1.0, -1.0]])
     bounds = [(-radius, radius)] * size + [(0.0, None), (None, 0.0)]
     walls = np.hstack([-maps.basis[~maps.signed], np.zeros((int((~maps.signed).sum()), 2))])
-    rows += [int(np.argmax(walk)), int(np.argmin(walk))]
+    rows += [int(np.argmax(cumulative)), int(np.argmin(cumulative))]
     step = np.zeros(size)
     for _ in range(_CUTS):
-        tangent, height = slopes[:, rows].T / scale, walk[rows] / scale
+        tangent, height = slopes[:, rows].T / scale, cumulative[rows] / scale
         one, none = np.ones((len(rows), 1)), np.zeros((len(rows), 1))
         sides = np.vstack([np.hstack([tangent, -one, none]), np.hstack([-tangent, none, one]), walls])
         limits = np.concatenate([-height, height, theta[~maps.signed]])
-        found = linprog(cost, A_ub=sides, b_ub=limits, bounds=bounds, method="highs-ds")
-        if found.x is None:
+        solution = linprog(cost, A_ub=sides, b_ub=limits, bounds=bounds, method="highs-ds")
+        if solution.x is None:
             break
-        step = found.x[:size]
-        line = walk + _combine(step, slopes)
+        step = solution.x[:size]
+        line = cumulative + _combine(step, slopes)
         high, low = int(np.argmax(line)), int(np.argmin(line))
-        if line[high] - line[low] <= scale * (found.fun + 1e-9) or {high, low} <= set(rows):
+        if line[high] - line[low] <= scale * (solution.fun + 1e-9) or {high, low} <= set(rows):
             break
         rows += [high, low]
-    line = walk + _combine(step, slopes)
+    line = cumulative + _combine(step, slopes)
     return step, float(np.ptp(line))
 
 
@@ -198,18 +198,18 @@ def _steepest(
     maps: LogisticMaps, theta: FloatArray, tangent: Pair, model: Pair, limit: float, radius: float, pairs: Crossings
 ) -> FloatArray | None:
     """Return the step that minimises the model while the tangent of the walk keeps the limit; `pairs` grows."""
-    walk, slopes = tangent
+    cumulative, slopes = tangent
     size = len(slopes)
     box = np.vstack([np.eye(size), -np.eye(size), maps.basis[~maps.signed]])
     sides = np.concatenate([np.full(2 * size, -radius), -theta[~maps.signed]])
     for _ in range(_CUTS):
         high, low = [i for i, _ in pairs], [j for _, j in pairs]
         cuts = (slopes[:, low] - slopes[:, high]).T / limit
-        slack = (walk[high] - walk[low]) / limit - (1.0 - 1e-6)
+        slack = (cumulative[high] - cumulative[low]) / limit - (1.0 - 1e-6)
         step = nearest_point(*model, np.vstack([box, cuts]), np.concatenate([sides, slack]))
         if step is None:
             return None
-        line = walk + _combine(step, slopes)
+        line = cumulative + _combine(step, slopes)
         pair = int(np.argmax(line)), int(np.argmin(line))
         if line[pair[0]] - line[pair[1]] <= limit * (1.0 - 5e-7) or pair in pairs:
             return step

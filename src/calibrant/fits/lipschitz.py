@@ -55,8 +55,8 @@ def lipschitz_fit(table: ScoreTable, *, lipschitz: float, log_safe: bool = False
     # Values are in [0, 1] anyway, so a step never needs to be larger than 1.
     value = np.clip(_fit(k / n, n, np.minimum(lipschitz * np.diff(table.score), 1.0)), 0.0, 1.0)
     level = value[1:] == value[:-1]
-    kept = ~(np.append(False, level) & np.append(level, False))
-    return LipschitzFit(table.score[kept], value[kept])
+    corner = ~(np.append(False, level) & np.append(level, False))
+    return LipschitzFit(table.score[corner], value[corner])
 
 
 def _fit(mean: FloatArray, weight: FloatArray, step: FloatArray) -> FloatArray:
@@ -88,8 +88,8 @@ def _guess(mean: FloatArray, weight: FloatArray, step: FloatArray) -> IndexArray
     """Guess from the fit of a coarser table which steps are flat or steep; those in doubt are left open."""
     start = np.arange(0, len(mean), _GROUP)
     pooled = np.add.reduceat(weight, start)
-    place = np.add.reduceat(weight * np.append(0.0, np.cumsum(step)), start) / pooled
-    coarse_step = np.maximum(np.diff(place), 0.0)
+    position = np.add.reduceat(weight * np.append(0.0, np.cumsum(step)), start) / pooled
+    coarse_step = np.maximum(np.diff(position), 0.0)
     rise = np.diff(_fit(np.add.reduceat(weight * mean, start) / pooled, pooled, coarse_step))
     kind = np.where(rise <= 0.0, _FLAT, np.where(rise > 0.999 * coarse_step, _STEEP, _OPEN))
     before, behind = np.append(kind[0], kind), np.append(kind, kind[-1])
@@ -119,8 +119,8 @@ def limited_rise(mean: FloatArray, weight: FloatArray, step: FloatArray) -> Floa
 def _zeros(mean: Floats, weight: Floats, step: Floats, top: float, span: float) -> Floats:
     """Return, for each point, its best value if only the points up to it counted.
 
-    The derivative is 0 on ``[low, high]``, has the slopes `below` and `above` next to it, and bends at the places in
-    the stacks; a bend is the slope on its right minus the slope on its left. Places on the right are kept minus
+    The derivative is 0 on ``[low, high]``, has the slopes `below` and `above` next to it, and bends at the positions in
+    the stacks; a bend is the slope on its right minus the slope on its left. Positions on the right are kept minus
     `offset`. All zeros are at most `top`, and at least `top - span`.
     """
     left: Floats = []
@@ -134,32 +134,32 @@ def _zeros(mean: Floats, weight: Floats, step: Floats, top: float, span: float) 
         offset += d
         if offset > span:
             # Bends above the top are never reached. Without them no bend is moved twice, and offsets stay accurate.
-            right_bend = [bend for place, bend in zip(right, right_bend, strict=True) if place + offset <= top]
-            right = [place + offset for place in right if place + offset <= top]
+            right_bend = [bend for position, bend in zip(right, right_bend, strict=True) if position + offset <= top]
+            right = [position + offset for position in right if position + offset <= top]
             offset = 0.0
         if y < low:
             right += (high - offset, low - offset)
             right_bend += (above, -below)
             slope, excess = below + w, w * (low - y)
             while left and slope * (low - left[-1]) <= excess:
-                place, bend = left.pop(), left_bend.pop()
-                excess -= slope * (low - place)
+                position, bend = left.pop(), left_bend.pop()
+                excess -= slope * (low - position)
                 slope -= bend
-                right.append(place - offset)
+                right.append(position - offset)
                 right_bend.append(bend)
-                low = place
+                low = position
             low -= excess / max(slope, w)  # no slope is below w but by rounding
         elif y > high:
             left += (low, high)
             left_bend += (-below, above)
             slope, excess = above + w, w * (y - high)
             while right and slope * (right[-1] + offset - high) <= excess:
-                place, bend = right.pop() + offset, right_bend.pop()
-                excess -= slope * (place - high)
+                position, bend = right.pop() + offset, right_bend.pop()
+                excess -= slope * (position - high)
                 slope += bend
-                left.append(place)
+                left.append(position)
                 left_bend.append(bend)
-                high = place
+                high = position
             low = high + excess / max(slope, w)
         elif low < high:
             left.append(low)

@@ -97,10 +97,10 @@ def constant_fit(table: ScoreTable, positives: FloatArray) -> float:
     return math.log(hits / (table.total - hits))
 
 
-def _infinite(found: str) -> DataError:
-    found = f"{found}, for which no finite parameters have the largest likelihood"
+def _infinite(classes: str) -> DataError:
+    classes = f"{classes}, for which no finite parameters have the largest likelihood"
     remedy = "leave smooth_targets=True, or fit on more rows"
-    return DataError("labels of both classes at overlapping scores", found, remedy)
+    return DataError("labels of both classes at overlapping scores", classes, remedy)
 
 
 def temperature_columns(scores: FloatArray, clip: Clip) -> list[FloatArray]:
@@ -148,16 +148,16 @@ def fit_platt(
 def fit_beta(table: ScoreTable, columns: list[FloatArray], positives: FloatArray) -> tuple[float, ...]:
     """Return a, b and c; a and b are equal where both are free but cannot be told apart."""
     x, z, one = columns
-    kept = np.ones(2)
+    free = np.ones(2)
     both = likelihood_fit(columns, table, positives)
     if both is not None:
         if (both[:2] >= 0.0).all():
             return tuple(both.tolist())
-        kept = np.array([0.0, 1.0] if both[0] < 0.0 else [1.0, 0.0])
-    line = likelihood_fit([kept[0] * x + kept[1] * z, one], table, positives)
+        free = np.array([0.0, 1.0] if both[0] < 0.0 else [1.0, 0.0])
+    line = likelihood_fit([free[0] * x + free[1] * z, one], table, positives)
     if line is None or line[0] < 0.0:
         return 0.0, 0.0, constant_fit(table, positives)
-    return (*(kept * line[0]).tolist(), float(line[1]))
+    return (*(free * line[0]).tolist(), float(line[1]))
 
 
 TEMPERATURE = LogOddsFamily(temperature_columns, fit_temperature)

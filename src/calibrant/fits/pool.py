@@ -144,13 +144,13 @@ def _splits(table: ScoreTable, n_folds: int, rng: np.random.Generator) -> Iterat
     """Yield tables to fit to and the rows held out from them."""
     if not table.independent:
         fold = rng.integers(n_folds, size=len(table))
-        held = [np.where(fold == i, (table.n, table.k), 0.0) for i in range(n_folds)]
+        held_out = [np.where(fold == i, (table.n, table.k), 0.0) for i in range(n_folds)]
     else:
         share = _ENOUGH / table.total
         many = table.total > _MANY
         folds = table.split([share, 1.0 - share], rng)[:1] if many else table.split(n_folds, rng)
-        held = [_on_rows_of(table, part) for part in folds]
-    for n, k in held:
+        held_out = [_on_rows_of(table, part) for part in folds]
+    for n, k in held_out:
         rest, part = _kept(table.score, table.n - n, table.k - k), _kept(table.score, n, k)
         if len(rest) and len(part):
             yield rest, part

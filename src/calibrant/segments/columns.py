@@ -100,11 +100,11 @@ class SegmentColumn:
         >>> column.labels, column.codes(["b", None, "new"]).tolist()
         (('a', 'other (2 levels)', 'missing'), [1, 2, 1])
         """
-        found = distinct_values(values, name)
-        if not len(found.number):
+        distinct = distinct_values(values, name)
+        if not len(distinct.number):
             raise describe_no_rows()
-        missing = int((found.number < 0).sum())
-        return cls.of_counts(name, found.levels, found.counts, missing, min_rows=min_rows, cuts=cuts)
+        missing = int((distinct.number < 0).sum())
+        return cls.of_counts(name, distinct.levels, distinct.counts, missing, min_rows=min_rows, cuts=cuts)
 
     @classmethod
     def of_counts(
@@ -115,8 +115,8 @@ class SegmentColumn:
         _need_two(name, len(levels) + bool(missing), levels)
         if cuts is not None:
             if not numeric:
-                found = f"{name}, which holds {_shown(levels)}"
-                raise ArgumentError("`cuts` of a column of numbers", found, "leave out its cuts")
+                not_numbers = f"{name}, which holds {_shown(levels)}"
+                raise ArgumentError("`cuts` of a column of numbers", not_numbers, "leave out its cuts")
             column = cls(name, cuts=clean_cuts(name, cuts), missing=bool(missing))
             _need_two(name, len(set(column._of_levels(levels).tolist())) + bool(missing), levels)
             return column
@@ -127,12 +127,12 @@ class SegmentColumn:
             return cls(name, cuts=_quantiles(levels, counts), missing=bool(missing), from_rows=True)
         largest = np.zeros(len(counts), dtype=bool)
         largest[score_order(-counts)[:_MOST_LEVELS]] = True
-        kept = largest & (counts >= min_rows)
-        rare = int(len(counts) - kept.sum())
+        separate = largest & (counts >= min_rows)
+        rare = int(len(counts) - separate.sum())
         if rare == 1:  # a pool of one level is that level
-            kept[:], rare = True, 0
-        _need_two(name, int(kept.sum()) + bool(rare) + bool(missing), levels, min_rows)
-        return cls(name, tuple(itertools.compress(levels, kept)), (), rare, bool(missing), bool(rare))
+            separate[:], rare = True, 0
+        _need_two(name, int(separate.sum()) + bool(rare) + bool(missing), levels, min_rows)
+        return cls(name, tuple(itertools.compress(levels, separate)), (), rare, bool(missing), bool(rare))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -166,12 +166,12 @@ class SegmentColumn:
         DataError
             If the values cannot name segments, or are no numbers where the column is cut.
         """
-        found = distinct_values(values, self.name)
-        if self.cuts and found.levels and not is_numeric(found.levels):
-            raise DataError(f"numbers in column {self.name}", _shown(found.levels), "pass the column that was cut")
-        of_level = self._of_levels(found.levels)
+        distinct = distinct_values(values, self.name)
+        if self.cuts and distinct.levels and not is_numeric(distinct.levels):
+            raise DataError(f"numbers in column {self.name}", _shown(distinct.levels), "pass the column that was cut")
+        of_level = self._of_levels(distinct.levels)
         of_missing = len(self) - 1 if self.missing else -1
-        return np.append(of_level, np.int64(of_missing))[found.number]
+        return np.append(of_level, np.int64(of_missing))[distinct.number]
 
     def _of_levels(self, levels: tuple[Level, ...]) -> IntArray:
         """Return the number of the segment of each of some values."""
@@ -179,7 +179,7 @@ class SegmentColumn:
             # Compared as Python compares them: exact for whole numbers of any length.
             return np.array([bisect_left(self.cuts, value) for value in levels], dtype=np.int64)
         pool = len(self.levels) if self.pooled else -1
-        number = {level: place for place, level in enumerate(self.levels)}
+        number = {level: segment for segment, level in enumerate(self.levels)}
         return np.array([number.get(level, pool) for level in levels], dtype=np.int64)
 
 
@@ -196,13 +196,13 @@ def clean_cuts(name: str, cuts: Any) -> tuple[int | float, ...]:
 
 def _quantiles(levels: tuple[Level, ...], counts: IntArray) -> tuple[int | float, ...]:
     """Return cuts at which a column of numbers falls into parts of about equal numbers of rows."""
-    finite = [place for place, level in enumerate(levels) if isinstance(level, int) or abs(float(level)) < math.inf]
+    finite = [index for index, level in enumerate(levels) if isinstance(level, int) or abs(float(level)) < math.inf]
     below = np.cumsum(counts[finite])
-    wanted = below[-1] * np.arange(1, _INTERVALS) / _INTERVALS
-    at = np.minimum(np.searchsorted(below, wanted), len(finite) - 1)
+    ranks = below[-1] * np.arange(1, _INTERVALS) / _INTERVALS
+    at = np.minimum(np.searchsorted(below, ranks), len(finite) - 1)
     values = [level for level in levels if not isinstance(level, str)]
     # A cut at the largest value leaves nothing above it.
-    below_all = [values[finite[place]] for place in at.tolist() if finite[place] < len(values) - 1]
+    below_all = [values[finite[index]] for index in at.tolist() if finite[index] < len(values) - 1]
     return short_cuts(below_all or [values[finite[-2]]], values[-1])
 
 

@@ -55,7 +55,7 @@ class Family:
     def levels(self, cells: IntArray) -> list[tuple[str, ...]]:
         """Return the names of the levels of some cells, one for each column."""
         places = np.unravel_index(cells, [len(column) for column in self.columns])
-        columns = [[column.labels[i] for i in place] for column, place in zip(self.columns, places, strict=True)]
+        columns = [[column.labels[i] for i in codes] for column, codes in zip(self.columns, places, strict=True)]
         return list(zip(*columns, strict=True))
 
     @property
@@ -64,23 +64,23 @@ class Family:
 
         They are not where rare levels were pooled, or a number was cut at quantiles of these rows.
         """
-        found = np.ones(1, dtype=bool)
+        result = np.ones(1, dtype=bool)
         for column in self.columns:
             of = np.full(len(column), not (column.cuts and column.from_rows))
             if column.pooled:
                 of[len(column.levels)] = False
-            found = np.logical_and.outer(found, of).ravel()
-        return found
+            result = np.logical_and.outer(result, of).ravel()
+        return result
 
 
 def families_of(columns: Sequence[SegmentColumn], depth: int) -> tuple[Family, ...]:
     """Return the families of single columns, then, with depth 2, those of all pairs."""
-    found = tuple(Family(chosen) for size in range(1, depth + 1) for chosen in itertools.combinations(columns, size))
-    cells = sum(len(family) for family in found)
+    families = tuple(Family(chosen) for size in range(1, depth + 1) for chosen in itertools.combinations(columns, size))
+    cells = sum(len(family) for family in families)
     if cells > _MOST_CELLS:
         remedy = "name fewer columns in `by`, or raise `min_rows`, which pools more levels"
         raise ArgumentError(f"at most {_MOST_CELLS:,} segments to list", f"{cells:,}", remedy)
-    return found
+    return families
 
 
 def check_depth(depth: int, columns: int) -> int:
@@ -211,10 +211,10 @@ def _ranges(
     base = np.append(np.zeros(1, dtype=after.dtype), after)[starts]
     read = np.flatnonzero(ends)
     firsts = np.searchsorted(read, starts)
-    walk = after[read] - np.repeat(base, np.diff(firsts, append=len(read)))
+    cumulative = after[read] - np.repeat(base, np.diff(firsts, append=len(read)))
     points = score[read]
-    top, at_top = _extreme(walk, firsts)
-    bottom, at_bottom = _extreme(-walk, firsts)
+    top, at_top = _extreme(cumulative, firsts)
+    bottom, at_bottom = _extreme(-cumulative, firsts)
     value[there] = (top + bottom).astype(np.float64)
     climbs = np.where(at_bottom < 0, True, np.where(at_top < 0, False, at_top > at_bottom))
     begin, end = np.where(climbs, at_bottom, at_top), np.where(climbs, at_top, at_bottom)
@@ -225,12 +225,12 @@ def _ranges(
     return value, low, high, sign
 
 
-def _extreme(walk: NumberArray, firsts: IntArray) -> tuple[NumberArray, IntArray]:
-    """Return the highest point of each walk, at least its start at 0, and the first place it is at; -1 at its start."""
-    top = np.maximum(np.maximum.reduceat(walk, firsts), 0)
-    reached = np.where(walk == np.repeat(top, np.diff(firsts, append=len(walk))), np.arange(len(walk)), len(walk))
-    place = np.minimum.reduceat(reached, firsts)
-    return top, np.where(top > 0, place, -1)
+def _extreme(sums: NumberArray, firsts: IntArray) -> tuple[NumberArray, IntArray]:
+    """Return the highest point of each walk, at least its start at 0, and the first index it is at; -1 at its start."""
+    top = np.maximum(np.maximum.reduceat(sums, firsts), 0)
+    reached = np.where(sums == np.repeat(top, np.diff(firsts, append=len(sums))), np.arange(len(sums)), len(sums))
+    index = np.minimum.reduceat(reached, firsts)
+    return top, np.where(top > 0, index, -1)
 
 
 @dataclass(frozen=True)
@@ -269,8 +269,8 @@ def segments_of_arrays(
     for name, values in by.items():
         array = column_values(values, name)
         if len(array) != n:
-            found = f"{len(array)} values in column {name} and {n} scores"
-            raise DataError("as many values as scores", found, "pass columns of the same table")
+            lengths = f"{len(array)} values in column {name} and {n} scores"
+            raise DataError("as many values as scores", lengths, "pass columns of the same table")
         columns.append(SegmentColumn.fit(array, name, min_rows=request.min_rows, cuts=request.cuts.get(name)))
         codes[name] = columns[-1].codes(array)
     score = score.astype(np.float64) + 0.0

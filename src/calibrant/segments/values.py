@@ -45,9 +45,9 @@ def column_values(values: Any, name: str) -> npt.NDArray[Any]:
     Whole numbers beside missing values are not turned into floats, which would merge long ones.
     """
     if isinstance(values, np.ma.MaskedArray):
-        held = np.ma.getdata(values).astype(object)
-        held[np.ma.getmaskarray(values)] = None
-        return one_column(held, *_flat(name))
+        objects = np.ma.getdata(values).astype(object)
+        objects[np.ma.getmaskarray(values)] = None
+        return one_column(objects, *_flat(name))
     if isinstance(values, (np.ndarray, list, tuple)):
         return _as_array(values, name)
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
@@ -68,12 +68,12 @@ def column_values(values: Any, name: str) -> npt.NDArray[Any]:
 def _as_array(values: Any, name: str) -> npt.NDArray[Any]:
     if isinstance(values, (list, tuple)):
         # NumPy would turn numbers beside text into text, and True beside 2 into 1.
-        held = np.empty(len(values), dtype=object)
+        objects = np.empty(len(values), dtype=object)
         try:
-            held[:] = values
+            objects[:] = values
         except ValueError:
             raise _nested(name, "lists") from None
-        return held
+        return objects
     return one_column(as_array(values, f"values of column {name}"), *_flat(name))
 
 
@@ -81,8 +81,8 @@ def _flat(name: str) -> tuple[str, str]:
     return f"one value per row in column {name}", "pass a one-dimensional array"
 
 
-def _nested(name: str, found: str) -> DataError:
-    return DataError(f"single values in column {name}", found, _AS_TEXT)
+def _nested(name: str, values: str) -> DataError:
+    return DataError(f"single values in column {name}", values, _AS_TEXT)
 
 
 def distinct_values(values: Any, name: str) -> Distinct:
@@ -118,15 +118,15 @@ def _numbered(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntArray]:
     return known[order][new], number
 
 
-def _ordered(found: list[Any], index: IntArray, name: str) -> Distinct:
+def _ordered(values: list[Any], index: IntArray, name: str) -> Distinct:
     """Put levels that were numbered in the order of their appearance into increasing order."""
-    known = [place for place, value in enumerate(found) if not is_missing(value)]
-    levels = clean_levels([found[place] for place in known], name)
-    of = dict(zip(levels, (found[place] for place in known), strict=True))
+    known = [code for code, value in enumerate(values) if not is_missing(value)]
+    levels = clean_levels([values[code] for code in known], name)
+    of = dict(zip(levels, (values[code] for code in known), strict=True))
     # Intervals have an order of their own, which their text has not.
     order = sorted(of, key=lambda level: of[level] if _is_interval(of[level]) else level)
     rank = {level: number for number, level in enumerate(order)}
-    renumbered = np.full(len(found), -1, dtype=np.int64)
+    renumbered = np.full(len(values), -1, dtype=np.int64)
     renumbered[known] = [rank[level] for level in levels]
     return Distinct(tuple(order), renumbered[index] if len(index) else index)
 

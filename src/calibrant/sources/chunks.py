@@ -107,9 +107,9 @@ class ChunkRows:
 def _clean(chunk: tuple[Any, ...], pos_label: Any) -> CleanRows | None:
     """Check the rows of a chunk; None if it has none."""
     if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
-        found = f"a {type(chunk).__name__}" + (f" of length {len(chunk)}" if hasattr(chunk, "__len__") else "")
+        given = f"a {type(chunk).__name__}" + (f" of length {len(chunk)}" if hasattr(chunk, "__len__") else "")
         remedy = "let every chunk be (labels, scores) or (labels, scores, weights)"
-        raise DataError("two columns, labels and scores, or three with weights", found, remedy)
+        raise DataError("two columns, labels and scores, or three with weights", given, remedy)
     if all(hasattr(column, "__len__") and not len(column) for column in chunk):
         return None
     weights = chunk[2] if len(chunk) == 3 else None

@@ -101,10 +101,10 @@ def _expect(source: Source, files: list[Path]) -> None:
     source.runner.expect(int(rows), "rows")
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path) -> Source:
+def _answer(connection: duckdb.DuckDBPyConnection, query: Query, selected: tuple[str, ...], folder: Path) -> Source:
     name = "the result of the query"
     runner = QueryRunner(connection, name)
-    header, columns, types, typed = runner.run(lambda: copy_rows(connection, query, wanted, folder))
+    header, columns, types, typed = runner.run(lambda: copy_rows(connection, query, selected, folder))
     sql = f"SELECT * FROM {COPIED}"
     spans = partial(spans_of_table, connection, COPIED)
     return Source(connection, sql, sql, columns, header, types, typed, "query", name, runner, folder, spans)
@@ -163,8 +163,8 @@ def _spool(stream: Any, copy: Path) -> Path:
         with copy.open("wb") as file:
             shutil.copyfileobj(stream, file, 1 << 20)
     except OSError as error:
-        found, remedy = error.strerror or str(error), "free space, or set TMPDIR to a larger disk"
-        raise SourceError(f"space for the stream in {copy.parent.parent}", found, remedy) from None
+        reason, remedy = error.strerror or str(error), "free space, or set TMPDIR to a larger disk"
+        raise SourceError(f"space for the stream in {copy.parent.parent}", reason, remedy) from None
     return copy
 
 
@@ -220,8 +220,8 @@ def _json_names(source: Source, objects: str) -> tuple[str, ...]:
         raise describe_no_rows(source.name)
     twice = min((row for _, row in keys if row is not None), default=None)
     if twice is not None:
-        found = f"one twice in row {twice} of {source.name}"
-        raise SourceError("every key once in an object", found, "drop one of them")
+        repeated = f"one twice in row {twice} of {source.name}"
+        raise SourceError("every key once in an object", repeated, "drop one of them")
     if any("\0" in key for key, _ in keys):
         raise SourceError("keys without the character NUL", f"one with it in {source.name}", "rename it")
     return tuple(key for key, _ in keys)
@@ -242,8 +242,8 @@ def _spans_of_parquet(connection: duckdb.DuckDBPyConnection, file: Path, names: 
     return spans
 
 
-def _combine(files: Sequence[Opened], wanted: tuple[str, ...], name: str) -> Source:
-    """Return one source with the wanted columns of two or more files; if none are, with those that every file has once.
+def _combine(files: Sequence[Opened], selected: tuple[str, ...], name: str) -> Source:
+    """Return one source with the `selected` columns of two or more files; if none, with those that every file has once.
 
     `name` is what messages call all files together. A `SourceError` says which file is of another format, lacks a
     column or has it with another kind of values.
@@ -251,9 +251,9 @@ def _combine(files: Sequence[Opened], wanted: tuple[str, ...], name: str) -> Sou
     first = files[0].source
     for one in files:
         if one.source.format != first.format:
-            found = f"{first.format} in {first.name} and {one.source.format} in {one.source.name}"
-            raise SourceError("files of one format", found, "write them in one format, or read each alone")
-    names = wanted or tuple(name for name in first.names if all(name in one.source.names for one in files))
+            two_formats = f"{first.format} in {first.name} and {one.source.format} in {one.source.name}"
+            raise SourceError("files of one format", two_formats, "write them in one format, or read each alone")
+    names = selected or tuple(name for name in first.names if all(name in one.source.names for one in files))
     columns = unique_names(names)
     mixed = {name: _mixed(files, name) for name in names}
 
@@ -294,8 +294,8 @@ def _mixed(files: Sequence[Opened], name: str) -> str:
     for one in files:
         if one.source.kind(name) != kind:
             expected = f"one kind of values in column {name!r} of all files"
-            found = f"{first.type_of(name)} in {first.name} and {one.source.type_of(name)} in {one.source.name}"
-            raise SourceError(expected, found, "write them with one type")
+            kinds = f"{first.type_of(name)} in {first.name} and {one.source.type_of(name)} in {one.source.name}"
+            raise SourceError(expected, kinds, "write them with one type")
     types = {one.source.type_of(name) for one in files}
     if len(types) == 1 or (kind == "number" and all(map(_INTEGER.fullmatch, types))):
         return "{}"

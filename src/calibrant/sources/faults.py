@@ -71,17 +71,17 @@ def refuse_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, r
 
 def _faulty_classes(seen: Mapping[str, Any], columns: Columns, rows: InspectedRows) -> Iterator[DataError]:
     """Yield the error about labels that are not two classes."""
-    place, count = f"column {columns.label}" + (f" of {rows.name}" if rows.name else ""), 1
+    location, count = f"column {columns.label}" + (f" of {rows.name}" if rows.name else ""), 1
     if columns.pos_label is None:
         two_classes = not seen["label_other"] and not (seen["zeros"] and seen["minus_ones"])
         if seen["label_other"]:
-            place, count = rows.example("label_other", columns.label)[0], int(seen["label_other"])
+            location, count = rows.example("label_other", columns.label)[0], int(seen["label_other"])
     else:
         two_classes = seen["one_class"] or (seen["positives"] and not seen["label_unknown"])
     if not two_classes:
         values = rows.label_values()
         met = bool(seen.get("positives"))
-        error = row_errors.describe_bad_labels(values, columns.pos_label, met=met, place=place, count=count)
+        error = row_errors.describe_bad_labels(values, columns.pos_label, met=met, place=location, count=count)
         yield row_errors.swapped_columns(error) if rows.look_swapped() else error
 
 
@@ -93,17 +93,17 @@ def _faulty_values(
         count = int(seen.get(fault, 0))
         if not count:
             continue
-        place, value = rows.example(fault, column)
+        location, value = rows.example(fault, column)
         what, kind = fault.split("_")
         if value is None or what == "label":
-            yield row_errors.describe_missing(what, place, count, "an empty value" if value is None else repr(value))
+            yield row_errors.describe_missing(what, location, count, "an empty value" if value is None else repr(value))
         elif kind == "text":
             remedy = row_errors.remedy_for_text(value)
-            yield row_errors.describe_not_numbers(f"{what}s", repr(value), place, count, remedy)
+            yield row_errors.describe_not_numbers(f"{what}s", repr(value), location, count, remedy)
         elif what == "weight":
-            yield row_errors.describe_bad_weight(value, place, count)
+            yield row_errors.describe_bad_weight(value, location, count)
         else:
-            yield row_errors.describe_bad_scores(value, place, count, *rows.score_limits())
+            yield row_errors.describe_bad_scores(value, location, count, *rows.score_limits())
 
 
 def describe_no_column(name: Hashable, there: Sequence[Hashable], place: str = "") -> tuple[str, str, str]:

@@ -54,14 +54,14 @@ def recognise(path: Path, name: str, ending: str) -> Layout:
     head, gzipped = _head(path, name)
     if not head.strip():
         raise describe_no_rows(name)
-    wanted = _BY_ENDING.get(Path(ending.lower().removesuffix(".gz")).suffix, "")
+    by_ending = _BY_ENDING.get(Path(ending.lower().removesuffix(".gz")).suffix, "")
     if head.startswith(b"PAR1"):
         if gzipped:
             raise SourceError("a Parquet file", f"one inside gzip in {name}", "unpack it first (gunzip)")
         return Layout("Parquet", gzipped=False)
-    _refuse_binary(head, name, wanted)
+    _refuse_binary(head, name, by_ending)
     text = head.decode("utf-8-sig", errors="replace").lstrip()
-    if wanted == "JSON lines" or (not wanted and re.match(r"\{|\[\s*\{", text)):
+    if by_ending == "JSON lines" or (not by_ending and re.match(r"\{|\[\s*\{", text)):
         return Layout("JSON lines", gzipped, array=text.startswith("["), marked=head.startswith(codecs.BOM_UTF8))
     return _csv_layout(head, name, gzipped, prefer="\t" if ".tsv" in ending.lower() else "")
 
@@ -79,8 +79,8 @@ def _head(path: Path, name: str) -> tuple[bytes, bool]:
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise describe_damaged_gzip(name) from None
     except OSError as error:
-        found = f"{error.strerror or error} for {name}"
-        raise SourceError("a file that can be read", found, "check its permissions") from None
+        reason = f"{error.strerror or error} for {name}"
+        raise SourceError("a file that can be read", reason, "check its permissions") from None
 
 
 def describe_damaged_gzip(name: str) -> SourceError:
@@ -88,12 +88,12 @@ def describe_damaged_gzip(name: str) -> SourceError:
     return SourceError("a whole gzip file", f"{name} damaged or cut short", "copy or download it again")
 
 
-def _refuse_binary(head: bytes, name: str, wanted: str) -> None:
-    if wanted == "Parquet":
+def _refuse_binary(head: bytes, name: str, by_ending: str) -> None:
+    if by_ending == "Parquet":
         raise SourceError("a Parquet file", f"other content in {name}", "copy it again, or give it the right ending")
     if head.startswith(b"PK\x03\x04"):
-        found = f"a spreadsheet or zip archive in {name}"
-        raise SourceError("CSV, Parquet or JSON lines", found, "export it as CSV or unpack it")
+        archive = f"a spreadsheet or zip archive in {name}"
+        raise SourceError("CSV, Parquet or JSON lines", archive, "export it as CSV or unpack it")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise SourceError("text in UTF-8", f"UTF-16 in {name}", _AS_UTF8)
     if b"\0" in head:
@@ -172,19 +172,19 @@ def select_rows(
     are values for copying them: bytes of Parquet that are not marked as text, and each JSON object as one text,
     `OBJECT`, as it stands in the file.
     """
-    place = f"[{', '.join(quote_text(pattern_of(path)) for path in paths)}]"
+    file_list = f"[{', '.join(quote_text(pattern_of(path)) for path in paths)}]"
     if layout.format == "Parquet":
-        return f"SELECT * FROM read_parquet({place}, {_PARQUET if raw else _PARQUET_TEXT})"
+        return f"SELECT * FROM read_parquet({file_list}, {_PARQUET if raw else _PARQUET_TEXT})"
     packed = quote_text("gzip" if layout.gzipped else "uncompressed")
     if layout.format == "JSON lines":
         form = quote_text("array" if layout.array else "newline_delimited")
         other = f"error({quote_text(NO_OBJECT)} || left(json, 40))"
         checked = f"CASE WHEN starts_with(json, '{{') THEN json ELSE {other} END AS {OBJECT}"
-        objects = f"SELECT {checked} FROM read_json_objects({place}, format = {form}, compression = {packed})"
+        objects = f"SELECT {checked} FROM read_json_objects({file_list}, format = {form}, compression = {packed})"
         return objects if raw else select_named(map(json_value, header), columns, objects)
     types = ", ".join(f"{quote_text(column)}: 'VARCHAR'" for column in columns)
     return (
-        f"SELECT * FROM read_csv({place}, auto_detect = false, header = true, skip = {layout.skip}, "
+        f"SELECT * FROM read_csv({file_list}, auto_detect = false, header = true, skip = {layout.skip}, "
         f"columns = {{{types}}}, delim = {quote_text(layout.delimiter)}, quote = '\"', escape = '\"', "
         f"strict_mode = true, compression = {packed}, hive_partitioning = false)"
     )

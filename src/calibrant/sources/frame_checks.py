@@ -122,8 +122,8 @@ def holds_numbers(kind: Any) -> bool:
 def need_numbers(name: str, kind: Any, what: str) -> None:
     """Raise a `DataError` if a column is of a type that does not hold numbers."""
     if not holds_numbers(kind):
-        found, remedy = f"values of type {kind}", "cast the column to float first"
-        raise row_errors.describe_not_numbers(what, found, f"column {name}", remedy=remedy)
+        other_type, remedy = f"values of type {kind}", "cast the column to float first"
+        raise row_errors.describe_not_numbers(what, other_type, f"column {name}", remedy=remedy)
 
 
 def _raw(frame: nw.LazyFrame[Any], columns: Columns) -> nw.LazyFrame[Any]:
@@ -155,8 +155,8 @@ def _label(label: nw.Expr, kind: Any, name: str) -> tuple[nw.Expr, bool]:
         return label.cast(nw.Float64), False
     if kind in (nw.String, nw.Categorical, nw.Enum):  # a set would not find an Enum
         return label.cast(nw.String), True
-    found = f"values of type {kind} in column {name}"
-    raise DataError("labels that are numbers, truth values or text", found, "make a column of 0 and 1 first")
+    other_type = f"values of type {kind} in column {name}"
+    raise DataError("labels that are numbers, truth values or text", other_type, "make a column of 0 and 1 first")
 
 
 def _meant(pos_label: Any, *, text: bool) -> Any:

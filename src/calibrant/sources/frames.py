@@ -110,12 +110,12 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
         opened: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except TypeError:
         expected = "a dataframe: pandas, Polars, PyArrow, DuckDB, PySpark or another that narwhals reads"
-        found = f"a {type(frame).__module__}.{type(frame).__name__}".replace("builtins.", "")
+        given = f"a {type(frame).__module__}.{type(frame).__name__}".replace("builtins.", "")
         remedy = "pass columns of it to ScoreTable.from_scores, or chunks to ScoreTable.from_chunks"
-        raise DataError(expected, found, remedy) from None
+        raise DataError(expected, given, remedy) from None
     except DuplicateError:
-        found = "a name that is there twice"
-        raise DataError("different names of columns", found, "give the columns different names") from None
+        given = "a name that is there twice"
+        raise DataError("different names of columns", given, "give the columns different names") from None
     there = _names(opened)
     for what, name in (("label", columns.label), ("score", columns.score), ("weight", columns.weight)):
         if not isinstance(name, Hashable) or (name is None and what != "weight"):
@@ -125,13 +125,13 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
         asked = str(name).lower()
         alike = [other for other in there if other.lower() == asked] if opened.implementation.is_duckdb() else []
         if name in there and len(set(alike)) > 1:
-            found = f"{' and '.join(map(repr, alike))}, which DuckDB takes for one"
-            raise DataError(f"one column {name!r}", found, "rename one")
+            given = f"{' and '.join(map(repr, alike))}, which DuckDB takes for one"
+            raise DataError(f"one column {name!r}", given, "rename one")
         if there.count(name) == 1:
             continue
         if name in there:
-            found = f"{there.count(name)} of that name"
-            raise DataError(f"one column {name!r}", found, "give the columns different names")
+            given = f"{there.count(name)} of that name"
+            raise DataError(f"one column {name!r}", given, "give the columns different names")
         raise DataError(*describe_no_column(name, there))
     return opened
 
@@ -242,9 +242,9 @@ def _failing(engine: nw.Implementation) -> Iterator[None]:
         raise
     except Exception as error:
         name = str(engine.value).replace("_", " ").capitalize()
-        found = f"an error of {name}: {_gist(str(error)) or type(error).__name__}"
+        failure = f"an error of {name}: {_gist(str(error)) or type(error).__name__}"
         remedy = "run the query that makes the dataframe by itself to see all of the error"
-        raise SourceError("a dataframe of which all rows can be read", found, remedy) from None
+        raise SourceError("a dataframe of which all rows can be read", failure, remedy) from None
 
 
 def _gist(text: str) -> str:

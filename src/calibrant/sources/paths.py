@@ -87,9 +87,9 @@ def _parts(folder: Path) -> list[str]:
     """Return the Parquet files below a folder."""
     for mark, keeper in _MANAGED.items():
         if any(folder.glob(mark)):
-            found = f"a table of {keeper} in {folder}, in which some may be out of date"
+            managed = f"a table of {keeper} in {folder}, in which some may be out of date"
             remedy = "read it with its own engine and pass a dataframe"
-            raise SourceError("a folder of Parquet files that all count", found, remedy)
+            raise SourceError("a folder of Parquet files that all count", managed, remedy)
     files: list[str] = []
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]

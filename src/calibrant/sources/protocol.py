@@ -157,8 +157,8 @@ class Rows(ABC):
         """Return rows in their order, with what says when they were; with `missing_labels` labels may be missing."""
         self._refuse("rows in the order of a file or a query", "rows of another kind", "pass their columns as arrays")
 
-    def _refuse(self, expected: str, found: str, remedy: str) -> NoReturn:
-        raise ArgumentError(expected, found, remedy)
+    def _refuse(self, expected: str, given: str, remedy: str) -> NoReturn:
+        raise ArgumentError(expected, given, remedy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,8 +214,8 @@ class ArrayRows(Rows):
         columns |= {cause: self.by[name] for name, cause in segments.items()}
         arrays = {cause: _column(values, cause) for cause, values in columns.items() if values is not None}
         if len({len(array) for array in arrays.values()}) > 1:
-            found = ", ".join(f"{len(array)} of {cause}" for cause, array in arrays.items())
-            raise DataError("columns of equal length", found, "pass columns of the same table")
+            lengths = ", ".join(f"{len(array)} of {cause}" for cause, array in arrays.items())
+            raise DataError("columns of equal length", lengths, "pass columns of the same table")
         gaps = {cause: _missing(array, words.get(cause, frozenset({""}))) for cause, array in arrays.items()}
         places = np.flatnonzero(~np.logical_or.reduce(list(gaps.values())))
         known, unknown = (_moments(arrays["score"], ~gaps["score"] & of) for of in (~gaps["outcome"], gaps["outcome"]))

@@ -63,15 +63,15 @@ def copy_rows(
         raise SourceError("a query", "an empty one", "write a SELECT")
     typed = True
     if query.database is not None and re.match("postgres(ql)?://", query.database):
-        found = _from_postgresql(connection, sql, query.database, wanted)
+        header = _from_postgresql(connection, sql, query.database, wanted)
     elif query.database is not None and _head(query.database).startswith(b"SQLite format 3"):
-        found = _from_sqlite(connection, sql, query.database, wanted)
+        header = _from_sqlite(connection, sql, query.database, wanted)
         typed = False
     else:
-        found = _from_duckdb(connection, sql, query.database, wanted)
+        header = _from_duckdb(connection, sql, query.database, wanted)
     types = {row[0]: str(row[1]) for row in connection.execute(f"DESCRIBE {COPIED}").fetchall()}
-    columns = unique_names(found)
-    return found, columns, tuple(types.get(column, "") for column in columns), typed
+    columns = unique_names(header)
+    return header, columns, tuple(types.get(column, "") for column in columns), typed
 
 
 def _head(database: str) -> bytes:
@@ -81,20 +81,20 @@ def _head(database: str) -> bytes:
     except FileNotFoundError:
         raise SourceError("an existing database", f"no file {database}", "check the path") from None
     except OSError as error:
-        found = f"{error.strerror or error} for {database}"
-        raise SourceError("a database that can be read", found, "check the path") from None
+        reason = f"{error.strerror or error} for {database}"
+        raise SourceError("a database that can be read", reason, "check the path") from None
 
 
-def _kept(found: Names, wanted: Names) -> dict[int, str]:
-    """Return the places of the wanted columns, and their names in the copy; if there are none, an error is to come."""
-    names = dict(enumerate(unique_names(found)))
-    return {i: name for i, name in names.items() if not wanted or found[i] in wanted} or {0: "none"}
+def _kept(header: Names, selected: Names) -> dict[int, str]:
+    """Return the index of each selected column, and its name in the copy; if there is none, an error is to come."""
+    names = dict(enumerate(unique_names(header)))
+    return {i: name for i, name in names.items() if not selected or header[i] in selected} or {0: "none"}
 
 
-def _selected(sql: str, found: Names, wanted: Names) -> str:
-    """Return a SELECT of the wanted columns by their places, since names may differ in case alone."""
-    kept = ", ".join(f"c{i} AS {quote_name(column)}" for i, column in _kept(found, wanted).items())
-    return f"SELECT {kept} FROM ({sql}\n) AS found({', '.join(f'c{i}' for i in range(len(found)))})"
+def _selected(sql: str, header: Names, selected: Names) -> str:
+    """Return a SELECT of the selected columns by their places, since names may differ in case alone."""
+    columns = ", ".join(f"c{i} AS {quote_name(column)}" for i, column in _kept(header, selected).items())
+    return f"SELECT {columns} FROM ({sql}\n) AS found({', '.join(f'c{i}' for i in range(len(header)))})"
 
 
 def _failed(error: Exception) -> SourceError:
@@ -103,14 +103,14 @@ def _failed(error: Exception) -> SourceError:
     if no_space is not None:
         return no_space
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    place = next((line.replace("DESCRIBE ", "", 1) for line in lines[1:] if re.match(r"LINE \d+:", line)), "")
-    found = lines[0] + (f" ({place})" if place and _OURS not in place else "")
+    query_line = next((line.replace("DESCRIBE ", "", 1) for line in lines[1:] if re.match(r"LINE \d+:", line)), "")
+    complaint = lines[0] + (f" ({query_line})" if query_line and _OURS not in query_line else "")
     named = "name a table of `database`, or a file in quotes: FROM 'scores.parquet'"
-    remedy = named if "Table with name" in found else "correct the query"
-    return SourceError("a query that can be run", found, remedy)
+    remedy = named if "Table with name" in complaint else "correct the query"
+    return SourceError("a query that can be run", complaint, remedy)
 
 
-def _from_duckdb(connection: DuckDBPyConnection, sql: str, database: str | None, wanted: Names) -> Names:
+def _from_duckdb(connection: DuckDBPyConnection, sql: str, database: str | None, selected: Names) -> Names:
     import duckdb
 
     try:
@@ -124,42 +124,42 @@ def _from_duckdb(connection: DuckDBPyConnection, sql: str, database: str | None,
             connection.execute(f"ATTACH {quote_text(database)} AS calibrant_source (READ_ONLY)")
             connection.execute("USE calibrant_source")
         except duckdb.Error as error:
-            found = f"{str(error).splitlines()[0]} for {database}"
+            complaint = f"{str(error).splitlines()[0]} for {database}"
             remedy = "check that this is the right file, and that no other program is writing to it"
-            raise SourceError("a database of DuckDB or SQLite that can be read", found, remedy) from None
+            raise SourceError("a database of DuckDB or SQLite that can be read", complaint, remedy) from None
     connection.execute("SET preserve_insertion_order = true")  # so that rows can be numbered in messages
     try:
         names = tuple(row[0] for row in connection.execute(f"DESCRIBE {sql}").fetchall())
-        connection.execute(f"CREATE TABLE {COPIED} AS {_selected(sql, names, wanted)}")
+        connection.execute(f"CREATE TABLE {COPIED} AS {_selected(sql, names, selected)}")
     except duckdb.Error as error:
         raise _failed(error) from None
     connection.execute("SET preserve_insertion_order = false")
     return names
 
 
-def _from_sqlite(connection: DuckDBPyConnection, sql: str, database: str, wanted: Names) -> Names:
+def _from_sqlite(connection: DuckDBPyConnection, sql: str, database: str, selected: Names) -> Names:
     """Copy as text, in which floats are exact: columns of SQLite hold values of any type."""
     try:
         with closing(sqlite3.connect(f"{Path(database).absolute().as_uri()}?mode=ro", uri=True)) as source:
             source.execute(f"SELECT * FROM ({sql}\n) LIMIT 0")  # so nothing else than a SELECT
             cursor = source.execute(sql)  # in the other, names that differ in case alone are changed
-            found = tuple(column[0] for column in cursor.description)
-            kept = _kept(found, wanted)
-            columns = ", ".join(f"{quote_name(name)} VARCHAR" for name in kept.values())
+            header = tuple(column[0] for column in cursor.description)
+            names = _kept(header, selected)
+            columns = ", ".join(f"{quote_name(name)} VARCHAR" for name in names.values())
             connection.execute(f"CREATE TABLE {COPIED} ({columns})")
             while rows := cursor.fetchmany(_BATCH):
-                values = [[row[i] for row in rows] for i in kept]
+                values = [[row[i] for row in rows] for i in names]
                 texts = [[None if v is None else str(v) for v in column] for column in values]
-                batch = {name: np.array(text, dtype=object) for name, text in zip(kept.values(), texts, strict=True)}
+                batch = {name: np.array(text, dtype=object) for name, text in zip(names.values(), texts, strict=True)}
                 connection.register("calibrant_batch", batch)
                 connection.execute(f"INSERT INTO {COPIED} SELECT * FROM calibrant_batch")
                 connection.unregister("calibrant_batch")
     except sqlite3.Error as error:
         raise _failed(error) from None
-    return found
+    return header
 
 
-def _from_postgresql(connection: DuckDBPyConnection, sql: str, database: str, wanted: Names) -> Names:
+def _from_postgresql(connection: DuckDBPyConnection, sql: str, database: str, selected: Names) -> Names:
     for name in ("adbc_driver_postgresql", "pyarrow"):
         need_package(name, "calibrant[postgresql]")
     import duckdb
@@ -169,11 +169,11 @@ def _from_postgresql(connection: DuckDBPyConnection, sql: str, database: str, wa
         with dbapi.connect(database) as source, source.cursor() as cursor:
             cursor.execute("SET TRANSACTION READ ONLY")
             cursor.execute(f"SELECT * FROM ({sql}\n) AS found LIMIT 0")
-            found = tuple(column[0] for column in cursor.description)
-            cursor.execute(_selected(sql, found, wanted))
+            header = tuple(column[0] for column in cursor.description)
+            cursor.execute(_selected(sql, header, selected))
             connection.register("calibrant_batch", cursor.fetch_record_batch())
             connection.execute(f"CREATE TABLE {COPIED} AS SELECT * FROM calibrant_batch")
             connection.unregister("calibrant_batch")
     except (dbapi.Error, duckdb.Error) as error:  # DuckDB passes on what goes wrong while rows are sent
         raise _failed(error) from None
-    return found
+    return header

@@ -71,8 +71,8 @@ def _fitted(frame: nw.LazyFrame[Any], column: EngineColumn, request: Request, fe
         counts = np.bincount(distinct.number, counted["n"], len(distinct.levels)).astype(np.int64)
         return SegmentColumn.of_counts(name, distinct.levels, counts, n_missing, min_rows=request.min_rows, cuts=cuts)
     if not column.numeric:
-        found = f"more than {_MOST_VALUES:,} different values in {rows:,} rows"
-        raise DataError(f"groups of rows in column {name}", found, "name a column with a few groups")
+        too_many = f"more than {_MOST_VALUES:,} different values in {rows:,} rows"
+        raise DataError(f"groups of rows in column {name}", too_many, "name a column with a few groups")
     if cuts is not None:
         return SegmentColumn(name, cuts=clean_cuts(name, cuts), missing=bool(n_missing))
     finite = known.filter(value.abs() < math.inf) if column.float_ else known

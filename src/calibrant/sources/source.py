@@ -93,8 +93,8 @@ class Source:
         by_name = self._by_name()
         meant = by_name.get(name, [])
         if len(meant) > 1:
-            found = f"{len(meant)} in {self.name}"
-            raise SourceError(f"one column named {name!r}", found, "give the columns different names")
+            several = f"{len(meant)} in {self.name}"
+            raise SourceError(f"one column named {name!r}", several, "give the columns different names")
         if meant:
             return meant[0]
         raise SourceError(*describe_no_column(name, list(by_name), f" in {self.name}"))
@@ -220,14 +220,14 @@ def _explain(text: str, name: str, format_: str, n_columns: int, mixed: bool) ->
         return SourceError("one JSON object per line", f"{shown!r} in {name}", "repair or drop such lines")
     if format_ == "JSON lines":
         line = re.search(r"in line (\d+)|record/value (\d+)", text)
-        place = f"near line {line[1] or line[2]} of {name}" if line else f"in {name}"  # off by one for some mistakes
-        return SourceError("one JSON object per line", f"something else {place}", "repair or drop such lines")
+        location = f"near line {line[1] or line[2]} of {name}" if line else f"in {name}"  # off by one for some mistakes
+        return SourceError("one JSON object per line", f"something else {location}", "repair or drop such lines")
     line = re.search(r"on Line: (\d+)", text)
-    place = f"line {line[1]} of {name}" if line else name
+    location = f"line {line[1]} of {name}" if line else name
     counts = re.search(r"Number of Columns: (\d+) Found: (\d+)", text)
     if counts:
         remedy = "repair the line, and put quotes around values that contain the delimiter"
-        return SourceError(f"{counts[1]} values in every line, as in the header", f"{counts[2]} in {place}", remedy)
+        return SourceError(f"{counts[1]} values in every line, as in the header", f"{counts[2]} in {location}", remedy)
     fitting = (words for part, which, *words in _COMPLAINTS if part in text and which in (None, mixed))
-    expected, found, remedy = next(fitting)
-    return SourceError(expected.format(n_columns), found.format(place), remedy)
+    expected, content, remedy = next(fitting)
+    return SourceError(expected.format(n_columns), content.format(location), remedy)

@@ -108,9 +108,9 @@ def cluster_rows(
     rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)  # type: ignore[arg-type]
     code = cluster_numbers(clusters, len(rows.label))
     weight = np.ones(len(rows.label), dtype=np.int64) if rows.weight is None else rows.weight
-    kept = np.flatnonzero(weight)
-    score, label, weight = rows.score[kept].astype(np.float64) + 0.0, rows.label[kept], weight[kept]
-    code = _by_content(score, label, weight, code[kept])
+    nonzero = np.flatnonzero(weight)
+    score, label, weight = rows.score[nonzero].astype(np.float64) + 0.0, rows.label[nonzero], weight[nonzero]
+    code = _by_content(score, label, weight, code[nonzero])
     order = score_order(score, code)
     score, code, weight, label = score[order], code[order], weight[order], label[order]
     starts = np.flatnonzero(np.append(True, (score[1:] != score[:-1]) | (code[1:] != code[:-1])))
@@ -153,8 +153,8 @@ def cluster_blocks(
     for start in range(0, clusters, at_once):
         stop = min(clusters, start + at_once)
         part = order[slice(*np.searchsorted(sorted_clusters, [start, stop]))]
-        place = (cluster[part] - start) * n_cells + cell[part]
-        sums = (np.bincount(place, value[part], (stop - start) * n_cells) for value in values)
+        position = (cluster[part] - start) * n_cells + cell[part]
+        sums = (np.bincount(position, value[part], (stop - start) * n_cells) for value in values)
         yield slice(start, stop), tuple(np.asarray(one.reshape(-1, n_cells), dtype=np.float64) for one in sums)
 
 
@@ -172,8 +172,8 @@ def cluster_numbers(clusters: Clusters, n_rows: int) -> IntArray:
     column = None if named else one_column(as_array(clusters, "clusters"), "clusters in one column", remedy)
     values: Any = clusters if column is None else column
     if len(values) != n_rows:
-        found = f"{len(values)} clusters and {n_rows} scores"
-        raise DataError("as many clusters as scores", found, "pass columns of the same table")
+        lengths = f"{len(values)} clusters and {n_rows} scores"
+        raise DataError("as many clusters as scores", lengths, "pass columns of the same table")
     if column is not None and column.dtype.kind in "iu":
         return pooling.number_values(column)
     values = list(values) if column is None else column.tolist()
@@ -181,8 +181,8 @@ def cluster_numbers(clusters: Clusters, n_rows: int) -> IntArray:
     try:
         codes = np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
     except TypeError:
-        wanted = "clusters that can be told apart, such as numbers or text"
-        raise DataError(wanted, "values that cannot be hashed", "name the clusters") from None
+        expected = "clusters that can be told apart, such as numbers or text"
+        raise DataError(expected, "values that cannot be hashed", "name the clusters") from None
     missing = [number for value, number in numbers.items() if is_missing(value)]
     bad = np.isin(codes, missing)
     if bad.any():

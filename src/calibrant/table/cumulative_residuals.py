@@ -89,12 +89,12 @@ def extremes(walk: Walk) -> Extremes:
     )
 
 
-def _range_at_most(top: float, bottom: float, walk: Walk) -> float:
+def _range_at_most(top: float, bottom: float, cumulative: Walk) -> float:
     """Limit the range of a walk that goes from `bottom` to `top` at the ends of cells and may go further inside."""
-    highest, lowest = float(walk.above.max(initial=top)), float(walk.below.min(initial=bottom))
-    if highest == top or lowest == bottom or np.argmax(walk.above) != np.argmin(walk.below):
+    highest, lowest = float(cumulative.above.max(initial=top)), float(cumulative.below.min(initial=bottom))
+    if highest == top or lowest == bottom or np.argmax(cumulative.above) != np.argmin(cumulative.below):
         return highest - lowest
     # One cell cannot have its positives first and its negatives first: it reaches one limit, and the rest the other.
-    others = np.arange(len(walk.above)) != np.argmax(walk.above)
-    top, bottom = float(walk.above[others].max(initial=top)), float(walk.below[others].min(initial=bottom))
+    others = np.arange(len(cumulative.above)) != np.argmax(cumulative.above)
+    top, bottom = float(cumulative.above[others].max(initial=top)), float(cumulative.below[others].min(initial=bottom))
     return max(highest - bottom, top - lowest)

@@ -74,24 +74,24 @@ def pool_rows(label: LabelArray, score: ScoreArray) -> Pooled:
     # Memory never used before takes several times as long as memory read again: scores are put where keys have been.
     distinct = key if key.itemsize == 8 else np.empty(len(key), np.uint64)
     n, k = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
-    begin = found = 0
+    begin = n_distinct = 0
     while begin < len(key):
         # A block ends where a score ends, so each can be added up by itself.
         end = begin + int(np.searchsorted(key[begin:], key[begin:][:_BLOCK][-1] | one, side="right"))
         block = key[begin:end]
         bits = block >> one
         lasts = np.append(np.flatnonzero(bits[1:] != bits[:-1]), len(bits) - 1)
-        place = slice(found, found + len(lasts))
+        target = slice(n_distinct, n_distinct + len(lasts))
         if len(lasts) == len(bits):  # no score twice
-            n[place], k[place] = 1, block & one
+            n[target], k[target] = 1, block & one
         else:
-            n[place] = np.diff(lasts, prepend=-1)
-            k[place] = np.diff(np.cumsum(block & one, dtype=np.uint64).view(np.int64)[lasts], prepend=0)
+            n[target] = np.diff(lasts, prepend=-1)
+            k[target] = np.diff(np.cumsum(block & one, dtype=np.uint64).view(np.int64)[lasts], prepend=0)
             bits = bits[lasts]
-        distinct[place].view(np.float64)[:] = bits.view(score.dtype)
-        begin, found = end, place.stop
+        distinct[target].view(np.float64)[:] = bits.view(score.dtype)
+        begin, n_distinct = end, target.stop
     for column in (distinct, n, k):
-        column.resize(found, refcheck=False)  # gives back what was never written
+        column.resize(n_distinct, refcheck=False)  # gives back what was never written
     return distinct.view(np.float64), n, k
 
 
@@ -114,8 +114,8 @@ def _sorted_keys(label: LabelArray, score: ScoreArray) -> npt.NDArray[np.unsigne
 
 def pool_weighted(label: LabelArray, score: ScoreArray, weight: NumberArray) -> Pooled:
     """Return distinct scores with their weight and the weight of positives; rows without weight are dropped."""
-    kept = weight > 0
-    s, w, y = score[kept].astype(np.float64) + 0.0, weight[kept], label[kept]
+    with_weight = weight > 0
+    s, w, y = score[with_weight].astype(np.float64) + 0.0, weight[with_weight], label[with_weight]
     if w.dtype.kind == "f":
         # Sums of floats depend on their order: fix it, so that the order of the rows cannot show.
         order = score_order(s, y, w)

@@ -20,9 +20,9 @@ def remembered(function: Callable[[_Source], _Found]) -> Callable[[_Source], _Fo
 
     @wraps(function)
     def once(source: _Source) -> _Found:
-        found = known.get(source)
-        if found is None:
-            found = known[source] = function(source)
-        return found
+        result = known.get(source)
+        if result is None:
+            result = known[source] = function(source)
+        return result
 
     return once

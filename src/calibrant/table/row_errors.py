@@ -81,10 +81,10 @@ class LeftOut(Result):
     @classmethod
     def of(cls, n: int, n_read: int, causes: Mapping[str, int], known: Moments, unknown: Moments) -> LeftOut:
         """Return the account, with the moments of the scores of rows with and without an outcome."""
-        found = {cause: int(count) for cause, count in causes.items() if count}
+        counts = {cause: int(count) for cause, count in causes.items() if count}
         # Rounded, so that the order in which an engine adds up does not show.
         p_value = float(f"{_welch(known, unknown):.9g}")
-        return cls(int(n), int(n_read), found, round(known.mean, 12), round(unknown.mean, 12), p_value)
+        return cls(int(n), int(n_read), counts, round(known.mean, 12), round(unknown.mean, 12), p_value)
 
     def __str__(self) -> str:
         of = f"{self.n:,} of {self.n_read:,} rows"
@@ -143,14 +143,14 @@ _CLASSES = 20  # whole numbers below it are taken for classes
 
 def describe_no_rows(place: str = "") -> DataError:
     """Phrase the error for data without rows; `place` names the source."""
-    found = f"no rows in {place}" if place else "no rows"
-    return DataError("at least one row", found, "check the filter or the file that should have produced them")
+    no_rows = f"no rows in {place}" if place else "no rows"
+    return DataError("at least one row", no_rows, "check the filter or the file that should have produced them")
 
 
 def describe_all_left_out(account: str, place: str = "") -> DataError:
     """Phrase the error for rows of which each lacks a value."""
-    found = f"every row left out{f' of {place}' if place else ''} ({account})"
-    return DataError("a row with all values", found, "check the names of the columns")
+    left_out = f"every row left out{f' of {place}' if place else ''} ({account})"
+    return DataError("a row with all values", left_out, "check the names of the columns")
 
 
 def all_of(errors: Sequence[DataError]) -> DataError:
@@ -158,8 +158,8 @@ def all_of(errors: Sequence[DataError]) -> DataError:
     faults = tuple(fault for error in errors for fault in error.faults or (error,))
     if len(faults) == 1:
         return faults[0]
-    expected, found, remedies = zip(*(fault.args for fault in faults), strict=True)
-    listed = [", ".join(f"({i}) {part}" for i, part in enumerate(parts, 1)) for parts in (expected, found)]
+    expected, actual, remedies = zip(*(fault.args for fault in faults), strict=True)
+    listed = [", ".join(f"({i}) {part}" for i, part in enumerate(parts, 1)) for parts in (expected, actual)]
     error = DataError(listed[0], listed[1], "; ".join(dict.fromkeys(remedies)))
     error.faults = faults
     return error
@@ -168,16 +168,16 @@ def all_of(errors: Sequence[DataError]) -> DataError:
 def in_column(error: DataError, name: str) -> DataError:
     """Return an error about an array with the name of the column that it was."""
 
-    def located(found: str) -> str:
-        with_row, rows = re.subn(r"\brow \d+", lambda row: f"{row[0]} of column {name}", found, count=1)
-        return with_row if rows else f"{found} in column {name}"
+    def located(text: str) -> str:
+        with_row, rows = re.subn(r"\brow \d+", lambda row: f"{row[0]} of column {name}", text, count=1)
+        return with_row if rows else f"{text} in column {name}"
 
     return _reworded(error, located)
 
 
 def renumbered(error: DataError, rows: Sequence[int] | IndexArray) -> DataError:
     """Return an error about some of the rows, of which `rows` has the numbers, with these in place of their places."""
-    return _reworded(error, lambda found: re.sub(r"(?<=\brow )\d+", lambda row: str(rows[int(row[0])]), found))
+    return _reworded(error, lambda text: re.sub(r"(?<=\brow )\d+", lambda row: str(rows[int(row[0])]), text))
 
 
 def _reworded(error: DataError, change: Callable[[str], str]) -> DataError:
@@ -203,11 +203,11 @@ def describe_bad_scores(value: float, place: str, count: int, low: float, high: 
 
     `value` is the first of them; the advice guesses the likely cause from `low` and `high`, the range of finite scores.
     """
-    found = _and_more(repr(value), place, count)
+    examples = _and_more(repr(value), place, count)
     if not math.isfinite(value):
-        return DataError("finite scores", found, MISSING if math.isnan(value) else "drop or repair these rows")
+        return DataError("finite scores", examples, MISSING if math.isnan(value) else "drop or repair these rows")
     remedy = _LOGIT_REMEDY if low < 0.0 else _PERCENT_REMEDY if 2.0 < high <= 100.0 else _RANGE_REMEDY
-    return DataError("scores between 0 and 1", found, remedy)
+    return DataError("scores between 0 and 1", examples, remedy)
 
 
 def swapped_columns(error: DataError) -> DataError:
@@ -235,28 +235,28 @@ def describe_bad_labels(
     if any(map(is_nested, values)):
         return describe_nested_labels(f" in {place}" if place else "")
     different = _different(values)
-    found = f"the values {', '.join(map(_shown, different[:_NAMED]))}" + (" and others" if different[_NAMED:] else "")
-    found = _and_more(found, place, count) if place else found
+    listed = f"the values {', '.join(map(_shown, different[:_NAMED]))}" + (" and others" if different[_NAMED:] else "")
+    listed = _and_more(listed, place, count) if place else listed
     if pos_label is not None and not met:
-        wanted = f"some rows with the positive label {_shown(pos_label)}"
-        return DataError(wanted, found, "check the spelling of `pos_label`")
+        expected = f"some rows with the positive label {_shown(pos_label)}"
+        return DataError(expected, listed, "check the spelling of `pos_label`")
     not_known = [value for value in different if str(value).strip().lower() in _SEEM_NOT_KNOWN]
     classes = [value for value in different if value not in not_known]
     if not_known and (met or len(classes) == 2 or classes in ([0], [1], ["0"], ["1"])):
         dropped = str(not_known[0]).strip().lower() in NOT_KNOWN
         remedy = f"{_shown(not_known[0])} seems to stand for an unknown outcome: {MISSING if dropped else _DROP}"
-        return DataError("two label values", found, remedy)
+        return DataError("two label values", listed, remedy)
     classes = different if len(different) == 2 else classes  # such as "none" and "relapse"
     names = all(isinstance(value, str) and len(value) <= _LONGEST for value in classes)
     choices = [f"`pos_label={value!r}`" for value in classes[:_NAMED]]
     if len(classes) > 2:
         against = f"{_ONE_AT_A_TIME}: {', '.join(choices[:-1])} or {'another' if classes[_NAMED:] else choices[-1]}"
-        return DataError("two label values", found, against if names else _no_classes(classes))
+        return DataError("two label values", listed, against if names else _no_classes(classes))
     if any(isinstance(value, float) and value % 1.0 for value in classes):
-        return DataError("labels 0 and 1", found, _no_classes(classes))
+        return DataError("labels 0 and 1", listed, _no_classes(classes))
     short = all(len(str(value)) <= _LONGEST for value in classes)
     choice = " or ".join(choices) if short else "name it as `pos_label`"
-    return DataError("labels 0 and 1", found, f"say which value is the positive class: {choice}")
+    return DataError("labels 0 and 1", listed, f"say which value is the positive class: {choice}")
 
 
 def refuse_unknown(others: Sequence[str], pos_label: Any) -> None:
@@ -307,13 +307,13 @@ def need_two_classes(classes: Sequence[Any]) -> None:
     if len(classes) == 1:
         raise DataError("labels of two classes", f"one class only, {classes[0]!r}", "pass rows of the other class too")
     if len(classes) > 2:
-        found = f"{len(classes)}: {', '.join(map(str, classes[:_NAMED]))}{', ...' if len(classes) > _NAMED else ''}"
+        listed = f"{len(classes)}: {', '.join(map(str, classes[:_NAMED]))}{', ...' if len(classes) > _NAMED else ''}"
         # scikit-learn's checks look for the first sentence.
         remedy = (
             "Only binary classification is supported. For one class c against the rest pass y == c, and where scores "
             "are asked for its column p[:, c]; several classes at once are not supported yet"
         )
-        raise DataError("labels of two classes", found, remedy)
+        raise DataError("labels of two classes", listed, remedy)
 
 
 def describe_bad_weight(value: float, place: str, count: int = 1) -> DataError:
@@ -340,8 +340,8 @@ def _shown(value: Any) -> str:
     return writer.repr(value)
 
 
-def _and_more(value: str, place: str, count: int) -> str:
-    return f"{value} in {place}" + (f" and {count - 1:,} more like it" if count > 1 else "")
+def _and_more(value: str, location: str, count: int) -> str:
+    return f"{value} in {location}" + (f" and {count - 1:,} more like it" if count > 1 else "")
 
 
 def _different(values: Sequence[Any]) -> list[Any]:

@@ -286,9 +286,9 @@ class ScoreTable(TableSums):
         >>> table.with_counts(np.array([5, 0, 2]), np.array([1, 0, 2]))
         ScoreTable(2 distinct scores, n=7, positives=3)
         """
-        kept = np.flatnonzero(n != 0)
-        whole = [counts[kept].astype(np.int64, copy=False) for counts in (n, k)]
-        return ScoreTable(self.score[kept], whole[0], whole[1])
+        with_rows = np.flatnonzero(n != 0)
+        whole = [counts[with_rows].astype(np.int64, copy=False) for counts in (n, k)]
+        return ScoreTable(self.score[with_rows], whole[0], whole[1])
 
 
 # What functions of rows take: labels, or a table in place of labels and scores; the scores; and weights.
@@ -303,8 +303,8 @@ def as_table(
     """Return the table given as first argument, or pool the rows given as two."""
     if isinstance(y_true, ScoreTable):
         if y_proba is not None or sample_weight is not None or pos_label is not None:
-            wanted, remedy = "a ScoreTable alone, or labels and scores", "the table already holds scores and weights"
-            raise ArgumentError(wanted, "a ScoreTable with further data", remedy)
+            expected, remedy = "a ScoreTable alone, or labels and scores", "the table already holds scores and weights"
+            raise ArgumentError(expected, "a ScoreTable with further data", remedy)
         if len(y_true) == 0:
             raise DataError("at least one row", "an empty table", "check how it was built")
         return y_true

@@ -99,9 +99,9 @@ def _parts(
     pooled = rng.multinomial(counts[many].astype(np.int64), chances) if len(many) else None
 
     def of(part: int) -> NumberArray:
-        found: NumberArray = (part_of == part).astype(kind)
+        drawn: NumberArray = (part_of == part).astype(kind)
         if pooled is not None:
-            found[many] = pooled[:, part]
-        return found
+            drawn[many] = pooled[:, part]
+        return drawn
 
     return map(of, range(parts))

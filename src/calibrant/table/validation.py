@@ -64,8 +64,8 @@ def clean_rows(
     scores = _score_column(y_proba)
     raw = one_column(as_array(y_true, "labels"), "labels in one column", "pass a one-dimensional array")
     if raw.shape[0] != scores.shape[0]:
-        found = f"{raw.shape[0]} labels and {scores.shape[0]} scores"
-        raise DataError("as many labels as scores", found, "pass two columns of the same table")
+        lengths = f"{raw.shape[0]} labels and {scores.shape[0]} scores"
+        raise DataError("as many labels as scores", lengths, "pass two columns of the same table")
     checks: tuple[Callable[[], Any], ...] = (
         lambda: _checked_scores(scores),
         lambda: _labels_or_swapped(raw, scores, pos_label, part=part),
@@ -131,9 +131,9 @@ def _of_second_class(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
     unequal = np.abs(total - 1.0) > _ROUNDED
     if unequal.any():
         where = int(np.argmax(unequal))
-        found = f"{raw[where, 0]:g} and {raw[where, 1]:g} in row {where}"
-        wanted = "two columns of probabilities that add up to 1 in every row, as predict_proba gives them"
-        raise DataError(wanted, found, "pass one column of scores: the probability of the positive class")
+        pair = f"{raw[where, 0]:g} and {raw[where, 1]:g} in row {where}"
+        expected = "two columns of probabilities that add up to 1 in every row, as predict_proba gives them"
+        raise DataError(expected, pair, "pass one column of scores: the probability of the positive class")
     return np.asarray(raw[:, 1])
 
 
@@ -144,9 +144,9 @@ def _need_second_class(others: npt.NDArray[Any], pos_label: Any) -> None:
     except TypeError:  # not to be put in order
         return
     if first:
-        found = f"two columns, of which the second is that of {others[0]}"
+        swapped = f"two columns, of which the second is that of {others[0]}"
         remedy = f"pass the column of {pos_label!r}, such as model.predict_proba(X)[:, 0]"
-        raise DataError(f"probabilities of the positive class {pos_label!r}", found, remedy)
+        raise DataError(f"probabilities of the positive class {pos_label!r}", swapped, remedy)
 
 
 def _bad_scores(raw: npt.NDArray[Any]) -> DataError:
@@ -197,8 +197,8 @@ def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = Fal
     """
     raw = as_array(sample_weight, "weights")
     if raw.shape != (n_rows,):
-        found = f"weights of shape {raw.shape}"
-        raise DataError(f"one weight per row ({n_rows} rows)", found, "pass a column of the same table")
+        shape = f"weights of shape {raw.shape}"
+        raise DataError(f"one weight per row ({n_rows} rows)", shape, "pass a column of the same table")
     weight = _as_floats(raw, "weights")
     bad = ~(np.isfinite(weight) & (weight >= 0.0))
     if bad.any():
@@ -241,9 +241,9 @@ def as_array(values: Any, what: str) -> npt.NDArray[Any]:
     except ValueError:
         raise DataError(f"{what} in one column", "rows of different lengths", "pass a flat column") from None
     except (TypeError, RuntimeError) as error:  # as a tensor says that requires a gradient, or is on a GPU
-        found = f"a {type(values).__name__} that becomes none ({str(error).partition(chr(10))[0]})"
+        given = f"a {type(values).__name__} that becomes none ({str(error).partition(chr(10))[0]})"
         remedy = "convert it first: tensors by .detach().cpu().numpy()"
-        raise DataError(f"{what} that can become an array of NumPy", found, remedy) from None
+        raise DataError(f"{what} that can become an array of NumPy", given, remedy) from None
 
 
 def one_column(raw: npt.NDArray[Any], wanted: str, remedy: str) -> npt.NDArray[Any]:
@@ -271,15 +271,15 @@ def clean_counts(
     s = clean_scores(score).astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
     total, positive = _as_counts(n, k)
     if not total.shape == positive.shape == s.shape:
-        found = f"{len(s)} scores, n of shape {total.shape} and k of shape {positive.shape}"
-        raise DataError("as many n and k as scores", found, "pass three columns of the same table")
+        shapes = f"{len(s)} scores, n of shape {total.shape} and k of shape {positive.shape}"
+        raise DataError("as many n and k as scores", shapes, "pass three columns of the same table")
     if not ((positive >= 0) & (positive <= total) & (total < np.inf)).all():
         raise DataError("finite 0 <= k <= n at every score", "a row that breaks it", "check the aggregation")
-    kept = total > 0
-    if total.dtype.kind == "f" and kept.any():
+    with_rows = total > 0
+    if total.dtype.kind == "f" and with_rows.any():
         with np.errstate(over="ignore"):  # an infinite total is what is looked for
             check_weight_range(float(total.max()), float(total.sum()))
-    return s[kept], total[kept], positive[kept]
+    return s[with_rows], total[with_rows], positive[with_rows]
 
 
 def _as_counts(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -331,8 +331,8 @@ def _classes(raw: npt.NDArray[Any], pos_label: Any, *, part: bool, rows: npt.NDA
 def _bad_labels(raw: npt.NDArray[Any], rows: npt.NDArray[Any] | None) -> DataError:
     odd = ~np.isin(raw, (-1, 0, 1)) if raw.dtype.kind in "iuf" else np.ones(raw.shape, dtype=bool)
     where = int(np.argmax(odd))
-    place = f"row {where if rows is None else rows[where]}" if odd.any() else ""
-    return row_errors.describe_bad_labels(raw[:_LOOK].tolist(), place=place, count=int(odd.sum()))
+    location = f"row {where if rows is None else rows[where]}" if odd.any() else ""
+    return row_errors.describe_bad_labels(raw[:_LOOK].tolist(), place=location, count=int(odd.sum()))
 
 
 def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:

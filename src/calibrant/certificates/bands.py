@@ -224,15 +224,15 @@ def window_band(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     width = cumulative_width(table, failure_probability(confidence_level))
     if not ((curve.n >= 1.0) & (curve.n <= table.total)).all():
-        wanted, remedy = f"windows of 1 to {table.total:g} rows", "pass the rows in each window and the rows in all"
-        raise DataError(wanted, "others", remedy)
-    hits, wanted = curve.rate * curve.n, "a curve of plain averages over bins or windows"
+        expected, remedy = f"windows of 1 to {table.total:g} rows", "pass the rows in each window and the rows in all"
+        raise DataError(expected, "others", remedy)
+    hits, expected = curve.rate * curve.n, "a curve of plain averages over bins or windows"
     if not (np.abs(hits - np.rint(hits)) <= 1e-9 * table.total).all():
         remedy = "use a binned curve, or a local one of degree 0 with the rectangular kernel"
-        raise DataError(wanted, "points that no whole number of positives gives", remedy)
+        raise DataError(expected, "points that no whole number of positives gives", remedy)
     if not _belongs_to(curve, table):
         remedy = "pass the rows, or the table, that the curve was made from"
-        raise DataError(f"{wanted} of these rows", "points with other rows or other positives", remedy)
+        raise DataError(f"{expected} of these rows", "points with other rows or other positives", remedy)
     half = width * table.total / curve.n
     lower, upper = np.maximum(0.0, curve.rate - half), np.minimum(1.0, curve.rate + half)
     points = curve.score, curve.rate, lower, upper, curve.n, width, True, "windows"

@@ -140,8 +140,8 @@ def calibration_test(
     if method == "asymptotic":
         expected = table.total * table.mean_variance
         if expected < LEAST_EVENTS:
-            wanted = f"n times the mean of s (1 - s) to be at least {LEAST_EVENTS:g} for method 'asymptotic'"
-            raise ArgumentError(wanted, f"{expected:.4g}", "use method='exact', which is valid for any number of rows")
+            needed = f"n times the mean of s (1 - s) to be at least {LEAST_EVENTS:g} for method 'asymptotic'"
+            raise ArgumentError(needed, f"{expected:.4g}", "use method='exact', which is valid for any number of rows")
         p_value = calibrated_p_value(statistic * table.total, expected)
         return _result(table, statistic, p_value, "asymptotic test", method)
     if not table.exact:
@@ -218,12 +218,12 @@ def _walk_ranges(positives: Callable[[slice], NumberArray], mean_predicted: Floa
     last, top, bottom = np.zeros(rows), np.zeros(rows), np.zeros(rows)
     for start in range(0, len(mean_predicted), _BLOCK):
         part = slice(start, start + _BLOCK)
-        walk = positives(part) - mean_predicted[part]
-        walk[:, 0] += last
-        np.cumsum(walk, axis=1, out=walk)
-        last = walk[:, -1].copy()
-        np.maximum(top, walk.max(axis=1), out=top)
-        np.minimum(bottom, walk.min(axis=1), out=bottom)
+        cumulative = positives(part) - mean_predicted[part]
+        cumulative[:, 0] += last
+        np.cumsum(cumulative, axis=1, out=cumulative)
+        last = cumulative[:, -1].copy()
+        np.maximum(top, cumulative.max(axis=1), out=top)
+        np.minimum(bottom, cumulative.min(axis=1), out=bottom)
     return top - bottom
 
 
@@ -280,9 +280,9 @@ def likely_outcomes(table: ScoreTable) -> Outcomes | None:
         top = np.maximum(np.repeat(top, len(k)), position)
         bottom = np.minimum(np.repeat(bottom, len(k)), position)
         chance = (chance[:, None] * of_k).ravel()
-        kept = chance >= _UNLIKELY
-        left_out += float(chance[~kept].sum())
-        position, top, bottom, chance = position[kept], top[kept], bottom[kept], chance[kept]
+        likely = chance >= _UNLIKELY
+        left_out += float(chance[~likely].sum())
+        position, top, bottom, chance = position[likely], top[likely], bottom[likely], chance[likely]
         if len(chance) > _MOST:
             return None
     return Outcomes(top - bottom, chance, left_out)

@@ -169,8 +169,8 @@ def certify_table(
     independent, classifier, plan = ASSUMPTIONS
     need_counts(table, "finite-sample bounds need rows")
     n = int(table.total)
-    walk = extremes(cumulative_residuals(table))
-    estimate = walk.value
+    residual_range = extremes(cumulative_residuals(table))
+    estimate = residual_range.value
     brier = table.squared_total / n
 
     def upper_width(rows: int) -> float:
@@ -186,12 +186,12 @@ def certify_table(
         return math.inf if method == "anytime" else split_width(rows, brier, delta)
 
     if form == "printed" and rademacher is not None and rademacher * math.sqrt(n) > PRINTED_LIMIT:
-        found, remedy = f"{rademacher * math.sqrt(n):.3g}", "use form 'sharp' or 'proof', which hold for every class"
-        raise ArgumentError(f"form 'printed' only where sqrt(n) * rademacher is at most {PRINTED_LIMIT}", found, remedy)
+        value, remedy = f"{rademacher * math.sqrt(n):.3g}", "use form 'sharp' or 'proof', which hold for every class"
+        raise ArgumentError(f"form 'printed' only where sqrt(n) * rademacher is at most {PRINTED_LIMIT}", value, remedy)
     if method in ("default", "bernstein"):
-        width = charged_bound(table, walk, delta, method=method) - estimate
+        width = charged_bound(table, residual_range, delta, method=method) - estimate
     else:
-        width = upper_width(n) + (walk.at_most - estimate)
+        width = upper_width(n) + (residual_range.at_most - estimate)
     bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width(n))
     if method in _SPLIT:
         level, seed = question.confidence_level, question.random_state
@@ -294,19 +294,19 @@ def cutoff_interval(
         return cluster_interval(cap_clusters(rows, max_rows_per_cluster), question)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "an interval needs rows")
-    walk, n, half = extremes(cumulative_residuals(table)), table.total, 0.5 * question.delta
+    residual_range, n, half = extremes(cumulative_residuals(table)), table.total, 0.5 * question.delta
     limit, references, assumptions = "", _METHODS["default"][1], ASSUMPTIONS
     if method == "finite":
         lower = split_lower_bound(table, confidence_level=1.0 - half, random_state=random_state)
-        above = charged_bound(table, walk, half, method="default") - walk.value
+        above = charged_bound(table, residual_range, half, method="default") - residual_range.value
         if table.cells is not None:
             assumptions = (*ASSUMPTIONS, results.SIMULATED_LOWER_BOUND)
     else:
         limit, references, brier = " (asymptotic)", _METHODS["asymptotic"][1], table.squared_total / n
-        lower = max(0.0, walk.value - brownian_width(n, max(brier, table.mean_variance), half))
-        above = asymptotic_width(n, brier, half) + (walk.at_most - walk.value)
-    upper = min(1.0, walk.value + above)
-    numbers = walk.value, lower, upper, int(n), method
+        lower = max(0.0, residual_range.value - brownian_width(n, max(brier, table.mean_variance), half))
+        above = asymptotic_width(n, brier, half) + (residual_range.at_most - residual_range.value)
+    upper = min(1.0, residual_range.value + above)
+    numbers = residual_range.value, lower, upper, int(n), method
     return CutoffInterval(
         *numbers,
         claim=f"{INDEPENDENT.sure(confidence_level, limit)}, {INDEPENDENT.error} is between {claim_lower(lower)} and "

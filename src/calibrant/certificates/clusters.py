@@ -55,9 +55,9 @@ def choose_method(method: str, rows: ClusteredRows, delta: float) -> str:
         return "bernstein" if enough else "asymptotic"
     need_cluster_method(method)
     if method == "bernstein" and not capped:
-        wanted = "`max_rows_per_cluster` with method 'bernstein' and clusters"
+        expected = "`max_rows_per_cluster` with method 'bernstein' and clusters"
         remedy = "set it, for instance to 1 for clusters that count the same, or leave out `method`"
-        raise ArgumentError(wanted, "no limit to what a cluster counts", remedy)
+        raise ArgumentError(expected, "no limit to what a cluster counts", remedy)
     return method
 
 
@@ -67,12 +67,12 @@ def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:
     method = choose_method(question.bound_method, rows, delta)
     need_clusters(rows)
     walks = cluster_residuals(rows)
-    found = clustered(rows, walks, unseen=question.unseen) if method == "asymptotic" else None
-    bounds, band = _bounds(rows, walks, found, delta, question)
-    variance = found.variance if found else float(walks.squares.max(initial=0.0)) / rows.table.total
+    dependence = clustered(rows, walks, unseen=question.unseen) if method == "asymptotic" else None
+    bounds, band = _bounds(rows, walks, dependence, delta, question)
+    variance = dependence.variance if dependence else float(walks.squares.max(initial=0.0)) / rows.table.total
 
     def upper_width(at: int) -> float:
-        return found.upper_width(delta, at / n) if found else bounds.width * math.sqrt(n / at)
+        return dependence.upper_width(delta, at / n) if dependence else bounds.width * math.sqrt(n / at)
 
     def lower_width(at: int) -> float:
         return band * math.sqrt(n / at)
@@ -80,7 +80,7 @@ def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:
     variance *= n / rows.table.total  # per row as it counts
     error = max(0.0, bounds.estimate - MEAN_RANGE * math.sqrt(variance / n))
     chosen = "the confidence level, the tolerance and the method"
-    assumptions = rows.sampling.assumptions(chosen, asymptotic=bool(found), unseen=question.unseen)
+    assumptions = rows.sampling.assumptions(chosen, asymptotic=bool(dependence), unseen=question.unseen)
     about = rows.sampling, n, rows.table.mean_score, method, _METHODS[method], assumptions
     return conclude(question, bounds, *about, partial(rows_to_decide, error, variance, upper_width, lower_width))
 
@@ -91,8 +91,8 @@ def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
     method = choose_method(question.bound_method, rows, 0.5)
     asymptotic = method == "asymptotic"
     walks = cluster_residuals(rows)
-    found = clustered(rows, walks, unseen=question.unseen) if asymptotic else None
-    (estimate, upper, lower, _), _ = _bounds(rows, walks, found, 0.5 * question.delta, question)
+    dependence = clustered(rows, walks, unseen=question.unseen) if asymptotic else None
+    (estimate, upper, lower, _), _ = _bounds(rows, walks, dependence, 0.5 * question.delta, question)
     limit = " (asymptotic in the number of clusters)" if asymptotic else ""
     chosen = "the confidence level and the method"
     numbers = estimate, lower, upper, int(rows.n_rows), "asymptotic" if asymptotic else "finite"
@@ -110,9 +110,9 @@ def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
 
 def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
     """Asymptotic test of grouped rows, as they count."""
-    found = clustered(rows, unseen=question.unseen)
+    dependence = clustered(rows, unseen=question.unseen)
     statistic, n = extremes(cumulative_residuals(rows.table)).value, int(rows.n_rows)
-    p_value = found.p_value(statistic, question.n_simulations, question.random_state)
+    p_value = dependence.p_value(statistic, question.n_simulations, question.random_state)
     claim = (
         f"If every score were the true probability at that score, {n} rows with these scores in "
         f"{len(rows.size)} clusters would show a cutoff calibration error of {statistic:.4g} or more, where "
@@ -127,7 +127,7 @@ def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
 
 
 def _bounds(
-    rows: ClusteredRows, walks: ClusterResiduals, found: Clustered | None, delta: float, question: Question
+    rows: ClusteredRows, walks: ClusterResiduals, dependence: Clustered | None, delta: float, question: Question
 ) -> tuple[Bounds, float]:
     """Bounds that each fail with probability `delta`, and how far below the error seen the lower one is, if it may be.
 
@@ -135,8 +135,11 @@ def _bounds(
     2.3).
     """
     estimate = extremes(cumulative_residuals(rows.table)).value
-    if found:
-        width, band = found.upper_width(delta), found.lower_width(delta, question.n_simulations, question.random_state)
+    if dependence:
+        width, band = (
+            dependence.upper_width(delta),
+            dependence.lower_width(delta, question.n_simulations, question.random_state),
+        )
         return Bounds(estimate, min(1.0, estimate + width), max(0.0, estimate - band), width), band
     upper = max(estimate, largest_error(walks, cap=rows.cap, delta=delta))
     rng = generator_for(rows, question.random_state)
@@ -151,11 +154,11 @@ def _lower_of_split(rows: ClusteredRows, delta: float, rng: np.random.Generator)
     # The interval on which the residuals of those that propose add up to most.
     mine = np.flatnonzero(proposes[rows.cluster])
     n, k = (values[mine].astype(np.float64) for values in (rows.n, rows.k))
-    found = extremes(cumulative_residuals(ScoreTable(*pool_counts(rows.score[mine], n, k))))
-    if found.sign == 0 or proposes.all():
+    interval = extremes(cumulative_residuals(ScoreTable(*pool_counts(rows.score[mine], n, k))))
+    if interval.sign == 0 or proposes.all():
         return 0.0
-    inside = (rows.score > found.low) & (rows.score <= found.high)
-    sums = found.sign * rows.by_cluster(np.where(inside, rows.step, 0.0))[~proposes]
+    inside = (rows.score > interval.low) & (rows.score <= interval.high)
+    sums = interval.sign * rows.by_cluster(np.where(inside, rows.step, 0.0))[~proposes]
     size = rows.size[~proposes]
     sizes = {"rows": float(size.sum()), "squared_sizes": float(np.dot(size, size)), "clusters": len(size)}
     return max(0.0, -largest_ratio(Sums.of(-sums, size), **sizes, cap=rows.cap, delta=delta))
@@ -217,8 +220,8 @@ class Clustered:
         """
         rank = math.ceil((1.0 - delta) * (n_simulations + 1) - 1e-9)
         if rank > n_simulations:
-            wanted = f"at least {math.ceil(1.0 / delta - 1e-9) - 1} simulations for this delta"
-            raise ArgumentError(wanted, f"{n_simulations}", "raise n_simulations, or choose a larger delta")
+            expected = f"at least {math.ceil(1.0 / delta - 1e-9) - 1} simulations for this delta"
+            raise ArgumentError(expected, f"{n_simulations}", "raise n_simulations, or choose a larger delta")
         simulated = self.simulated_errors(n_simulations, generator_for(self.rows, random_state), centred=True)
         quantile = float(np.partition(simulated, rank - 1, axis=1)[:, rank - 1].max())
         return math.hypot(round_up(quantile), self.hidden(delta))
@@ -317,24 +320,24 @@ def _ranges(
         around = at_edge - drift[:, None] * walks.drift[walks.edges]
         forms.append((around, walks.centred_between, walks.drift))
     extremes = np.array([[values.max(axis=1), values.min(axis=1)] for values, _, _ in forms])
-    wanted = np.zeros((len(xi), len(walks.edges) + 1), dtype=bool)  # nothing before the first edge, nor after the last
+    follow = np.zeros((len(xi), len(walks.edges) + 1), dtype=bool)  # nothing before the first edge, nor after the last
     for (values, between, _), (top, bottom) in zip(forms, extremes[:, :, :, None], strict=True):
         left, right, far = values[:, :-1], values[:, 1:], _FAR * between
-        wanted[:, 1:-1] |= (np.maximum(left, right) + far > top) | (np.minimum(left, right) - far < bottom)
-    wanted[:, 1:-1] &= np.diff(walks.edges) > 1
+        follow[:, 1:-1] |= (np.maximum(left, right) + far > top) | (np.minimum(left, right) - far < bottom)
+    follow[:, 1:-1] &= np.diff(walks.edges) > 1
     stops = np.append(0, rows.ends + 1)
-    for i, (factor, some) in enumerate(zip(xi, wanted, strict=True)):  # one at a time: its factors stay in the cache
+    for i, (factor, some) in enumerate(zip(xi, follow, strict=True)):  # one at a time: its factors stay in the cache
         for begin, end in np.flatnonzero(some[1:] != some[:-1]).reshape(-1, 2):
             first, last = walks.edges[begin], walks.edges[end]
             part = slice(stops[first], stops[last])
-            walk = factor[rows.cluster[part]]
-            walk *= step[part]
-            np.cumsum(walk, out=walk)
+            cumulative = factor[rows.cluster[part]]
+            cumulative *= step[part]
+            np.cumsum(cumulative, out=cumulative)
             if len(rows.ends) < len(step):
-                walk = walk[stops[first + 1 : last + 1] - 1 - part.start]
-            for found, (values, _, mean) in zip(extremes, forms, strict=True):
+                cumulative = cumulative[stops[first + 1 : last + 1] - 1 - part.start]
+            for extreme, (values, _, mean) in zip(extremes, forms, strict=True):
                 if mean is not None:
-                    walk = walk - drift[i] * (mean[first + 1 : last + 1] - mean[first])
-                found[0, i] = max(found[0, i], values[i, begin] + walk.max())
-                found[1, i] = min(found[1, i], values[i, begin] + walk.min())
+                    cumulative = cumulative - drift[i] * (mean[first + 1 : last + 1] - mean[first])
+                extreme[0, i] = max(extreme[0, i], values[i, begin] + cumulative.max())
+                extreme[1, i] = min(extreme[1, i], values[i, begin] + cumulative.min())
     return np.asarray(extremes[:, 0] - extremes[:, 1])

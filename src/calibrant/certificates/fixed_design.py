@@ -139,9 +139,9 @@ def certify_sample(
         check_choice("weight_kind", weight_kind, ("counts", "importance"))
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     if isinstance(y_true, ScoreTable) and (weight_kind == "importance" or not table.independent):
-        wanted = "rows where weights are not counts"
+        expected = "rows where weights are not counts"
         remedy = "pass labels, scores and weights as arrays: the width depends on the weight of every single row"
-        raise ArgumentError(wanted, "a ScoreTable, which holds the total weight at each score", remedy)
+        raise ArgumentError(expected, "a ScoreTable, which holds the total weight at each score", remedy)
     if weight_kind == "counts":
         need_counts(table, "counts are what was announced with weight_kind")
     n, weight = int(table.total), None
@@ -154,10 +154,10 @@ def certify_sample(
         width = math.sqrt(-math.log(delta) / (2.0 * effective))
     else:
         width = cumulative_width(table, delta) if weight is None else weighted_fixed_design_width(weight, delta)
-    walk = extremes(cumulative_residuals(table))
-    estimate = walk.value
+    residual_range = extremes(cumulative_residuals(table))
+    estimate = residual_range.value
     lower = max(0.0, estimate - width) if method == "fixed_design" else 0.0
-    width += walk.at_most - estimate
+    width += residual_range.at_most - estimate
     bound = min(1.0, estimate + width)
     most, cases = claim_upper(bound), Sampling("cases", n)
     limits = f"at most {most}" if method == "hoeffding" else f"between {claim_lower(lower)} and {most}"

@@ -100,10 +100,10 @@ def walk_limits(table: ScoreTable, slack: float) -> tuple[FloatArray, FloatArray
 def _group_starts(n: NumberArray) -> IndexArray:
     """Cut the rows of a table into groups of about equally many, where a score with that many stands alone."""
     total = int(n.sum())
-    wanted = min(_MOST_GROUPS, math.ceil(_GROUPS * total ** (1.0 / 3.0)))
+    n_groups = min(_MOST_GROUPS, math.ceil(_GROUPS * total ** (1.0 / 3.0)))
     middle = np.cumsum(n) - 0.5 * n
-    slot = np.floor(middle * (wanted / total))
-    heavy = n * float(wanted) >= total
+    slot = np.floor(middle * (n_groups / total))
+    heavy = n * float(n_groups) >= total
     return np.flatnonzero(np.append(True, (slot[1:] != slot[:-1]) | heavy[1:] | heavy[:-1]))
 
 

@@ -80,6 +80,6 @@ def need_cluster_method(method: str, allowed: tuple[str, ...] = _CLUSTER_METHODS
     """Raise an `ArgumentError` if clusters are given to a method that needs independent rows."""
     if method not in allowed:
         listed = " or ".join(repr(name) for name in allowed)
-        wanted = f"`method` {listed} with `clusters`"
+        expected = f"`method` {listed} with `clusters`"
         remedy = "leave out `method`, or keep one row of each cluster and leave out `clusters`"
-        raise ArgumentError(wanted, f"method {method!r}, which holds only for independent rows", remedy)
+        raise ArgumentError(expected, f"method {method!r}, which holds only for independent rows", remedy)

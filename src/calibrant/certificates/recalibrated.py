@@ -199,10 +199,10 @@ def _check_monotone(before: FloatArray, after: FloatArray) -> None:
     steps = np.diff(after)
     if (steps[tied] != 0.0).any():
         where = int(np.flatnonzero(tied & (steps != 0.0))[0])
-        found = f"score {before[where]:.6g} mapped to {after[where]:.6g} and to {after[where + 1]:.6g}"
-        raise DataError("recalibrated scores that are a function of the score", found, remedy)
+        conflict = f"score {before[where]:.6g} mapped to {after[where]:.6g} and to {after[where + 1]:.6g}"
+        raise DataError("recalibrated scores that are a function of the score", conflict, remedy)
     falls, rises = steps < -_ROUNDING, steps > _ROUNDING
     if falls.any() and rises.any():
         falling, rising = int(np.argmax(falls)), int(np.argmax(rises))
-        found = f"one that rises after score {before[rising]:.6g} and falls after score {before[falling]:.6g}"
-        raise DataError("a monotone recalibration", found, remedy)
+        conflict = f"one that rises after score {before[rising]:.6g} and falls after score {before[falling]:.6g}"
+        raise DataError("a monotone recalibration", conflict, remedy)

@@ -120,8 +120,8 @@ def _within_reach(rows: int, tolerance: float) -> int:
     """Refuse a tolerance that no table of scores is long enough for."""
     if rows < _MOST_ROWS:
         return rows
-    wanted = f"a `tolerance` that {_MOST_ROWS:.0e} rows can certify"
-    raise ArgumentError(wanted, f"{tolerance:g}", "choose a larger one, such as 0.02")
+    expected = f"a `tolerance` that {_MOST_ROWS:.0e} rows can certify"
+    raise ArgumentError(expected, f"{tolerance:g}", "choose a larger one, such as 0.02")
 
 
 @dataclass(frozen=True)

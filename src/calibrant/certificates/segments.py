@@ -64,8 +64,8 @@ def _identical(families: Sequence[Listed]) -> BoolArray:
 
     Where families overlap, the segments of the others say which mixture of them is in a segment.
     """
-    found = np.concatenate([family.identical for family in families])
-    return found if len(families) == 1 else np.zeros_like(found)
+    identical = np.concatenate([family.identical for family in families])
+    return identical if len(families) == 1 else np.zeros_like(identical)
 
 
 def lower_bounds(families: Sequence[Listed], deltas: FloatArray) -> FloatArray:

@@ -121,14 +121,14 @@ def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
     chosen, others = table.with_counts(n, k), table.total - float(n.sum(dtype=np.int64))
     if not len(chosen) or not others:
         return 0.0
-    found = extremes(cumulative_residuals(chosen))
-    if found.sign == 0:
+    interval = extremes(cumulative_residuals(chosen))
+    if interval.sign == 0:
         return 0.0
-    centre = found.value  # the mean of X on the rows that chose
-    above, below = 1.0 - max(found.low, 0.0), found.high  # how far a positive and a negative in I move the walk
-    highest, lowest = (above, -below) if found.sign > 0 else (below, -above)
-    _, guess = _moments(chosen.score, chosen.n, chosen.k, found, chosen.total)
-    mean, squares = _moments(table.score, table.n - n, table.k - k, found, others)
+    centre = interval.value  # the mean of X on the rows that chose
+    above, below = 1.0 - max(interval.low, 0.0), interval.high  # how far a positive and a negative in I move the walk
+    highest, lowest = (above, -below) if interval.sign > 0 else (below, -above)
+    _, guess = _moments(chosen.score, chosen.n, chosen.k, interval, chosen.total)
+    mean, squares = _moments(table.score, table.n - n, table.k - k, interval, others)
     top, reach = centre - lowest, highest - lowest
     expected = guess + top**2 / chosen.total  # kept above 0, though a few rows may all agree
     largest = max(top, highest - centre)
@@ -136,17 +136,17 @@ def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
     return max(0.0, mean - float(width))
 
 
-def _moments(score: FloatArray, n: NumberArray, k: NumberArray, found: Extremes, rows: float) -> tuple[float, float]:
-    """Mean of X over so many rows, and mean square of its distance from the value found; X is 0 outside I."""
-    inside = found.rows(score)
+def _moments(score: FloatArray, n: NumberArray, k: NumberArray, interval: Extremes, rows: float) -> tuple[float, float]:
+    """Mean of X over so many rows, and mean square of its distance from the interval's value; X is 0 outside I."""
+    inside = interval.rows(score)
     hits = k[inside].astype(np.float64)
-    missed, of_miss = n[inside] - hits, -found.sign * score[inside]
-    mean = float(found.sign * hits.sum() + np.dot(hits, of_miss) + np.dot(missed, of_miss)) / rows
+    missed, of_miss = n[inside] - hits, -interval.sign * score[inside]
+    mean = float(interval.sign * hits.sum() + np.dot(hits, of_miss) + np.dot(missed, of_miss)) / rows
     outside = rows - float(hits.sum() + missed.sum())
-    of_miss -= found.value
+    of_miss -= interval.value
     squares = float(np.dot(missed, of_miss**2))
-    of_miss += found.sign
-    return mean, (squares + float(np.dot(hits, of_miss**2)) + outside * found.value**2) / rows
+    of_miss += interval.sign
+    return mean, (squares + float(np.dot(hits, of_miss**2)) + outside * interval.value**2) / rows
 
 
 # Splits, and which of their bounds is taken, counted from the largest. With many units no single table is likely, so
@@ -167,8 +167,8 @@ def repeated_lower_bound(
     """
     splits, rank = _SPLITS[n <= _MANY]
     share = delta * rank / splits or delta
-    found = sorted((bound(share, rng) for _ in range(splits)), reverse=True)
-    return found[rank - 1]
+    bounds = sorted((bound(share, rng) for _ in range(splits)), reverse=True)
+    return bounds[rank - 1]
 
 
 def repeated_width(n: float, deviation: float, delta: float, width: Callable[[float, float], float]) -> float:

@@ -227,9 +227,9 @@ def local_curve(
     confidence_level = check_between("confidence_level", confidence_level, 0.0, 1.0)
     averages = degree == 0 and kernel_name == "rectangular"
     if interval is not None and not averages:
-        wanted = "no interval to be chosen, or degree=0 with kernel='rectangular'"
+        expected = "no interval to be chosen, or degree=0 with kernel='rectangular'"
         remedy = "leave interval out: other fits than plain averages have the normal interval"
-        raise ArgumentError(wanted, f"interval={interval!r} with degree={degree}, kernel={kernel_name!r}", remedy)
+        raise ArgumentError(expected, f"interval={interval!r} with degree={degree}, kernel={kernel_name!r}", remedy)
     points = evenly_spaced(table, n_points) if at is None else _points(at)
     inside = (points >= table.low[0]) & (points <= table.high[-1])
     fit = local_fit(
@@ -259,6 +259,6 @@ def _points(at: npt.ArrayLike) -> FloatArray:
     except (TypeError, ValueError) as error:
         raise ArgumentError("points as numbers", str(error), "pass the scores at which to fit") from error
     if points.ndim != 1 or not np.isfinite(points).all():
-        found = f"shape {points.shape}" if points.ndim != 1 else f"{points[~np.isfinite(points)][0]} among them"
-        raise ArgumentError("at to be a finite score or a list of them", found, "pass the scores at which to fit")
+        invalid = f"shape {points.shape}" if points.ndim != 1 else f"{points[~np.isfinite(points)][0]} among them"
+        raise ArgumentError("at to be a finite score or a list of them", invalid, "pass the scores at which to fit")
     return points

@@ -175,18 +175,18 @@ def cluster_cost_curve(size: FloatArray, cluster: _Index, rows: MappedPart, curv
             without = compared((total * before - first) / others, (total * after - second) / others)
             for name, value in values.items():
                 squares[name] += ((without[name] - value) ** 2).sum(axis=0)
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, on_scale in values.items():
         logs_of = name != "difference"
         value = np.exp(on_scale) if logs_of else on_scale
         lower, upper = jackknife.limits_of_many(value, squares[name], curve.confidence_level, LOG if logs_of else PLAIN)
-        found |= {f"{name}_lower": lower, f"{name}_upper": upper}
+        fields |= {f"{name}_lower": lower, f"{name}_upper": upper}
         if name in ("cost_before", "cost_after", "difference"):
             error = jackknife.deviation(squares[name]) * (value if logs_of else 1.0)
-            found[f"{name}_error"] = np.where(np.isnan(lower), np.nan, error)
+            fields[f"{name}_error"] = np.where(np.isnan(lower), np.nan, error)
     for end in ("overall_ratio_lower", "overall_ratio_upper"):
-        found[end] = float(found[end][0])
-    return replace(curve, **found, mean_ratio_error=math.nan, band=math.nan, difference_band=math.nan)
+        fields[end] = float(fields[end][0])
+    return replace(curve, **fields, mean_ratio_error=math.nan, band=math.nan, difference_band=math.nan)
 
 
 def _paid(

@@ -236,8 +236,8 @@ def pair_mapped(parts: Iterable[MappedPart], thresholds: FloatArray) -> Pairs:
 def _counted(
     order: IndexArray, label: npt.NDArray[np.integer], i: IndexArray, j: IndexArray, weight: NumberArray
 ) -> Pairs:
-    kept = np.flatnonzero(weight > 0)  # sums are rounded by the number of their terms
-    by_pair = kept[score_order(label[kept], i[kept], j[kept])]
+    counted = np.flatnonzero(weight > 0)  # sums are rounded by the number of their terms
+    by_pair = counted[score_order(label[counted], i[counted], j[counted])]
     label, i, j, weight = label[by_pair], i[by_pair], j[by_pair], weight[by_pair]
     starts = np.flatnonzero(np.append(True, (np.diff(label) != 0) | (np.diff(i) != 0) | (np.diff(j) != 0)))
     rows = np.add.reduceat(weight, starts).astype(np.float64)

@@ -238,10 +238,10 @@ def _bound(table: ScoreTable, worst: Worst, delta: float, slack: float) -> float
             cuts = np.flatnonzero(np.repeat(most >= seen - _ROUNDING * n, lengths))
             if not len(cuts):
                 continue
-            found, best = gains(slope, tau[cuts], sign, cuts)
-            at = int(np.argmax(found))
-            if found[at] > largest:
-                largest, cut, to, threshold = float(found[at]), cuts[at], best[at], tau[cuts[at]]
+            gain, best = gains(slope, tau[cuts], sign, cuts)
+            at = int(np.argmax(gain))
+            if gain[at] > largest:
+                largest, cut, to, threshold = float(gain[at]), cuts[at], best[at], tau[cuts[at]]
                 positives, all_rows = abs(k[to] - k[cut]), abs(rows[to] - rows[cut])
                 squares = positives * (1.0 - threshold) ** 2 + (all_rows - positives) * threshold**2
         bound = min(bound, largest / n + level + (1.0 + slope) * slack)

@@ -124,15 +124,15 @@ def _pooled(draws: Draws, high: float) -> Draws:
     mean = float(np.dot(values, counts) / counts.sum())
     distance = max(high, float(values.max())) - values
     least = _SMALL * max(high - mean, float(distance.mean())) or 1.0  # unless every value is the end
-    place = np.floor(np.log(distance + least) / _WIDTH).astype(np.intp)
-    place -= place.min()
-    number = np.bincount(place, counts)
+    bin_index = np.floor(np.log(distance + least) / _WIDTH).astype(np.intp)
+    bin_index -= bin_index.min()
+    number = np.bincount(bin_index, counts)
     used = number > 0.0
     number = np.where(used, number, 1.0)
-    centre = np.bincount(place, counts * values) / number
-    values = values - centre[place]
+    centre = np.bincount(bin_index, counts * values) / number
+    values = values - centre[bin_index]
     squares = counts * values**2
-    variance, third = np.bincount(place, squares) / number, np.bincount(place, squares * values) / number
+    variance, third = np.bincount(bin_index, squares) / number, np.bincount(bin_index, squares * values) / number
     with np.errstate(divide="ignore", invalid="ignore"):
         half = np.where(variance > 0.0, 0.5 * third / variance, 0.0)
     root = np.sqrt(half**2 + variance)

@@ -117,9 +117,9 @@ class _Search:
         for low, high in zip(edges[-2::-1].tolist(), edges[:0:-1].tolist(), strict=True):
             if high <= known:
                 break
-            found = self._within(sums, low, high, (self.most - low) / self._unit)
-            if found is not None:
-                return max(found, known)
+            ratio = self._within(sums, low, high, (self.most - low) / self._unit)
+            if ratio is not None:
+                return max(ratio, known)
         return known
 
     def _highest_of_one(self, one: Sums, seen: float) -> float:
@@ -134,13 +134,13 @@ class _Search:
                 if stop <= seen:
                     break
                 fine = stop - start <= _FINE * (self.most - self.least)
-                found = stop if fine else search(start, stop, float(margins[cell]))
-                if found is not None:
-                    return found
+                ratio = stop if fine else search(start, stop, float(margins[cell]))
+                if ratio is not None:
+                    return ratio
             return None
 
-        found = search(self.least, self.most, None)
-        return seen if found is None else max(found, seen)
+        ratio = search(self.least, self.most, None)
+        return seen if ratio is None else max(ratio, seen)
 
     @property
     def _unit(self) -> float:
@@ -155,16 +155,16 @@ class _Search:
         if high - low <= _FINE * (self.most - self.least):
             return high
         middle = 0.5 * (low + high)
-        found = self._within(sums, middle, high, margin)
-        return self._within(sums, low, middle, margin) if found is None else found
+        ratio = self._within(sums, middle, high, margin)
+        return self._within(sums, low, middle, margin) if ratio is None else ratio
 
     def _left(self, sums: Sums, low: float, high: float, margin: float) -> Sums:
         """Those that are not rejected at some ratio between two."""
         logs: list[FloatArray] = []
         for guess, weight in _PARTS:
             log = self._log(sums, low, high, margin, guess, weight)
-            kept = ~(log > self.log_inverse)  # one term alone may do
-            sums, logs = sums[kept], [*(one[kept] for one in logs), log[kept]]
+            remaining = ~(log > self.log_inverse)  # one term alone may do
+            sums, logs = sums[remaining], [*(one[remaining] for one in logs), log[remaining]]
         return sums[~(np.logaddexp.reduce(logs) > self.log_inverse)]
 
     def _log(self, sums: Sums, low: _Ratio, high: _Ratio, margin: _Ratio, guess: float, weight: float) -> FloatArray:

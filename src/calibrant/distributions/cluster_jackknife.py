@@ -96,8 +96,8 @@ class Jackknife:
     def refusal(self) -> str:
         """Why there are no limits at all; empty if there are."""
         if len(self.size) < LEAST_CLUSTERS:
-            found = "one cluster" if len(self.size) == 1 else f"{len(self.size)} clusters"
-            return f"no interval: {found}, and at least {LEAST_CLUSTERS} are needed"
+            count = "one cluster" if len(self.size) == 1 else f"{len(self.size)} clusters"
+            return f"no interval: {count}, and at least {LEAST_CLUSTERS} are needed"
         if self.effective < LEAST_EFFECTIVE:
             share = self.size.max() / self.size.sum()
             return f"no interval: one cluster has {share:.0%} of the rows, and they alone decide"

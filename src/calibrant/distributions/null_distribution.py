@@ -128,8 +128,8 @@ def _few_events(log_chance: float) -> float:
 def _likeliest_range(table: ScoreTable) -> float:
     """Range of the cumulative residuals, in rows, if each label is the likelier one."""
     likelier = table.n * (table.score > 0.5)
-    walk = np.cumsum(likelier - table.n * table.score)
-    return float(max(0.0, walk.max()) - min(0.0, walk.min()))
+    cumulative = np.cumsum(likelier - table.n * table.score)
+    return float(max(0.0, cumulative.max()) - min(0.0, cumulative.min()))
 
 
 def _steps(variance: FloatArray) -> tuple[float, ...]:

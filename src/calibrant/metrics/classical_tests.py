@@ -287,9 +287,9 @@ def hosmer_lemeshow(
     by_chance = variance > 0.0
     freedom = int(np.count_nonzero(by_chance)) - 2 * in_sample
     if in_sample and freedom < 1:
-        wanted = "at least three bins with scores other than 0 and 1, for scores fitted on these rows"
+        needed = "at least three bins with scores other than 0 and 1, for scores fitted on these rows"
         remedy = "ask for more bins; scores with only one or two values cannot be tested this way"
-        raise ArgumentError(wanted, f"{freedom + 2}", remedy)
+        raise ArgumentError(needed, f"{freedom + 2}", remedy)
     statistic = p_value = math.nan
     if table.independent:
         impossible = bool((observed != expected)[~by_chance].any())

@@ -131,8 +131,8 @@ def _shares(table: ScoreTable, edges: FloatArray) -> FloatArray:
 def _probabilities(distribution: Distribution, edges: FloatArray) -> FloatArray:
     below, end = np.asarray(distribution.cdf(np.array([np.nextafter(0.0, -1.0), 1.0])), dtype=np.float64)
     if not (below <= _ROUNDING and end >= 1.0 - _ROUNDING):
-        wanted = "a reference distribution on [0, 1]"
+        expected = "a reference distribution on [0, 1]"
         remedy = "pass a distribution of probabilities, such as scipy.stats.beta(a, b)"
-        raise ArgumentError(wanted, f"probability {below:.4g} below 0 and {1.0 - end:.4g} above 1", remedy)
+        raise ArgumentError(expected, f"probability {below:.4g} below 0 and {1.0 - end:.4g} above 1", remedy)
     up_to = np.append(np.asarray(distribution.cdf(edges), dtype=np.float64), 1.0)
     return np.diff(up_to, prepend=0.0)

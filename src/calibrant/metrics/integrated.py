@@ -138,12 +138,12 @@ def _refined(curve: LocalRegression, table: ScoreTable, span: float) -> tuple[Fl
         if step % 2 == 0:
             middle = np.clip(np.searchsorted(score, 0.5 * (score[low] + score[high])), low + 1, high - 1)
         part = (score[middle] - score[low]) / (score[high] - score[low])
-        found = _values(curve, score[middle])
-        off = np.abs(found - (values[:, pending] * (1.0 - part) + values[:, pending + 1] * part))
+        fitted = _values(curve, score[middle])
+        off = np.abs(fitted - (values[:, pending] * (1.0 - part) + values[:, pending + 1] * part))
         off = np.fmax(*off)  # without rows to count, what chance makes is NaN
         halvings[pending] = np.where(off > _OFF, 1, halvings[pending] - 1)
         rows, halvings = np.insert(rows, pending + 1, middle), np.insert(halvings, pending, halvings[pending])
-        values = np.insert(values, pending + 1, found, axis=1)
+        values = np.insert(values, pending + 1, fitted, axis=1)
     return score[rows], values
 
 

@@ -229,12 +229,12 @@ def _by_machado2024(table: ScoreTable, n_points: int) -> tuple[FloatArray, Float
     """Points of [0, 1] within the observed scores, and the authors' density there, normalised."""
     n_points = check_count("n_points", n_points, 2, "the authors take 100")
     points = np.linspace(0.0, 1.0, n_points)
-    kept = (points >= table.low[0]) & (points <= table.high[-1])
-    if not kept.any():
-        found, remedy = f"scores from {table.low[0]:g} to {table.high[-1]:g}", "use weights='density', or more points"
-        raise DataError(f"one of {n_points} points of [0, 1] within the observed scores", found, remedy)
-    density = reflected_density(table, n_points)[kept]
-    return points[kept], density / density.sum()
+    inside = (points >= table.low[0]) & (points <= table.high[-1])
+    if not inside.any():
+        support, remedy = f"scores from {table.low[0]:g} to {table.high[-1]:g}", "use weights='density', or more points"
+        raise DataError(f"one of {n_points} points of [0, 1] within the observed scores", support, remedy)
+    density = reflected_density(table, n_points)[inside]
+    return points[inside], density / density.sum()
 
 
 def reflected_density(table: ScoreTable, n_points: int) -> FloatArray:
@@ -251,10 +251,10 @@ def reflected_density(table: ScoreTable, n_points: int) -> FloatArray:
     size = max(_LEAST_GRID, 1 << (n_points - 1).bit_length())
     low, high = -4.0 * bandwidth, 1.0 + 4.0 * bandwidth
     # Each value is shared between the two neighbouring points of the grid; the image beyond an end is lost there.
-    place = (value - low) * (size - 1) / (high - low)
-    below = np.floor(place)
+    position = (value - low) * (size - 1) / (high - low)
+    below = np.floor(position)
     near = (below >= -1) & (below <= size - 1)
-    left, over, share = below[near].astype(np.intp) + 1, place[near] - below[near], n[near] / n.sum()
+    left, over, share = below[near].astype(np.intp) + 1, position[near] - below[near], n[near] / n.sum()
     mass = np.bincount(left, share * (1.0 - over), size + 2) + np.bincount(left + 1, share * over, size + 2)
     lag = np.arange(1 - size, size) * (2.0 * (high - low) / (2 * size - 1)) / bandwidth
     kernel = np.exp(-0.5 * lag * lag) / (math.sqrt(2.0 * math.pi) * bandwidth)
@@ -270,10 +270,10 @@ def _silverman(value: FloatArray, n: NumberArray) -> float:
     up_to = np.cumsum(n)
 
     def quantile(share: float) -> float:
-        place = (total - 1) * share
-        rank = math.floor(place)
-        lower, upper = value[np.searchsorted(up_to, [rank, math.ceil(place)], side="right")]
-        return float(lower + (place - rank) * (upper - lower))
+        position = (total - 1) * share
+        rank = math.floor(position)
+        lower, upper = value[np.searchsorted(up_to, [rank, math.ceil(position)], side="right")]
+        return float(lower + (position - rank) * (upper - lower))
 
     # The images put a third of the values at or below 0 and a third at or above 1: neither is ever 0.
     return float(0.9 * min(deviation, (quantile(0.75) - quantile(0.25)) / 1.34) * total**-0.2)

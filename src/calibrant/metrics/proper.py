@@ -225,8 +225,8 @@ def calibrated_miscalibration(table: ScoreTable) -> tuple[float, float]:
     if not table.independent:
         return math.nan, math.nan
     short, rng = shortened(table, _GROUPS), generator_for(table, 0)
-    found = np.empty(min(_MOST, max(_FEWEST, _SCORES // len(short))))
-    for i in range(len(found)):
+    simulated = np.empty(min(_MOST, max(_FEWEST, _SCORES // len(short))))
+    for i in range(len(simulated)):
         drawn = ScoreTable(short.score, short.n, rng.binomial(short.n, short.score))
-        found[i] = brier_score(drawn) - _recalibrated(drawn, brier_score)
-    return float(found.mean()), float(found.std(ddof=1)) / math.sqrt(len(found))
+        simulated[i] = brier_score(drawn) - _recalibrated(drawn, brier_score)
+    return float(simulated.mean()), float(simulated.std(ddof=1)) / math.sqrt(len(simulated))

@@ -205,10 +205,12 @@ def area_of(sample: SampledRows) -> RocAuc:
     error = lower = upper = math.nan
     if (rows := sample.clusters) is not None and (jackknife := sample.jackknife) is not None:
         without = areas_without(rows.score, rows.n, rows.k, rows.cluster, len(rows.size))
-        found = sample.left_out(value, without, LOG_ODDS)
+        estimate = sample.left_out(value, without, LOG_ODDS)
         if not jackknife.refusal:
             error = float(jackknife.deviation(((without - value) ** 2).sum()))
-        return RocAuc(value, error, found.lower, found.upper, level, n_positives, n_negatives, method, found.note)
+        return RocAuc(
+            value, error, estimate.lower, estimate.upper, level, n_positives, n_negatives, method, estimate.note
+        )
     note = ""
     if method != "none":
         tail, rarer = 0.5 - 0.5 * level, min(n_positives, n_negatives)
@@ -320,10 +322,10 @@ def _of_clusters(sample: SampledRows, value: float) -> tuple[float, float, float
         rank = 0.5 * (left + right)
         return np.asarray(rank - 0.5 * value if label else odds * (1.0 - rank - 0.5 * value))
 
-    found = sample.ratio(added, half, value, same_scores=True)
+    estimate = sample.ratio(added, half, value, same_scores=True)
     variance = sample.variance_of_total(lambda label, score: added(label, score) - value * half(label, score))
     error = math.sqrt(variance) / table.positives if math.isfinite(variance) else math.nan
-    return error, found.lower, found.upper
+    return error, estimate.lower, estimate.upper
 
 
 def _lowest(value: float, most: float) -> float:

@@ -221,9 +221,9 @@ def _log_odds(table: ScoreTable, clip: float | None) -> _Scale:
         note = f"{moved:g} rows with a score of 0 or 1 were moved, {' and '.join(ends)}" if ends else ""
 
     def of(score: FloatArray) -> FloatArray:
-        kept = np.clip(score, low, high)
+        clipped = np.clip(score, low, high)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(kept) - np.log1p(-kept))
+            return np.asarray(np.log(clipped) - np.log1p(-clipped))
 
     return _Scale(of, moved, note)
 
@@ -250,8 +250,8 @@ def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _
     if sample.jackknife is not None:
         without = _intercepts_without(sample, scale, value) if math.isfinite(value) else np.array([math.nan])
         return _left_out(sample, (value,), (without,), math.nan)[0]
-    found = sample.root(residual, value, slope)
-    return _Coefficients((value,), (error,), ((found.lower, found.upper),), math.nan)
+    estimate = sample.root(residual, value, slope)
+    return _Coefficients((value,), (error,), ((estimate.lower, estimate.upper),), math.nan)
 
 
 def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coefficients, str]:
@@ -278,8 +278,8 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
             if table.independent and sample.clusters is None:
                 width = float(logit[-1] - logit[0])
                 scores, steep = _profile_scores(profile, scale, 1, 0.0), math.copysign(_STEEP / width, slope)
-                found = sample.root(scores, steep, width**2, same_scores=True)
-                interval = unknown[0], (found.lower, math.inf) if slope > 0.0 else (-math.inf, found.upper)
+                estimate = sample.root(scores, steep, width**2, same_scores=True)
+                interval = unknown[0], (estimate.lower, math.inf) if slope > 0.0 else (-math.inf, estimate.upper)
             return _Coefficients((math.nan, slope), no_errors, interval, least), f"the slope is infinite: {why}"
     fit = _fit(table, np.stack([np.ones(len(table)), logit]).T)  # column after column, as it is fitted
     values = tuple(float(v) for v in fit.coefficients)
@@ -291,12 +291,12 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
     for column in (0, 1):
         variance = float(fit.covariance[column, column])
         scores = _profile_scores(profile, scale, column, values[1 - column])
-        found = sample.root(scores, values[column], 1.0 / (variance * table.total), same_scores=True)
+        estimate = sample.root(scores, values[column], 1.0 / (variance * table.total), same_scores=True)
         if sample.clusters is not None:
             # by how much each row moves the coefficient
             variance = sample.variance_of_total(_residual(scale, fit.covariance[column], *values))
         errors.append(math.sqrt(variance))
-        intervals.append((found.lower, found.upper))
+        intervals.append((estimate.lower, estimate.upper))
     return _Coefficients(values, tuple(errors), tuple(intervals), fit.deviance), ""
 
 
@@ -315,11 +315,11 @@ def _left_out(
 ) -> tuple[_Coefficients, str]:
     """Limits for coefficients from what they are without each cluster."""
     assert sample.jackknife is not None
-    found = [sample.left_out(*both) for both in zip(values, without, strict=True)]
+    limits = [sample.left_out(*both) for both in zip(values, without, strict=True)]
     with np.errstate(over="ignore"):
         squares = [((dropped - value) ** 2).sum() for value, dropped in zip(values, without, strict=True)]
     errors = tuple(float(sample.jackknife.deviation(square)) for square in squares)
-    return _Coefficients(values, errors, tuple((one.lower, one.upper) for one in found), deviance), found[-1].note
+    return _Coefficients(values, errors, tuple((one.lower, one.upper) for one in limits), deviance), limits[-1].note
 
 
 def _profile_scores(profile: LogisticProfile, scale: _Scale, column: int, start: float) -> Callable[[float], Terms]:

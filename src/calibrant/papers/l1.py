@@ -320,9 +320,9 @@ def _number_items(item: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
     try:
         return cluster_numbers(item, n_rows)
     except DataError as error:
-        wanted = error.expected.replace("a cluster", "an item").replace("cluster", "item")
+        expected = error.expected.replace("a cluster", "an item").replace("cluster", "item")
         remedy = "give every row the name of its item, such as a number or a text"
-        raise DataError(wanted, error.found.replace("cluster", "item"), remedy) from None
+        raise DataError(expected, error.found.replace("cluster", "item"), remedy) from None
 
 
 def _score_of_items(code: npt.NDArray[np.int64], score: FloatArray) -> FloatArray:
@@ -332,7 +332,7 @@ def _score_of_items(code: npt.NDArray[np.int64], score: FloatArray) -> FloatArra
     other = score != of_item[code]
     if other.any():
         row = int(np.argmax(other))
-        found = f"{float(score[row])!r} and {float(of_item[code[row]])!r} for the item of row {row}"
+        conflict = f"{float(score[row])!r} and {float(of_item[code[row]])!r} for the item of row {row}"
         remedy = "pass the scores of one classifier; it gives an item the same score each time"
-        raise DataError("one score per item", found, remedy)
+        raise DataError("one score per item", conflict, remedy)
     return of_item

@@ -284,8 +284,8 @@ def _known_lengths(length: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
         raise ArgumentError(f"length for each of {n} documents", f"shape {lengths.shape}", remedy)
     fits = (lengths >= 0.0) & (lengths <= _LONGEST) & (lengths == np.floor(lengths))
     if not fits.all():
-        wanted = f"length to be whole numbers from 0 to {_LONGEST:,}"
-        raise ArgumentError(wanted, f"{lengths[~fits][0]:g} among them", remedy)
+        expected = f"length to be whole numbers from 0 to {_LONGEST:,}"
+        raise ArgumentError(expected, f"{lengths[~fits][0]:g} among them", remedy)
     return lengths.astype(np.int64)
 
 
@@ -346,7 +346,7 @@ def _distances(p_true: npt.ArrayLike, y_proba: npt.ArrayLike) -> tuple[npt.NDArr
     except DataError as error:
         raise error.but(expected=f"p_true like scores: {error.expected}") from None
     if len(truth) != len(score):
-        found, remedy = f"{len(truth)} and {len(score)}", "pass two columns of the same table"
-        raise DataError("as many true probabilities as scores", found, remedy)
+        lengths, remedy = f"{len(truth)} and {len(score)}", "pass two columns of the same table"
+        raise DataError("as many true probabilities as scores", lengths, remedy)
     distance = np.abs(truth.astype(np.float64) - score.astype(np.float64))
     return np.zeros(len(score), dtype=np.int8), distance

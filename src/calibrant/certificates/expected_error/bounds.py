@@ -75,8 +75,8 @@ class Units:
             return cls(n, k, n * score, n * score * (1.0 - score), table.squared, table.low, table.high, none)
         bucket = buckets_of(table)
         if bucket is None:
-            wanted = "a table whose cells lie within equal buckets of the scores, as reading rows makes them"
-            raise DataError(wanted, "a cell that reaches over a border", "pass the rows")
+            expected = "a table whose cells lie within equal buckets of the scores, as reading rows makes them"
+            raise DataError(expected, "a cell that reaches over a border", "pass the rows")
         starts = run_starts(bucket)
         add = np.add.reduceat
         total, positives = add(n, starts), add(k, starts)
@@ -225,8 +225,8 @@ def plan_cells(units: Units, terms: Terms, *, one_score_each: bool) -> CellPlan:
     sizes = {min(max(2, round(usual * size)), _MOST_SQUARE_CELLS) for size in _SIZES}
     candidates = [everyone] if few else []
     for share in _AXIS_SHARES:
-        place = positions(units, share)
-        candidates += [cut_evenly(units, place, size) for size in sizes]
+        position = positions(units, share)
+        candidates += [cut_evenly(units, position, size) for size in sizes]
     bounds = [best_lambda(starts, square=True) for starts in candidates]
     best = min(range(len(bounds)), key=lambda i: bounds[i][1])
     return CellPlan(candidates[best], bounds[best][0], square=True)
@@ -293,16 +293,16 @@ def _charged(cells: Cells, lam: float, kappa: float, *, square: bool) -> float:
 
 def expected_size(cells: Cells) -> FloatArray:
     """Return the size of the residual sum of each cell that those before it suggest; 0 where they show no error."""
-    place = np.arange(len(cells.n))
+    index = np.arange(len(cells.n))
     residual, n, variance = (
         np.append(0.0, np.cumsum(values)) for values in (cells.residual, cells.n, cells.variance + 0.5)
     )
-    size = np.zeros(len(place))
+    size = np.zeros(len(index))
     for back in _LOOK_BACK:
-        first = np.maximum(place - back, 0)
-        shown = np.abs(residual[place] - residual[first])
-        clear = shown > _SHOWN * np.sqrt(variance[place] - variance[first])
-        size = np.where(clear, shown / np.maximum(n[place] - n[first], 1.0) * cells.n, size)
+        first = np.maximum(index - back, 0)
+        shown = np.abs(residual[index] - residual[first])
+        clear = shown > _SHOWN * np.sqrt(variance[index] - variance[first])
+        size = np.where(clear, shown / np.maximum(n[index] - n[first], 1.0) * cells.n, size)
     return size
 
 
@@ -312,11 +312,11 @@ def lower_bound(units: Units, delta: float) -> float:
 
     total = units.total
     cells = Cells.of(units, cut_evenly(units, positions(units), max(4, int(total**0.4))))
-    place = np.arange(len(cells.n))
+    index = np.arange(len(cells.n))
     residual, noise = (np.append(0.0, np.cumsum(values)) for values in (cells.residual, cells.variance + 0.5))
-    first = np.maximum(place - _SIGN_FROM, 0)
-    shown = (residual[place] - residual[first]) / np.sqrt(np.maximum(noise[place] - noise[first], 0.5))
-    least = 0.25 / len(place)
+    first = np.maximum(index - _SIGN_FROM, 0)
+    shown = (residual[index] - residual[first]) / np.sqrt(np.maximum(noise[index] - noise[first], 0.5))
+    least = 0.25 / len(index)
     above = np.clip(ndtr(shown), least, 1.0 - least)
     # A bet on either sign, or none, by what the cells before show.
     bets = np.log([above**2, (1.0 - above) ** 2, 2.0 * above * (1.0 - above)])

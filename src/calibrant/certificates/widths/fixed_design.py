@@ -121,9 +121,9 @@ def weighted_fixed_design_width(weight: npt.ArrayLike, delta: float = 0.05) -> f
     check_between("delta", delta, 0.0, 1.0)
     share, effective = _shares(weight)
     if effective <= _TOO_FEW:
-        wanted = f"weights that leave more than {_TOO_FEW} effective rows"
+        expected = f"weights that leave more than {_TOO_FEW} effective rows"
         remedy = "collect more rows or trim the largest weights: such a band says nothing here"
-        raise DataError(wanted, f"{effective:.3g} effective rows of {len(share)}", remedy)
+        raise DataError(expected, f"{effective:.3g} effective rows of {len(share)}", remedy)
     return _weighted_width(share, for_range=(1.0 - _TIME) * delta, for_time=_TIME * delta)
 
 

@@ -201,8 +201,8 @@ def index_rows(features: FloatArray, label: npt.NDArray[np.int8], weight: Number
         largest = np.abs(plain - mean).max(axis=0)
     if not np.isfinite(largest).all():
         column = int(np.argmin(np.isfinite(largest)))
-        found = f"larger ones in column {column}"
-        raise DataError("features whose differences are finite", found, "divide that column by a constant")
+        overflow = f"larger ones in column {column}"
+        raise DataError("features whose differences are finite", overflow, "divide that column by a constant")
     unit = np.where(largest > 0.0, largest, 1.0)  # squares of very large or small numbers leave the range of floats
     spread = unit * np.sqrt(share @ ((plain - mean) / unit) ** 2)
     constant = (plain == plain[0]).all(axis=0)

@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing, assert_all_finite, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params, check_is_fitted, column_or_1d, has_fit_parameter
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, has_fit_parameter
 
 from calibrant.calibrators.auto import given_or_auto
 from calibrant.calibrators.base import Calibrator, fit_part
@@ -256,7 +256,11 @@ def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: Parameters
     """Return the estimator fitted to some rows, or to all."""
     if rows is None:
         return clone(estimator).fit(X, labels, **params)
-    of_rows = _check_method_params(X, params, rows)
+    n = len(labels)
+    of_rows = {
+        name: _safe_indexing(value, rows) if np.ndim(value) > 0 and _num_samples(value) == n else value
+        for name, value in params.items()
+    }
     return clone(estimator).fit(_safe_indexing(X, rows), labels[rows], **of_rows)
 
 

@@ -113,17 +113,17 @@ class CutoffCalibrator(Calibrator):
             member.slope_, member.intercept_ = 0.0, constant_fit(table, target)
         start = np.linalg.pinv(expand) @ member._theta
         at_start, noise = _error(maps, start), _noise(maps, start)
-        theta, limit, self.refuted_ = start, noise, False
+        theta, limit, refuted = start, noise, False
         if self.objective == "cutoff" or at_start > noise:
             minima = _minima(maps, start)
             theta = min(minima, key=partial(_error, maps))
             error = _error(maps, theta)
-            self.refuted_ = error > noise
+            refuted = error > noise
             if self.objective == "log_loss":
-                limit = _MARGIN * error if self.refuted_ else noise
+                limit = _MARGIN * error if refuted else noise
                 theta = start if at_start <= limit else _likeliest_within(maps, start, minima, limit)
         member._theta = expand @ theta
-        self.calibrator_, self.limit_, self.cutoff_ = member, limit, _error(maps, theta)
+        self.calibrator_, self.limit_, self.cutoff_, self.refuted_ = member, limit, _error(maps, theta), refuted
         self.message_ = _message(self.family, maps.total, noise, self.cutoff_, self.refuted_)
 
     def _predict(self, scores: FloatArray) -> FloatArray:

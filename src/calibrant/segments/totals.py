@@ -55,8 +55,8 @@ class Family:
     def levels(self, cells: IntArray) -> list[tuple[str, ...]]:
         """Return the names of the levels of some cells, one for each column."""
         places = np.unravel_index(cells, [len(column) for column in self.columns])
-        columns = [[column.labels[i] for i in codes] for column, codes in zip(self.columns, places, strict=True)]
-        return list(zip(*columns, strict=True))
+        labels = [column.labels for column in self.columns]
+        return list(zip(*([names[i] for i in codes] for names, codes in zip(labels, places, strict=True)), strict=True))
 
     @property
     def identical(self) -> BoolArray:

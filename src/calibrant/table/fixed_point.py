@@ -84,7 +84,7 @@ class FixedPoint:
 
     def cumsum(self) -> FixedPoint:
         """Return running totals; exact for up to 2**31 numbers."""
-        return FixedPoint.of(np.cumsum(self.upper), np.cumsum(self.lower))
+        return FixedPoint.of(np.cumsum(self.upper, axis=-1), np.cumsum(self.lower, axis=-1))
 
     def add_runs(self, starts: IndexArray) -> FixedPoint:
         """Return the totals of the runs that begin at `starts`."""

@@ -39,7 +39,8 @@ class CleanRows(NamedTuple):
 
     def pick(self, which: slice | IndexArray) -> CleanRows:
         """Return some of the rows."""
-        return CleanRows(self.label[which], self.score[which], None if self.weight is None else self.weight[which])
+        weight = None if self.weight is None else self.weight[which]
+        return self._replace(label=self.label[which], score=self.score[which], weight=weight)
 
     def pieces(self, size: int) -> Iterator[CleanRows]:
         """Yield all rows, so many at a time, so that temporaries stay in the cache."""

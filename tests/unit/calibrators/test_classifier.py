@@ -270,3 +270,19 @@ def test_a_frozen_estimator_must_know_the_labels():
     frozen = FrozenEstimator(LogisticRegression().fit(x, np.where(x[:, 0] > 0, "malign", "benign")))
     with pytest.raises(DataError, match="labels that the estimator knows, such as benign, found no"):
         CalibratedClassifier(frozen).fit(x, np.where(x[:, 0] > 0, "yes", "no"))
+
+
+class WithStrength(LogisticRegression):
+    """A classifier whose fit takes a number, and one for each row."""
+
+    def fit(self, X, y, strength=1.0, order=None):  # noqa: N803
+        self.strength_, self.n_ordered_ = strength, len(order)
+        return super().fit(X, y)
+
+
+def test_parameters_of_fit_may_be_numbers():
+    rows, labels = make_classification(random_state=0)
+    fitted = CalibratedClassifier(WithStrength(), cv=2).fit(
+        rows, labels, strength=np.float64(0.5), order=np.arange(100)
+    )
+    assert {(pair.estimator.strength_, pair.estimator.n_ordered_) for pair in fitted.pairs_} == {(0.5, 50)}

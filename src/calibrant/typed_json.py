@@ -44,8 +44,8 @@ def read_document(path: str | PathLike[str], document: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        found = "a binary file" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
-        raise SourceError(f"{document} at {path}", found, "check the path") from None
+        reason = "a binary file" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
+        raise SourceError(f"{document} at {path}", reason, "check the path") from None
 
 
 @contextmanager
@@ -151,11 +151,11 @@ def structure(kind: Any, value: Any, path: str) -> Any:
     """Return what should be of a type; else raise a `FieldError` that names its place."""
     origin, inside = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        found = structure(inside[0], value, path)
+        result = structure(inside[0], value, path)
         for rule in inside[1:]:
-            if not rule.holds(found):
+            if not rule.holds(result):
                 refuse(path, rule.expected, value)
-        return found
+        return result
     if origin in (Union, UnionType):
         return _any_of([one for one in inside if one is not NoneType or value is None], value, path)
     if origin is Literal:
@@ -194,10 +194,10 @@ def _fields(kind: Any, value: Any, path: str) -> Any:
     if not is_dataclass(kind):
         return kind(*_each(list(hints.values()), value, path))
     within = f"{path}." if path else ""
-    found = check_fields(value, hints, within)
+    entries = check_fields(value, hints, within)
     make: Any = kind
     try:
-        return make(**{name: structure(hint, found[name], within + name) for name, hint in hints.items()})
+        return make(**{name: structure(hint, entries[name], within + name) for name, hint in hints.items()})
     except ArgumentError as error:  # of dataclasses that check themselves
         refuse(path, error.expected, error.found)
 

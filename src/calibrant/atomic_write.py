@@ -21,8 +21,8 @@ def check_writable(path: str | PathLike[str], *inputs: str | PathLike[str]) -> N
     except (FileNotFoundError, NotADirectoryError):
         pass
     except (OSError, ValueError) as error:
-        found = f"{getattr(error, 'strerror', None) or error} for {path}"
-        raise SourceError("a file name that can be used", found, "choose another name or place") from None
+        reason = f"{getattr(error, 'strerror', None) or error} for {path}"
+        raise SourceError("a file name that can be used", reason, "choose another name or place") from None
     there = target.exists()
     if there and not target.is_file():
         raise SourceError("a regular file to write", f"a folder or device, {target}", "give the name of a file")

@@ -19,7 +19,7 @@ _PARAMETER = re.compile(r"`([^`=]+)(?:=([^`]*))?`")
 
 
 def _spelled(text: str, spell: Callable[[str, str | None], str]) -> str:
-    return _PARAMETER.sub(lambda found: spell(found[1], found[2]), text)
+    return _PARAMETER.sub(lambda match: spell(match[1], match[2]), text)
 
 
 def _in_python(name: str, value: str | None) -> str:
@@ -64,8 +64,8 @@ class CalibrantError(ValueError):
 
         It is one line; control characters in names and values are escaped, and passwords in addresses left out.
         """
-        expected, found, remedy = self.args
-        text = f"expected {_spelled(expected, spell)}, found {found}; {_spelled(remedy, spell)}"
+        expected, actual, remedy = self.args
+        text = f"expected {_spelled(expected, spell)}, found {actual}; {_spelled(remedy, spell)}"
         return visible(without_passwords(text))
 
     def but(self, **parts: str) -> Self:

@@ -17,7 +17,7 @@ def visible(text: str) -> str:
     >>> visible("name\x1b[2J\n")
     'name\\x1b[2J\\n'
     """
-    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _HIDDEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def visible_lines(text: str) -> str:

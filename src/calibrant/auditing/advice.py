@@ -134,13 +134,13 @@ def _repair(audit: Findings) -> _Weighed:
         lacking = "AutoCalibrator leaves the scores as they are: no other map does better"
     else:
         lacking = "recalibration does not lower the cross-validated log loss"
-    place = ""
+    where = ""
     if cutoff.interval is not None and not level:
-        place = (
+        where = (
             f" (predictions are {cutoff.direction} for scores {interval_text(cutoff.interval)}, "
             f"{share(cutoff.mean_predicted)} where {share(cutoff.observed_rate)} is observed)"
         )
-    return "collect more data", f"{excess}{place}, but {lacking}."
+    return "collect more data", f"{excess}{where}, but {lacking}."
 
 
 def _gained(recalibration: Recalibration | None) -> str:

@@ -47,27 +47,27 @@ def _expected_error(table: ScoreTable, confidence_level: float) -> ExpectedError
 def statements_about(rows: AuditedRows, question: Question) -> dict[str, Any]:
     """Return what is claimed of the population, by the names of an audit: None where chance is not known."""
     table, prices, level = rows.table, question.prices, {"confidence_level": question.confidence_level}
-    found: dict[str, Any] = dict.fromkeys(("certificate", "test", "decision", "max_regret", "expected_error"))
+    statements: dict[str, Any] = dict.fromkeys(("certificate", "test", "decision", "max_regret", "expected_error"))
     costs: dict[str, Any] = {}
     if prices is not None:
         costs = {"false_positive_cost": prices[0], "false_negative_cost": prices[1]} | level
     if rows.clustered is not None:
-        found["certificate"], found["test"] = _of_clusters(rows.clustered, question)
+        statements["certificate"], statements["test"] = _of_clusters(rows.clustered, question)
         if costs:
-            found["decision"] = cluster_saving(rows.clustered, **costs, unseen=question.unseen)
+            statements["decision"] = cluster_saving(rows.clustered, **costs, unseen=question.unseen)
     elif table.independent:
         report_progress("Certificate")
-        found["certificate"] = certify_table(table, question)
+        statements["certificate"] = certify_table(table, question)
         with subtask(1.0):
-            found["test"] = _affordable_test(table, question.random_state)
+            statements["test"] = _affordable_test(table, question.random_state)
         if costs:
-            found["decision"] = saving_bound(table, **costs)
-        found |= {"expected_error": _expected_error(table, **level), "max_regret": max_regret(table, **level)}
+            statements["decision"] = saving_bound(table, **costs)
+        statements |= {"expected_error": _expected_error(table, **level), "max_regret": max_regret(table, **level)}
     elif question.tolerance is not None:
         raise _need_counts("a verdict was asked for", "`tolerance` to get point estimates only")
     elif costs:
         raise _need_counts("costs were given", "`costs` to get the other point estimates")
-    return found
+    return statements
 
 
 def _need_counts(since: str, omit: str) -> DataError:

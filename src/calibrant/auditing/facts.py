@@ -113,28 +113,28 @@ def _classes(audit: Findings) -> str:
 
 def _segments(audit: Findings) -> Iterator[Fact]:
     """Yield how many segments there are, and how far they may be off."""
-    found = audit.segments
-    if found is not None:
-        refuted = int((found.verdicts == "refuted").sum())
-        off = f"none off by more than {write_upper(found.bound, found.tolerance)}"
-        text = joined(rows(found.n_segments), f"{rows(refuted)} refuted" if refuted else "", off)
+    segments = audit.segments
+    if segments is not None:
+        refuted = int((segments.verdicts == "refuted").sum())
+        off = f"none off by more than {write_upper(segments.bound, segments.tolerance)}"
+        text = joined(rows(segments.n_segments), f"{rows(refuted)} refuted" if refuted else "", off)
         yield Fact("segments", "Segments", text, section="segments")
 
 
 def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[tuple[str, str, str, str]]:
     """Yield every statement of the audit as a sentence: section, key, label and text."""
-    sample, found = audit.sample, audit.performance
-    sure = f"{confidence(found.roc_auc.confidence_level)} CI "
+    sample, performance = audit.sample, audit.performance
+    sure = f"{confidence(performance.roc_auc.confidence_level)} CI "
 
     def interval(key: str) -> str:
-        why = getattr(found, key).note
+        why = getattr(performance, key).note
         if not by_key[key].lower and why.startswith("no interval"):
             return f"{by_key[key].value} ({why})"
         return by_key[key].with_limits(sure)
 
-    reversed_ = " (below 0.5: negatives tend to have the higher scores)" if found.roc_auc.value < 0.5 else ""
-    exact = found.roc_auc.note if found.roc_auc.method == "exact" else ""
-    loss = interval("log_loss") if math.isfinite(found.log_loss.value) else f"infinite ({_INFINITE})"
+    reversed_ = " (below 0.5: negatives tend to have the higher scores)" if performance.roc_auc.value < 0.5 else ""
+    exact = performance.roc_auc.note if performance.roc_auc.method == "exact" else ""
+    loss = interval("log_loss") if math.isfinite(performance.log_loss.value) else f"infinite ({_INFINITE})"
     accuracy = (
         f"Brier score {interval('brier')}, predicting the base rate {_of_base_rate(audit)}, "
         f"scaled {interval('scaled_brier')}; log loss {loss}"
@@ -196,31 +196,35 @@ def _certificate(audit: Findings) -> str:
 
 def _expected_error(audit: Findings) -> str:
     """Bounds on the expected calibration error, and what the upper one assumes."""
-    found = audit.expected_error
-    if found is None:
+    ece = audit.expected_error
+    if ece is None:
         return "no bounds: they need independent rows, or weights that are counts of rows"
-    sure = f"with {confidence(found.confidence_level)} confidence"
+    sure = f"with {confidence(ece.confidence_level)} confidence"
     condition = "for any event rate, as every distinct score was assessed separately"
-    if found.assumes_monotone:
+    if ece.assumes_monotone:
         condition = "if the event rate is nondecreasing in the score"
-    upper = f"expected calibration error at most {write_upper(found.bound)} {sure}, {condition}"
-    if found.contradicted:
+    upper = f"expected calibration error at most {write_upper(ece.bound)} {sure}, {condition}"
+    if ece.contradicted:
         upper = "the data contradict a nondecreasing event rate, so there is no upper bound"
-    elif found.bound >= 1.0:
+    elif ece.bound >= 1.0:
         upper = "too few rows for an upper bound"
-    lower = f"at least {write_lower(found.lower_bound)} {sure}, unconditionally" if found.lower_bound > 0.0 else ""
+    lower = f"at least {write_lower(ece.lower_bound)} {sure}, unconditionally" if ece.lower_bound > 0.0 else ""
     return joined(upper, lower)
 
 
 def _unseen(audit: Findings) -> str:
     """Say what limits would be if there may be clusters of a kind that none shows; empty where that is not known."""
-    found, clusters = audit.performance_unseen, audit.sample.clusters
-    if found is None or clusters is None:
+    unseen, clusters = audit.performance_unseen, audit.sample.clusters
+    if unseen is None or clusters is None:
         return ""
-    tail = 0.5 - 0.5 * found.brier.confidence_level
+    tail = 0.5 - 0.5 * unseen.brier.confidence_level
     limits = ", ".join(
         f"{name} {numbers.write_interval(estimate.value, estimate.lower, estimate.upper).ends}"
-        for name, estimate in (("AUC", found.roc_auc), ("Brier score", found.brier), ("O:E", found.observed_expected))
+        for name, estimate in (
+            ("AUC", unseen.roc_auc),
+            ("Brier score", unseen.brier),
+            ("O:E", unseen.observed_expected),
+        )
     )
     return (
         f"if there may be clusters of a kind that none of these shows: {limits}; with {rows(clusters)} of "
@@ -254,14 +258,14 @@ def _of_base_rate(audit: Findings) -> str:
     return number(audit.sample.base_rate * (1.0 - audit.sample.base_rate))
 
 
-def _performance(audit: Findings, found: Performance, section: str) -> Iterator[Fact]:
+def _performance(audit: Findings, performance: Performance, section: str) -> Iterator[Fact]:
     """Yield discrimination, accuracy and calibration, each with its interval and what to make of it."""
     more = {"brier": f"predicting the base rate: {_of_base_rate(audit)}"}
-    if not math.isfinite(found.log_loss.value):
+    if not math.isfinite(performance.log_loss.value):
         more["log_loss"] = _INFINITE
     for key, (label, note) in _PERFORMANCE.items():
-        if getattr(found, key) is not None:
-            yield estimated(key, label, getattr(found, key), section, joined(note, more.get(key, "")))
+        if getattr(performance, key) is not None:
+            yield estimated(key, label, getattr(performance, key), section, joined(note, more.get(key, "")))
 
 
 def _costs(audit: Findings) -> Iterator[Fact]:

@@ -87,9 +87,9 @@ def drawable_band(table: ScoreTable, confidence_level: float) -> Band | None:
     if len(band.score) <= _BAND_POINTS:
         return band
     # Half of them spread over the scores, half over the rows. Limits hold at each score, so any choice is a band.
-    kept = np.zeros(len(band.score), dtype=bool)
-    kept[np.linspace(0, len(kept) - 1, _BAND_POINTS // 2).astype(np.intp)] = True
+    drawn = np.zeros(len(band.score), dtype=bool)
+    drawn[np.linspace(0, len(drawn) - 1, _BAND_POINTS // 2).astype(np.intp)] = True
     rows = np.cumsum(band.n)
-    kept[np.searchsorted(rows, np.linspace(0.0, 1.0, _BAND_POINTS // 2) * rows[-1])] = True
-    columns: dict[str, Any] = {name: values[kept] for name, values in band.columns().items()}
+    drawn[np.searchsorted(rows, np.linspace(0.0, 1.0, _BAND_POINTS // 2) * rows[-1])] = True
+    columns: dict[str, Any] = {name: values[drawn] for name, values in band.columns().items()}
     return replace(band, **columns)

@@ -116,8 +116,8 @@ def _scaled_brier(sample: SampledRows) -> Estimate:
         rates = sample.ratios_without(label_of, _one)
         with np.errstate(divide="ignore", invalid="ignore"):
             without = sample.ratios_without(squared_loss_of, _one) / (rates * (1.0 - rates))
-        found = sample.left_out(brier / (share * (1.0 - share)), without, LOG)
-        return sample.estimate(1.0 - found.value, (1.0 - found.upper, 1.0 - found.lower), found.note)
+        estimate = sample.left_out(brier / (share * (1.0 - share)), without, LOG)
+        return sample.estimate(1.0 - estimate.value, (1.0 - estimate.upper, 1.0 - estimate.lower), estimate.note)
     rate = sample.mean(label_of, share)
     ratios = [_ratio_to_rate(sample, brier, at) for at in (rate.value, rate.lower, rate.upper)]
     lower, upper = max(ratio.upper for ratio in ratios), min(ratio.lower for ratio in ratios)

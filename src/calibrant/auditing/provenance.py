@@ -161,12 +161,12 @@ def _described(source: Any, *, named: bool) -> tuple[str, int | None, str | None
 
 
 def _sha256(files: tuple[str, ...]) -> str:
-    found = []
+    digests = []
     for file in files:
         with open(file, "rb") as stream:
-            found.append(hashlib.file_digest(stream, "sha256").hexdigest())
-    listed = "".join(f"{one}\n" for one in sorted(found))
-    return found[0] if len(found) == 1 else hashlib.sha256(listed.encode()).hexdigest()
+            digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
+    listed = "".join(f"{one}\n" for one in sorted(digests))
+    return digests[0] if len(digests) == 1 else hashlib.sha256(listed.encode()).hexdigest()
 
 
 def _arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> Iterator[str]:
@@ -212,8 +212,8 @@ def fingerprint_of(result: Result) -> str:
 def _rounded(value: Any) -> Any:
     """Return the numbers of plain data as text, rounded; without words, and without what holds nothing else."""
     if isinstance(value, dict):
-        kept = {name: _rounded(entry) for name, entry in value.items()}
-        return {name: entry for name, entry in kept.items() if entry not in (None, {}, [])}
+        rounded = {name: _rounded(entry) for name, entry in value.items()}
+        return {name: entry for name, entry in rounded.items() if entry not in (None, {}, [])}
     if isinstance(value, list) and all(type(entry) is float for entry in value):
         return list(map(_text, np.round(value, _DECIMALS).tolist()))
     if isinstance(value, list):

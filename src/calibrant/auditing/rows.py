@@ -70,8 +70,10 @@ def given_rows(
             yield TableRows(as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label))
             return
         if not isinstance(segments, dict):
-            wanted = "`by` as a mapping of names to columns, beside arrays of labels and scores"
-            raise ArgumentError(wanted, ", ".join(map(repr, segments)), "pass by={'sex': sex}, with one value per row")
+            expected = "`by` as a mapping of names to columns, beside arrays of labels and scores"
+            raise ArgumentError(
+                expected, ", ".join(map(repr, segments)), "pass by={'sex': sex}, with one value per row"
+            )
         rows = ArrayRows(y_true, y_proba, sample_weight, clusters, segments, pos_label)
         yield rows.without_gaps() if missing == "drop" else rows
         return
@@ -97,8 +99,8 @@ def _beside(rows: Rows, segments: Mapping[str, Any]) -> ArrayRows:
     if not isinstance(rows, ArrayRows):
         raise _not_in_memory()
     if rows.left_out is not None:
-        wanted = "`by` as names of columns, where missing='drop' leaves out rows of a dataframe"
-        raise ArgumentError(wanted, "a mapping", "name columns of the same dataframe")
+        expected = "`by` as names of columns, where missing='drop' leaves out rows of a dataframe"
+        raise ArgumentError(expected, "a mapping", "name columns of the same dataframe")
     return replace(rows, by=segments)
 
 

@@ -248,8 +248,8 @@ def audit_rows(audit: SegmentAudit, most: int | None = None) -> segments.Grid:
 def sentences(audit: SegmentAudit) -> Iterator[str]:
     """Say how many segments have each verdict, what is known of the worst from below, and how many are too small."""
     if audit.tolerance is not None:
-        found = audit.verdicts.tolist()
-        counts = [f"{rows(found.count(word))} {word}" for word in reversed(_VERDICTS) if word in found]
+        verdicts = audit.verdicts.tolist()
+        counts = [f"{rows(verdicts.count(word))} {word}" for word in reversed(_VERDICTS) if word in verdicts]
         yield f"At tolerance {given(audit.tolerance)}: {', '.join(counts)}."
     worst = int(np.argmax(audit.lower))
     if audit.lower_bound <= 0.0:
@@ -293,9 +293,9 @@ def segments_differ(audit: SegmentAudit, rows: Rows) -> bool | None:
         return None
     from calibrant.calibrators import SegmentCalibrator
 
-    held = rows.held()
-    n = len(held.label)
+    arrays = rows.held()
+    n = len(arrays.label)
     chosen = np.arange(n) if n <= _ENOUGH else np.random.default_rng(0).permutation(n)[:_ENOUGH]
-    columns = {name: column_values(values, name)[chosen] for name, values in held.by.items()}
-    repair = SegmentCalibrator().fit(held.score[chosen], held.label[chosen], columns)
+    columns = {name: column_values(values, name)[chosen] for name, values in arrays.by.items()}
+    repair = SegmentCalibrator().fit(arrays.score[chosen], arrays.label[chosen], columns)
     return bool(repair.decision_ == "repaired")

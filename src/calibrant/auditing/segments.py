@@ -208,14 +208,14 @@ class SegmentSearch(SegmentTable):
     detectable: dict[str, float]
 
     def __str__(self) -> str:
-        found = ", ".join(
+        errors = ", ".join(
             f"{number(error)} in a segment with {100 * float(of):g}%" for of, error in self.detectable.items()
         )
         power = (
-            f"Found with a probability of about 80%: an error of {found} of the rows, if its scores are like those of "
+            f"Found with a probability of about 80%: an error of {errors} of the rows, if its scores are like those of "
             "all rows."
         )
-        return grid_text([self.claim, power if found else ""], *self._rows(5))
+        return grid_text([self.claim, power if errors else ""], *self._rows(5))
 
     def _repr_html_(self) -> str:
         return html_grid(self.claim, *self._rows(20))
@@ -286,14 +286,14 @@ def find_segments(
     """
     arguments = dict(locals())
     failure_probability(confidence_level)
-    found = segment_totals(arguments)
-    families, known = judged_segments(found, min_rows)
+    family_totals = segment_totals(arguments)
+    families, known = judged_segments(family_totals, min_rows)
     n_segments = known["n_segments"]
     delta = (1.0 - confidence_level) / n_segments
     lower = lower_bounds(families, np.full(n_segments, delta))
     order = score_order(-lower, -known["error"] * np.sqrt(known["rows"]))
     known |= {name: values[order] for name, values in known.items() if isinstance(values, np.ndarray)}
-    known |= {name: tuple(known[name][place] for place in order) for name in ("columns_of", "levels")}
+    known |= {name: tuple(known[name][index] for index in order) for name in ("columns_of", "levels")}
     n_found, most = int((lower > 0.0).sum()), float(lower.max())
     worst = str(known["segment"][0]) if n_found else None
     claim = f"None of {rows(n_segments)} segments is shown to be miscalibrated."
@@ -309,21 +309,24 @@ def find_segments(
         worst=worst,
         n_found=n_found,
         confidence_level=confidence_level,
-        detectable=_detectable(found, min_rows, delta),
+        detectable=_detectable(family_totals, min_rows, delta),
         references=("gao2017", "feller1951", "anderson1955"),
     )
 
 
-def _detectable(found: SegmentTotals, min_rows: int, delta: float) -> dict[str, float]:
+def _detectable(family_totals: SegmentTotals, min_rows: int, delta: float) -> dict[str, float]:
     """Return the errors that would be found in segments with some shares of the rows, of those that are searched."""
-    whole = found.totals[0]  # the cells of one family are all rows
+    whole = family_totals.totals[0]  # the cells of one family are all rows
     squares, rise, fall = (float(each.sum()) for each in (whole.squares, whole.rise, whole.fall))
-    variance, mean_score = max(squares, rise + fall - squares) / found.n, (found.k - rise + fall) / found.n
+    variance, mean_score = (
+        max(squares, rise + fall - squares) / family_totals.n,
+        (family_totals.k - rise + fall) / family_totals.n,
+    )
     if variance <= 0.0:
         return {}
     errors = {
-        f"{share:g}": detectable_error(found.n * share, variance, mean_score, delta, _POWER)
+        f"{share:g}": detectable_error(family_totals.n * share, variance, mean_score, delta, _POWER)
         for share in _SHARES
-        if found.n * share >= min_rows
+        if family_totals.n * share >= min_rows
     }
     return {share: error for share, error in errors.items() if error < 1.0}

@@ -54,9 +54,9 @@ def _broken(part: Fact, width: int, most: int | None = None) -> list[str]:
 
 def _next(part: Fact, width: int, *, shell: bool) -> list[str]:
     """Break what is to be run where it can be broken: before options in a shell, between arguments in Python."""
-    kept = re.sub(r" (?!--)" if shell else r"(?<!,) ", "\N{NO-BREAK SPACE}", _labelled(part))
+    text = re.sub(r" (?!--)" if shell else r"(?<!,) ", "\N{NO-BREAK SPACE}", _labelled(part))
     end = " \\" if shell else ""
-    lines = _manner(width - len(end), _NARROW).wrap(kept) if len(kept) > width else [kept]
+    lines = _manner(width - len(end), _NARROW).wrap(text) if len(text) > width else [text]
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in [f"{line}{end}" for line in lines[:-1]] + lines[-1:]]
 
 

@@ -73,12 +73,12 @@ def data_warnings(
     `unseen` says whether intervals allow for clusters of a kind that none shows: then there are some for any clusters.
     """
     table, clusters = (rows.table, rows) if isinstance(rows, ClusteredRows) else (rows, None)
-    found = [_few_scores(table)]
+    signs = [_few_scores(table)]
     if clusters is not None:
-        found += [_few_clusters(clusters, unseen=unseen), _reversed(table, clusters)]
+        signs += [_few_clusters(clusters, unseen=unseen), _reversed(table, clusters)]
     elif table.independent:
-        found += [_reversed(table, None), _in_sample(table, cutoff), _dependence(table, order)]
-    return tuple(warning for of_kind in found for warning in of_kind)
+        signs += [_reversed(table, None), _in_sample(table, cutoff), _dependence(table, order)]
+    return tuple(warning for of_kind in signs for warning in of_kind)
 
 
 def _few_scores(table: ScoreTable) -> Iterator[DataWarning]:
@@ -136,9 +136,9 @@ def _reversed(table: ScoreTable, clusters: ClusteredRows | None) -> Iterator[Dat
     """
     if roc_auc(table) >= 0.5:
         return
-    found = area_of(SampledRows(table, clusters, 1.0 - _RATE))
-    if found.upper < 0.5:
-        written = write_interval(found.value, found.lower, found.upper, 0.5)
+    area = area_of(SampledRows(table, clusters, 1.0 - _RATE))
+    if area.upper < 0.5:
+        written = write_interval(area.value, area.lower, area.upper, 0.5)
         message = (
             f"Negatives tend to have the higher scores: AUC {written.value}, 99% interval {written.ends}. "
             "Is the positive class reversed? Check which outcome counts as 1 (--pos-label, "
@@ -186,8 +186,8 @@ def _runs(table: ScoreTable, order: RowOrder) -> str | None:
         return None
     residual = label[:_LOOK] - isotonic_fit(table).step(score)
     products, squares = residual[1:] * residual[:-1], float(np.dot(residual, residual))
-    found = _correlation(products, squares, _OF_NEIGHBOURS)
-    return found and f"Rows next to each other tend to have the same outcome (correlation {found})"
+    correlation = _correlation(products, squares, _OF_NEIGHBOURS)
+    return correlation and f"Rows next to each other tend to have the same outcome (correlation {correlation})"
 
 
 def _same_outcomes(table: ScoreTable) -> str | None:
@@ -198,8 +198,8 @@ def _same_outcomes(table: ScoreTable) -> str | None:
     squares = k * (1.0 - rate) ** 2 + (n - k) * rate**2
     # The mean over all pairs of rows at a score: scores of many rows count no more than those of few.
     products = ((k - n * rate) ** 2 - squares) / (n * (n - 1.0))
-    found = _correlation(products, float((rate * (1.0 - rate)).sum()), _OF_TIES)
-    return found and f"Rows with the same score tend to have the same outcome (correlation {found})"
+    correlation = _correlation(products, float((rate * (1.0 - rate)).sum()), _OF_TIES)
+    return correlation and f"Rows with the same score tend to have the same outcome (correlation {correlation})"
 
 
 def _mirrored(table: ScoreTable) -> str | None:
@@ -210,15 +210,17 @@ def _mirrored(table: ScoreTable) -> str | None:
     score, n, k = pool_counts(np.round(table.score, _DECIMALS), table.n, table.k)
     low = np.flatnonzero(score < 0.5)
     low = low[:: max(1, len(low) // _LOOK)]
-    wanted = 1.0 - score[low]
-    high = np.minimum(np.searchsorted(score, wanted - _NEAR), len(score) - 1)
-    paired = np.abs(score[high] - wanted) <= _NEAR
+    mirrored = 1.0 - score[low]
+    high = np.minimum(np.searchsorted(score, mirrored - _NEAR), len(score) - 1)
+    paired = np.abs(score[high] - mirrored) <= _NEAR
     low, high = low[paired], high[paired]
     if 2 * np.count_nonzero(n[low] == n[high]) <= len(low):
         return None
     one, other = (_standardized(k[at] / n[at], isotonic_fit(table).linear(score[at])) for at in (low, high))
-    found = _correlation(-one * other, math.sqrt(float(np.dot(one, one)) * float(np.dot(other, other))), _OF_MIRRORED)
-    return found and f"Scores come in pairs p and 1 - p with opposite outcomes (correlation -{found})"
+    correlation = _correlation(
+        -one * other, math.sqrt(float(np.dot(one, one)) * float(np.dot(other, other))), _OF_MIRRORED
+    )
+    return correlation and f"Scores come in pairs p and 1 - p with opposite outcomes (correlation -{correlation})"
 
 
 def _standardized(observed: FloatArray, rate: FloatArray) -> FloatArray:

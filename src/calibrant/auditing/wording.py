@@ -244,8 +244,8 @@ def assumptions(audit: Findings) -> Iterator[str]:
         yield "Outcomes are recorded correctly, and none of the rows left out lacks a value because of its outcome."
     else:
         yield "Outcomes are recorded correctly, and no row is missing because of its outcome."
-    found = audit.expected_error
-    if found is not None and found.assumes_monotone and not found.contradicted:
+    ece = audit.expected_error
+    if ece is not None and ece.assumes_monotone and not ece.contradicted:
         yield "For the upper bound on the expected calibration error: the event rate never falls as the score rises."
 
 

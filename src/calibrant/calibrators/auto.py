@@ -120,9 +120,9 @@ def _checked(members: Sequence[Calibrator] | None) -> list[Calibrator]:
     members = list(members) if isinstance(members, Iterable) else [members]
     wrong = [member for member in members if not isinstance(member, Calibrator)]
     if wrong or not members:
-        found = repr(wrong[0]) if wrong else "none"
+        given = repr(wrong[0]) if wrong else "none"
         remedy = "pass a list such as [PlattCalibrator(), IsotonicCalibrator()]"
-        raise ArgumentError("members to be calibrators, at least one", found, remedy)
+        raise ArgumentError("members to be calibrators, at least one", given, remedy)
     return members
 
 

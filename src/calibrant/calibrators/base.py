@@ -190,9 +190,9 @@ def _check_weights(table: ScoreTable) -> None:
     smallest, largest = float(table.n.min()), float(table.n.max())
     if table.whole or (largest <= _MOST_RATIO * smallest and table.total <= _MOST_TOTAL):
         return
-    wanted = f"weights within a factor of {_MOST_RATIO:g} of each other that add up to at most {_MOST_TOTAL:g}"
-    found = f"weights from {smallest:.3g} to {largest:.3g}, {table.total:.3g} in all"
-    raise DataError(wanted, found, "drop rows whose weight is next to nothing, and divide the others by their mean")
+    expected = f"weights within a factor of {_MOST_RATIO:g} of each other that add up to at most {_MOST_TOTAL:g}"
+    actual = f"weights from {smallest:.3g} to {largest:.3g}, {table.total:.3g} in all"
+    raise DataError(expected, actual, "drop rows whose weight is next to nothing, and divide the others by their mean")
 
 
 def _is_column(scores: Any) -> bool:

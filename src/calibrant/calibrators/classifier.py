@@ -268,8 +268,8 @@ def _response(estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:
     """Return probabilities or margins of the second class, shape (n,)."""
     method = getattr(estimator, "predict_proba", None) or getattr(estimator, "decision_function", None)
     if method is None:
-        wanted = "an estimator with predict_proba or decision_function"
-        raise ArgumentError(wanted, type(estimator).__name__, "use a classifier")
+        expected = "an estimator with predict_proba or decision_function"
+        raise ArgumentError(expected, type(estimator).__name__, "use a classifier")
     response = np.asarray(method(X), dtype=np.float64)
     known = list(estimator.classes_)
     missing = [label for label in classes if label not in known]
@@ -277,8 +277,8 @@ def _response(estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:
         remedy = "fit with the labels that the estimator was fitted with"
         raise DataError(f"labels that the estimator knows, such as {known[0]}", f"{classes[0]}", remedy)
     if missing:
-        found = f"none of class {missing[0]}"
-        raise DataError("every class among the training rows of each fold", found, "use fewer or larger folds")
+        actual = f"none of class {missing[0]}"
+        raise DataError("every class among the training rows of each fold", actual, "use fewer or larger folds")
     need_two_classes(known)
     return np.asarray(response[:, known.index(classes[1])] if response.ndim == 2 else response)
 

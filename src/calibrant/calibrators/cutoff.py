@@ -169,7 +169,7 @@ def _minima(maps: LogisticMaps, likeliest: FloatArray) -> list[FloatArray]:
     """Minimise the error from the likeliest map and from a few other good places."""
     slopes = np.where(likeliest[~maps.signed].any(), likeliest, 1.0)
     places = [np.where(maps.signed, likeliest, factor * slopes) for factor in _FACTORS]
-    errors = np.array([_error(maps, place) for place in places])
+    errors = np.array([_error(maps, point) for point in places])
     best = score_order(errors)[:_STARTS]
     return [least_range(maps, start) for start in [likeliest, *(places[index] for index in best)]]
 
@@ -180,13 +180,13 @@ def _likeliest_within(maps: LogisticMaps, likeliest: FloatArray, minima: list[Fl
     The search begins at the first point within the limit on the straight line to that minimum from the likeliest map,
     along which the log loss, being convex, only rises.
     """
-    found = []
+    candidates = []
     for minimum in minima:
         line = likeliest + np.linspace(0.0, 1.0, _ON_THE_WAY)[:, None] * (minimum - likeliest)
         start = next((point for point in [*line, minimum] if _error(maps, point) <= limit), None)
         if start is not None:
-            found.append(least_loss(maps, start, limit))
-    return min(found, key=maps.loss)
+            candidates.append(least_loss(maps, start, limit))
+    return min(candidates, key=maps.loss)
 
 
 def _message(family: str, total: float, noise: float, error: float, refuted: bool) -> str:

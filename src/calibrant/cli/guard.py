@@ -72,9 +72,9 @@ def _end(error: BaseException) -> int:
         case OSError():
             _complain(f"error: {error}")
         case _ if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
-            found = str(error).partition("\n")[0] or "no more of it"
+            reason = str(error).partition("\n")[0] or "no more of it"
             remedy = "close other programs, or raise the limit (ulimit -v, ulimit -u)"
-            _complain(f"error: expected enough memory for rows and libraries, found {found}; {remedy}")
+            _complain(f"error: expected enough memory for rows and libraries, found {reason}; {remedy}")
         case _:
             _complain(f"internal error, please report it: {type(error).__name__}: {error}")
             return 70

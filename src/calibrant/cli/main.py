@@ -91,8 +91,8 @@ for command in (audit, compare, recalibrate, apply, export, monitor, plan, demo,
     app.command(cls=_Command)(guarded(command))
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"calibrant {__version__}")
         raise typer.Exit
 

@@ -79,12 +79,12 @@ class _Deviations(NamedTuple):
         """Largest rise or fall, in each draw, over the intervals that are `near`; not below 0."""
         rising, falling = near.reshape(2, -1)
         sides = ((rising, self.top, self.bottom), (falling, -self.bottom, -self.top))
-        found = np.zeros(len(self.path))
+        largest = np.zeros(len(self.path))
         for left in range(cells.size):
             for chosen, ends, starts in sides:
                 right = cells.right[(cells.left == left) & chosen]
-                np.maximum(found, ends[:, right].max(axis=1, initial=-math.inf) - starts[:, left], out=found)
-        return found
+                np.maximum(largest, ends[:, right].max(axis=1, initial=-math.inf) - starts[:, left], out=largest)
+        return largest
 
 
 def least_probability(pairs: int) -> float:
@@ -149,8 +149,8 @@ def _cut(
     added = (np.concatenate([residuals[0], nothing]), np.concatenate([nothing, residuals[1]]))
     paths = [np.append(0.0, np.cumsum(values[order])[ends] / n) for values in added]
     parts = min(len(ends), _CELLS)
-    wanted = np.arange(1, parts + 1) * len(both) / parts - 1.0
-    last = np.arange(len(ends)) if len(ends) <= _CELLS else distinct_numbers(np.searchsorted(ends, wanted))
+    even_ends = np.arange(1, parts + 1) * len(both) / parts - 1.0
+    last = np.arange(len(ends)) if len(ends) <= _CELLS else distinct_numbers(np.searchsorted(ends, even_ends))
     cuts = both[ends[last]]
     left, right = np.triu_indices(len(last))
     cells = _Cells(
@@ -172,15 +172,15 @@ def _parts(
     same rows in another order, or rows of a cluster differ in sign, a whole cell varies far less than a part of it.
     """
     count = len(scores)
-    place = np.concatenate(scores)
-    order = score_order(place)
-    place = place[order]
+    score = np.concatenate(scores)
+    order = score_order(score)
+    score = score[order]
     cell = np.concatenate(cells.of_rows[first : first + count])[order]
     draw = np.arange(units.n) if units.cluster is None else units.cluster
     draw = np.tile(draw, count)[order]
     added = np.concatenate([sign * values for sign, values in zip((1.0, -1.0), residuals, strict=False)])[order]
     # A part is all up to a place at which the score changes but the cell does not.
-    inside = np.append((place[1:] != place[:-1]) & (cell[1:] == cell[:-1]), False)
+    inside = np.append((score[1:] != score[:-1]) & (cell[1:] == cell[:-1]), False)
     forward = _largest_squares(cell, draw, added, inside, cells.size)
     inside = np.append(inside[-2::-1], False)
     backward = _largest_squares(cell[::-1], draw[::-1], added[::-1], inside, cells.size)
@@ -202,9 +202,9 @@ def _largest_squares(
     squares = np.cumsum(rise)
     begins = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
     squares -= np.repeat(np.append(0.0, squares)[begins], np.diff(begins, append=len(cell)))
-    found = np.zeros(n_cells)
-    np.maximum.at(found, cell[inside], squares[inside])
-    return found
+    largest = np.zeros(n_cells)
+    np.maximum.at(largest, cell[inside], squares[inside])
+    return largest
 
 
 def _shortfall(
@@ -219,9 +219,9 @@ def _shortfall(
     Where positives are rare and none was seen, residuals say nothing of how far chance can carry them.
     """
     missing = []
-    for i, (score, residual, place) in enumerate(zip(scores, residuals, cells.of_rows, strict=True)):
-        seen = np.bincount(place, residual**2, cells.size)
-        lacking = np.maximum(0.0, np.bincount(place, score * (1.0 - score), cells.size) - seen)
+    for i, (score, residual, cell) in enumerate(zip(scores, residuals, cells.of_rows, strict=True)):
+        seen = np.bincount(cell, residual**2, cells.size)
+        lacking = np.maximum(0.0, np.bincount(cell, score * (1.0 - score), cells.size) - seen)
         together = products.diagonal()[i * cells.size : (i + 1) * cells.size].sum() * units.n**2
         effect = 1.0
         if units.cluster is not None:  # rows that move together
@@ -240,7 +240,7 @@ def _simulate(
     scale = np.ones(draws)
     if units.cluster is not None:
         scale = np.sqrt(units.freedom / rng.chisquare(units.freedom, draws))
-    found = []
+    deviations = []
     for i in range(2):
         part = slice(i * cells.size, (i + 1) * cells.size)
         step, variance = steps[:, part], np.where(cells.single, 0.0, covariance.diagonal()[part])
@@ -249,8 +249,8 @@ def _simulate(
         # Largest value of a Brownian bridge over a cell, from its ends and an exponential variable.
         far = [np.sqrt(step**2 + 2.0 * variance * rng.standard_exponential(step.shape)) for _ in range(2)]
         top, bottom = path[:, :-1] + 0.5 * (step + far[0]), path[:, :-1] + 0.5 * (step - far[1])
-        found.append(_Deviations(*(values * scale[:, None] for values in (path, top, bottom))))
-    return found[0], found[1]
+        deviations.append(_Deviations(*(values * scale[:, None] for values in (path, top, bottom))))
+    return deviations[0], deviations[1]
 
 
 def _largest_least(

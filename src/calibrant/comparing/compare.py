@@ -203,8 +203,8 @@ def _calibration(
 ) -> Iterator[MeasureDifference]:
     """Compare the calibration errors of every pair, all with probability ``1 - delta``."""
     pairs = list(combinations(models, 2))
-    for place, (one, two) in enumerate(pairs):
-        report_progress("Calibration errors", place / len(pairs))
+    for done, (one, two) in enumerate(pairs):
+        report_progress("Calibration errors", done / len(pairs))
         errors = models[one].cutoff.value, models[two].cutoff.value
         both = rows.scores[one], rows.scores[two]
         lower, upper = -math.inf, math.inf
@@ -226,7 +226,7 @@ def _means(rows: ComparedRows, delta: float, rng: np.random.Generator) -> tuple[
         critical = critical_value(known, pairs, rows.units, delta, rng)
     else:
         critical, together = _left_out(rows, known, pairs, rows.units.jackknife, delta, rng)
-    found = []
+    differences = []
     places = product(zip(rows.measures, terms, strict=True), pairs)
     for ((measure, of_models), (i, j)), left_out in zip(places, together, strict=False):
         both = rows.scores[names[i]], rows.scores[names[j]]
@@ -237,8 +237,8 @@ def _means(rows: ComparedRows, delta: float, rng: np.random.Generator) -> tuple[
             limits = paired_limits(of_models[j] - of_models[i], possible, critical, units)
         if measure == AUC:  # a difference of areas has limits that its terms do not know
             limits = limits._replace(lower=max(-1.0, limits.lower), upper=min(1.0, limits.upper))
-        found.append(_difference(measure, names[i], names[j], limits, rows.units))
-    return critical, found
+        differences.append(_difference(measure, names[i], names[j], limits, rows.units))
+    return critical, differences
 
 
 def _left_out(
@@ -269,8 +269,8 @@ def _left_out(
     added, taken, products = (np.stack(column, axis=-1) for column in parts)
     products[:, area] = np.nan
     signed = Parts(added.ravel() / unit, taken.ravel() / unit, products.reshape(3, -1))
-    critical, found = left_out_limits(differences, dropped, signed, jackknife, delta, rng)
-    in_units = (np.multiply(limits, size).tolist() for limits, size in zip(found, unit, strict=True))
+    critical, scaled_limits = left_out_limits(differences, dropped, signed, jackknife, delta, rng)
+    in_units = (np.multiply(limits, size).tolist() for limits, size in zip(scaled_limits, unit, strict=True))
     return critical, [Limits(*limits) for limits in in_units]
 
 
@@ -287,26 +287,26 @@ def _infinite(first: FloatArray, second: FloatArray, scores: tuple[FloatArray, F
     return Limits(value, math.nan, value, value)
 
 
-def _difference(measure: Measure, first: str, second: str, found: Limits, units: Units) -> MeasureDifference:
+def _difference(measure: Measure, first: str, second: str, limits: Limits, units: Units) -> MeasureDifference:
     better = needed = clusters = None
-    if found.lower > 0.0 or found.upper < 0.0:
-        better = second if (found.lower > 0.0) == measure.larger_is_better else first
-    elif found.value != 0.0 and math.isfinite(found.value):
-        half = found.value - found.lower if found.value > 0.0 else found.upper - found.value
-        times = (half / found.value) ** 2
+    if limits.lower > 0.0 or limits.upper < 0.0:
+        better = second if (limits.lower > 0.0) == measure.larger_is_better else first
+    elif limits.value != 0.0 and math.isfinite(limits.value):
+        half = limits.value - limits.lower if limits.value > 0.0 else limits.upper - limits.value
+        times = (half / limits.value) ** 2
         if units.n * times < _MOST_ROWS:
             needed = math.ceil(units.n * times)
             clusters = None if units.cluster is None else math.ceil(len(units.size) * times)
     return MeasureDifference(
-        measure.key, first, second, *found, better=better, rows_needed=needed, clusters_needed=clusters
+        measure.key, first, second, *limits, better=better, rows_needed=needed, clusters_needed=clusters
     )
 
 
 def _ranks(differences: Sequence[MeasureDifference], models: Mapping[str, ComparedModel]) -> dict[str, dict[str, int]]:
     """Rank the models by each measure: one more than the number of models that are better."""
-    found: dict[str, dict[str, int]] = {}
+    by_measure: dict[str, dict[str, int]] = {}
     for one in differences:
-        ranks = found.setdefault(one.measure, dict.fromkeys(models, 1))
+        ranks = by_measure.setdefault(one.measure, dict.fromkeys(models, 1))
         if one.better is not None:
             ranks[one.first if one.better == one.second else one.second] += 1
-    return found
+    return by_measure

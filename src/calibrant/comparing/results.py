@@ -161,10 +161,10 @@ class Comparison(Statement, Drawable, Report):
 
         The order of the models does not matter: it is that of `differences`. A KeyError says that there is none.
         """
-        for found in self.differences:
-            pair = {found.first, found.second}
-            if found.measure == measure and {first or found.first, second or found.second} <= pair:
-                return found
+        for candidate in self.differences:
+            pair = {candidate.first, candidate.second}
+            if candidate.measure == measure and {first or candidate.first, second or candidate.second} <= pair:
+                return candidate
         raise KeyError(f"{measure!r} of {first!r} and {second!r}")
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
@@ -177,12 +177,12 @@ class Comparison(Statement, Drawable, Report):
 
         With ``curves=False`` the points of the curves are left out.
         """
-        found = super().to_dict(curves=curves)
+        findings = super().to_dict(curves=curves)
         if not curves:
-            for model in found["models"].values():
+            for model in findings["models"].values():
                 model.pop("reliability")
                 model.pop("cumulative_residuals")
-        return {"calibrant": self.provenance.version, "kind": "comparison"} | found
+        return {"calibrant": self.provenance.version, "kind": "comparison"} | findings
 
 
 def interval(found: MeasureDifference) -> str:
@@ -207,9 +207,9 @@ def verdict(found: MeasureDifference) -> str:
     return "undecided" if found.better is None else f"{found.better} better"
 
 
-def _needed(found: MeasureDifference) -> str:
+def _needed(one: MeasureDifference) -> str:
     """Write how many rows or clusters would decide, with two digits: no more is known of such a number."""
-    return rows(float(f"{found.clusters_needed or found.rows_needed:.2g}"))
+    return rows(float(f"{one.clusters_needed or one.rows_needed:.2g}"))
 
 
 def verdict_sentences(found: Comparison) -> Iterator[str]:
@@ -249,12 +249,15 @@ def summary(found: Comparison, width: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def _rows_text(found: Comparison) -> str:
-    clusters = "" if found.n_clusters is None else f" in {rows(found.n_clusters)} clusters"
-    text = f"{rows(found.n)} rows{clusters}, {rows(found.positives)} positive: {share(found.positives / found.n)}"
-    if found.costs is None:
+def _rows_text(comparison: Comparison) -> str:
+    clusters = "" if comparison.n_clusters is None else f" in {rows(comparison.n_clusters)} clusters"
+    text = (
+        f"{rows(comparison.n)} rows{clusters}, {rows(comparison.positives)} positive: "
+        f"{share(comparison.positives / comparison.n)}"
+    )
+    if comparison.costs is None:
         return text
-    return text + "; costs {:g} (false positive) and {:g} (false negative)".format(*found.costs)
+    return text + "; costs {:g} (false positive) and {:g} (false negative)".format(*comparison.costs)
 
 
 def comparison_facts(found: Comparison) -> Iterator[Fact]:
@@ -272,11 +275,11 @@ def comparison_facts(found: Comparison) -> Iterator[Fact]:
     yield Fact("data", "Data", _rows_text(found), section="headline")
 
 
-def _table_of_two(found: Comparison) -> Iterator[str]:
-    (one, first), (two, second) = found.models.items()
+def _table_of_two(comparison: Comparison) -> Iterator[str]:
+    (one, first), (two, second) = comparison.models.items()
     names = short_name(one, _VALUE - 1), short_name(two, _VALUE - 1)
-    lines = [("", *names, "difference", f"{confidence(found.confidence_level)} interval", "better")]
-    for part in found.differences:
+    lines = [("", *names, "difference", f"{confidence(comparison.confidence_level)} interval", "better")]
+    for part in comparison.differences:
         values = number(first.measures[part.measure]), number(second.measures[part.measure])
         better = "undecided" if part.better is None else part.better
         lines.append((MEASURES[part.measure].name, *values, difference(part), interval(part), better))
@@ -286,12 +289,12 @@ def _table_of_two(found: Comparison) -> Iterator[str]:
         yield (text + short_name(better, _WIDTH - len(text))).rstrip()
 
 
-def _table_of_many(found: Comparison) -> Iterator[str]:
+def _table_of_many(comparison: Comparison) -> Iterator[str]:
     """Value and rank of every model."""
-    longest = max(len(short_name(name, 16)) for name in found.models)
-    keys = list(found.ranks)
+    longest = max(len(short_name(name, 16)) for name in comparison.models)
+    keys = list(comparison.ranks)
     yield f"{'':<{longest}}" + "".join(f"{MEASURES[key].short:>12}" for key in keys)
-    for name, model in found.models.items():
-        cells = (f"{number(model.measures[key])} ({found.ranks[key][name]})" for key in keys)
+    for name, model in comparison.models.items():
+        cells = (f"{number(model.measures[key])} ({comparison.ranks[key][name]})" for key in keys)
         yield f"{short_name(name, 16):<{longest}}" + "".join(f"{cell:>12}" for cell in cells)
     yield "(rank): one more than the number of models that are better beyond chance"

@@ -83,9 +83,9 @@ def compared_rows(
         if isinstance(nw.from_native(y_proba, pass_through=True), nw.DataFrame):
             y_proba = {name: y_proba[name] for name in y_proba.columns}
     if not isinstance(y_proba, Mapping):
-        found = "labels alone" if y_proba is None else f"a {type(y_proba).__name__}"
+        actual = "labels alone" if y_proba is None else f"a {type(y_proba).__name__}"
         raise ArgumentError(
-            "the scores of the models by name", found, "pass {'old': p, 'new': q}, or with a table label= and scores="
+            "the scores of the models by name", actual, "pass {'old': p, 'new': q}, or with a table label= and scores="
         )
     _need_several([str(name) for name in y_proba])
     if isinstance(y_true, ScoreTable):

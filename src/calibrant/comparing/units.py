@@ -91,17 +91,17 @@ class Units:
                 [np.bincount(one * n_cells + two, first * second, n_cells**2) for two, second in parts]
                 for one, first in parts
             ]
-            found = np.block([[part.reshape(n_cells, n_cells) for part in row] for row in blocks])
-            return np.asarray(found - np.outer(total, total) / self.n)
-        found = np.zeros((size, size))
+            products = np.block([[part.reshape(n_cells, n_cells) for part in row] for row in blocks])
+            return np.asarray(products - np.outer(total, total) / self.n)
+        products = np.zeros((size, size))
         at_once = max(1, _SUMS // size)
         for start in range(0, len(self.size), at_once):
             stop = min(len(self.size), start + at_once)
-            kept = np.flatnonzero((self.cluster >= start) & (self.cluster < stop))
-            row = (self.cluster[kept] - start) * size
+            members = np.flatnonzero((self.cluster >= start) & (self.cluster < stop))
+            row = (self.cluster[members] - start) * size
             added = np.zeros((stop - start) * size)
             for i, (where, what) in enumerate(parts):
-                added += np.bincount(row + i * n_cells + where[kept], what[kept], len(added))
+                added += np.bincount(row + i * n_cells + where[members], what[members], len(added))
             centred = added.reshape(-1, size) - np.outer(self.size[start:stop], total / self.n)
-            found += centred.T @ centred
-        return np.asarray(found * self.few)
+            products += centred.T @ centred
+        return np.asarray(products * self.few)

@@ -50,8 +50,8 @@ def read_blocks(
     so_far = names if waiting is None or waiting.name == names[0] else [waiting.name, *names]
     if len(set(so_far)) < len(so_far):
         again = next(name for i, name in enumerate(so_far) if name in so_far[:i])
-        found = f"block {again!r} again after another"
-        raise DataError("the rows of a block one after the other", found, "sort the rows by block, or by time")
+        repetition = f"block {again!r} again after another"
+        raise DataError("the rows of a block one after the other", repetition, "sort the rows by block, or by time")
     bounds, path, at = [*starts, len(y)], np.empty(len(y)), 0
     terms, counted = np.zeros((2, len(y)))
     while at < len(names):
@@ -79,11 +79,11 @@ def _sums(y: FloatArray, score: FloatArray, sizes: npt.NDArray[np.intp], evidenc
     """Add up rows by block and cell."""
     number = len(sizes)
     block = np.repeat(np.arange(number), sizes)
-    place = block * CELLS + evidence.cells(score)
+    row_cell = block * CELLS + evidence.cells(score)
     slack = evidence.settings.slack
     above, below = (score / (score + (1.0 - score) * np.exp(-sign * slack)) - score for sign in (1, -1))
     by_cell = [
-        np.bincount(place, weights=column, minlength=number * CELLS).reshape(number, CELLS)
+        np.bincount(row_cell, weights=column, minlength=number * CELLS).reshape(number, CELLS)
         for column in (y - score, score, 1.0 - score, above, -below)
     ]
     impossible = np.where(y > 0.0, score == 0.0, score == 1.0)

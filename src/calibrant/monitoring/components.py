@@ -58,16 +58,16 @@ def intervals_of(cuts: FloatArray, depth: int = DEPTH) -> list[Interval]:
     Each depth has the same weight, and all weights add up to 1. None contains all scores.
     """
     ends = [-math.inf, *cuts.tolist(), math.inf]
-    found: dict[tuple[float, float], Interval] = {}
+    intervals: dict[tuple[float, float], Interval] = {}
     for level in range(1, depth + 1):
         step, number = CELLS // 2 ** (level + 1), 2 ** (level + 1) - 1
         for first in range(0, number * step, step):
             low, high = ends[first], ends[first + 2 * step]
             if low < high and (low, high) != (-math.inf, math.inf):
-                before = found[low, high].weight if (low, high) in found else 0.0
-                found[low, high] = Interval(first, first + 2 * step, low, high, before + 1.0 / (depth * number))
-    total = math.fsum(interval.weight for interval in found.values())
-    return [interval._replace(weight=interval.weight / total) for interval in found.values()]
+                before = intervals[low, high].weight if (low, high) in intervals else 0.0
+                intervals[low, high] = Interval(first, first + 2 * step, low, high, before + 1.0 / (depth * number))
+    total = math.fsum(interval.weight for interval in intervals.values())
+    return [interval._replace(weight=interval.weight / total) for interval in intervals.values()]
 
 
 def log_odds(score: FloatArray) -> FloatArray:
@@ -150,9 +150,9 @@ class Layout:
 
     def of(self, column: Any, beyond: float = 0.0) -> Any:
         """Return a column in groups, of shape (groups, size), with `beyond` where there is no row."""
-        found = np.full(self.groups * self.size, beyond, dtype=column.dtype)
-        found[self._offset : self._offset + self._n] = column
-        return found.reshape(self.groups, self.size)
+        padded = np.full(self.groups * self.size, beyond, dtype=column.dtype)
+        padded[self._offset : self._offset + self._n] = column
+        return padded.reshape(self.groups, self.size)
 
     def since_start(self, found: FloatArray, before: float) -> FloatArray:
         """Return what was found where the latest group of `GROUP` rows began, or held before if none did."""

@@ -99,17 +99,17 @@ def departure(sums: Sums, cuts: FloatArray | None, settings: Settings, files: li
     best, likely = int(np.argmax(largest)), np.flatnonzero(largest >= largest.max() - _DROP)
     # The true row may lie between those that are kept.
     starts = [*tails, sums.rows - 1]
-    found: dict[str, Any] = {f"gain_{kind}": gain for kind, gain in fits[best][0].items()}
+    fields: dict[str, Any] = {f"gain_{kind}": gain for kind, gain in fits[best][0].items()}
     for end, i in (("", best), ("_lower", max(likely[0] - 1, 0)), ("_upper", likely[-1] + 1)):
         row = starts[i] + 1
-        found |= {f"row{end}": row, f"time{end}": _time_before(sums, row), f"file{end}": file_of(files, row)}
+        fields |= {f"row{end}": row, f"time{end}": _time_before(sums, row), f"file{end}": file_of(files, row)}
     (_, first, last), tail = fits[best], tails[starts[best]]
     repair = max(_PENALTY, key=lambda kind: net[best][kind])
     low, high, residual = -math.inf, math.inf, float(tail[2])
     if repair == "refit" and cuts is not None and (first, last) != (0, PLACES):
         edges = [-math.inf, *cuts[1::2].tolist(), math.inf]  # of pairs of cells
         low, high, residual = edges[first], edges[last], float(by_place(tail)[0][first:last].sum())
-    return Departure(low=low, high=high, bias=residual / float(tail[0]), repair=repair, **found)
+    return Departure(low=low, high=high, bias=residual / float(tail[0]), repair=repair, **fields)
 
 
 def _fit(tail: FloatArray, cuts: FloatArray | None, settings: Settings) -> tuple[dict[Any, float], int, int]:
@@ -117,7 +117,7 @@ def _fit(tail: FloatArray, cuts: FloatArray | None, settings: Settings) -> tuple
 
     Gains are to second order, and beyond what the null hypothesis allows.
     """
-    rows, spread, residual, odds_residual, odds_spread, squared, found, odds_found = tail[:8].tolist()
+    rows, spread, residual, odds_residual, odds_spread, squared, observed, odds_found = tail[:8].tolist()
     if spread <= 0.0:
         return dict.fromkeys(_PENALTY, 0.0), 0, PLACES
     tolerance, slack = settings.tolerance or 0.0, settings.slack
@@ -129,13 +129,13 @@ def _fit(tail: FloatArray, cuts: FloatArray | None, settings: Settings) -> tuple
         between = spread + np.maximum(outcomes - spread, 0.0) / 3.0
         return np.divide(beyond * beyond, 2.0 * between, out=np.zeros_like(beyond), where=spread > 0.0)
 
-    shift = float(gain(residual, spread, found))
+    shift = float(gain(residual, spread, observed))
     turned = odds_residual - residual * odds_spread / spread  # what the shift leaves to a slope
     width = max(squared - odds_spread * odds_spread / spread, 0.0)
     free = tolerance * rows * math.sqrt(width / spread) + slack * math.sqrt(spread * width)
     slope = shift
     if width > 1e-9 * spread:
-        excess = 1.0 + max(0.0, found / spread - 1.0, odds_found / squared - 1.0) / 3.0
+        excess = 1.0 + max(0.0, observed / spread - 1.0, odds_found / squared - 1.0) / 3.0
         slope += max(abs(turned) - free, 0.0) ** 2 / (2.0 * excess * width)
     inside, spread_inside = by_place(tail)
     # (y - s)^2 = (y - s) (1 - 2 s) + s (1 - s), and the scores of a pair of cells are about the cut between them.
@@ -150,7 +150,7 @@ def _fit(tail: FloatArray, cuts: FloatArray | None, settings: Settings) -> tuple
 
 def _time_before(sums: Sums, row: int) -> Any:
     """Return the time of the last row that is kept before one; None where there is none."""
-    return next((sums.moments[kept].time for kept in reversed(sums.moments) if kept < row), None)
+    return next((sums.moments[earlier].time for earlier in reversed(sums.moments) if earlier < row), None)
 
 
 def add_files(known: list[FileRows], names: npt.NDArray[Any], row: int) -> list[FileRows]:
@@ -174,8 +174,8 @@ def latest_files(files: list[FileRows]) -> list[FileRows]:
 
 def file_of(files: list[FileRows], row: int) -> str | None:
     """Return the file of a row, or the first and how many more, where files take turns; None if it is not known."""
-    found = [file.name for file in files if file.first <= row <= file.last]
-    return name_of(found) if found else None
+    names = [file.name for file in files if file.first <= row <= file.last]
+    return name_of(names) if names else None
 
 
 def files_since(files: list[FileRows], row: int) -> list[str]:

@@ -222,7 +222,7 @@ class Evidence(StoredEvidence):
             peak = peak + self._own_share * np.exp(np.minimum(log_most, _LARGEST_LOG))
             after = replace(after, own_shift=float(shift[-1]), log_own=float(log_own[-1]))
         impossible = layout.of(np.where(y > 0.0, score == 0.0, score == 1.0)).any(axis=1)
-        path, peak = (self._with_reserve(found, mass, impossible) for found in (path, peak))
+        path, peak = (self._with_reserve(values, mass, impossible) for values in (path, peak))
         return _Step(path, peak * _ABOVE_ROUNDING, layout.last, w, after)
 
     def _over_blocks(self, blocks: Blocks, part: slice) -> _Step:
@@ -263,10 +263,10 @@ class Evidence(StoredEvidence):
     def by_kind(self) -> dict[str, float]:
         """Return the evidence of each kind of component."""
         weighted = self.family.weights * self.components
-        found = {kind: float(weighted[part].sum()) for kind, part in self.family.kinds.items()}
+        evidence = {kind: float(weighted[part].sum()) for kind, part in self.family.kinds.items()}
         if self._own_share:
-            found["shift"] += self._own_share * math.exp(min(self.progress.log_own, _LARGEST_LOG))
-        return found
+            evidence["shift"] += self._own_share * math.exp(min(self.progress.log_own, _LARGEST_LOG))
+        return evidence
 
 
 def spread_of(score: FloatArray, settings: Settings) -> FloatArray:

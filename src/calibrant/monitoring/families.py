@@ -197,15 +197,15 @@ class Bets:
         return growth
 
     def _of_blocks(self, blocks: Blocks) -> Growth:
-        found, up = self._sign * (blocks.residual @ self._inside), self._sign > 0
+        residual, up = self._sign * (blocks.residual @ self._inside), self._sign > 0
         slack = np.where(up, *(blocks.slack[:, side] @ self._inside for side in (0, 1)))
         if self._scores_first:
             worst = np.where(up, *(blocks.most[:, side] @ self._inside for side in (0, 1))) + slack
             # Where nothing can be lost nothing is bet; a bet has an end where floats have theirs.
             rate = np.where(worst > 0.0, self._bet / np.maximum(worst, _LEAST_LOSS), 0.0)
         else:
-            slack, rate = np.full_like(found, self._tolerance), self._rate
-        product = 1.0 + rate * (found - slack)
+            slack, rate = np.full_like(residual, self._tolerance), self._rate
+        product = 1.0 + rate * (residual - slack)
         return Growth(product, product)
 
 

@@ -225,9 +225,9 @@ class Monitor(Report):
             if id is None and (time is None or self.settings.delay == "independent"):
                 batch = batch_digest(labels, score[chosen.rows], chosen.times, blocks)
             if batch in known.batches and not again:
-                found = f"the same {len(score):,} labels and scores in the same order as in an earlier update"
+                repetition = f"the same {len(score):,} labels and scores in the same order as in an earlier update"
                 remedy = "pass each row once, with its identifier; `again` if they are other rows"
-                raise DataError("rows that were not read before", found, remedy)
+                raise DataError("rows that were not read before", repetition, remedy)
             new = self._read(labels, score[chosen.rows], chosen, blocks, files) if len(chosen.rows) else 0
             known.position = chosen.after
             if batch is not None:
@@ -271,7 +271,7 @@ class Monitor(Report):
         with self._lock:
             known, evidence, settings = self._known, self._evidence, self.settings
             alarm = known.last_update.alarms > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
-            found = known.departure if alarm else None
+            current_departure = known.departure if alarm else None
             mean, lower, upper = bias_limits(self._sums.bias, settings.alpha)
             return MonitorState(
                 rows=self._sums.rows,
@@ -286,8 +286,8 @@ class Monitor(Report):
                 bias=mean,
                 bias_lower=lower,
                 bias_upper=upper,
-                departure=found,
-                repair_files=[] if found is None else files_since(known.files, found.row),
+                departure=current_departure,
+                repair_files=[] if current_departure is None else files_since(known.files, current_departure.row),
                 waiting=known.last_update.waiting,
                 earlier=known.last_update.earlier,
                 unlabelled=known.last_update.unlabelled,

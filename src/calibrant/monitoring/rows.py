@@ -121,8 +121,8 @@ def _times(time: Any, n: int) -> tuple[npt.NDArray[Any], Kind]:
         try:
             seconds, dates = raw.astype("datetime64[s]"), raw.astype("datetime64[us]")
         except (ValueError, TypeError):
-            found = repr(raw[0].item() if hasattr(raw[0], "item") else raw[0]) if len(raw) else "nothing"
-            raise DataError("times that are numbers or dates", found, _WRITTEN) from None
+            first = repr(raw[0].item() if hasattr(raw[0], "item") else raw[0]) if len(raw) else "nothing"
+            raise DataError("times that are numbers or dates", first, _WRITTEN) from None
         # In microseconds a year such as 20260131 would overflow, and become another without a word.
         strange = (seconds < _FIRST) | (seconds > _LAST)
         if strange.any():
@@ -166,8 +166,8 @@ def column_of(values: Any, what: str, n: int) -> npt.NDArray[Any]:
     """Return what should be a column, such as "labels", with a value for each of `n` scores."""
     column = one_column(as_array(values, what), f"{what} in one column", "pass a one-dimensional array")
     if len(column) != n:
-        found = f"{len(column)} {what} and {n} scores"
-        raise DataError(f"as many {what} as scores", found, "pass columns of the same table")
+        lengths = f"{len(column)} {what} and {n} scores"
+        raise DataError(f"as many {what} as scores", lengths, "pass columns of the same table")
     return column
 
 
@@ -191,11 +191,11 @@ def _check_same(kind: str | None, ids: npt.NDArray[Any] | None, position: Positi
     if position == Position():
         return
     if position.kind != kind:
-        found = "none" if kind is None else f"{kind}s"
-        raise ArgumentError(f"`time` in {position.kind}s, as before", found, "pass the same columns in every update")
+        given = "none" if kind is None else f"{kind}s"
+        raise ArgumentError(f"`time` in {position.kind}s, as before", given, "pass the same columns in every update")
     if (position.id is None) != (ids is None):
-        found = "one now" if position.id is None else "none now"
-        raise ArgumentError("`id` in all updates or in none", found, "pass the same columns in every update")
+        given = "one now" if position.id is None else "none now"
+        raise ArgumentError("`id` in all updates or in none", given, "pass the same columns in every update")
     if ids is not None and position.id is not None and isinstance(position.id, str) != (ids.dtype.kind == "U"):
         raise DataError("identifiers of the same type as before", f"{ids.dtype}", "convert them")
 
@@ -216,8 +216,10 @@ def _seen(ids: npt.NDArray[Any], position: Position) -> tuple[list[int], list[st
     again = digests.keys() & set(position.sample)
     update = blake2b(str(sorted(digests)).encode(), digest_size=8).hexdigest()
     if again or update in position.updates:
-        found = f"identifier {digests[min(again)]!s} again" if again else "the same identifiers as in an earlier update"
-        raise DataError("rows that were not read before", found, "pass every row once")
+        repetition = (
+            f"identifier {digests[min(again)]!s} again" if again else "the same identifiers as in an earlier update"
+        )
+        raise DataError("rows that were not read before", repetition, "pass every row once")
     sample = sorted({*position.sample, *digests})[:_SAMPLE]
     return sample, [*position.updates[1 - UPDATES :], update]
 
@@ -234,8 +236,8 @@ def _ordered(
     if ids is not None:
         twice = np.logical_and.reduce([column[rows[1:]] == column[rows[:-1]] for column in columns])
         if twice.any():
-            found = f"{ids[rows[np.argmax(twice)]]!s} twice"
-            raise DataError("every identifier once", found, "drop the repetition")
+            repetition = f"{ids[rows[np.argmax(twice)]]!s} twice"
+            raise DataError("every identifier once", repetition, "drop the repetition")
     return rows
 
 
@@ -250,8 +252,8 @@ def _check_after(first: list[Any], kind: str | None, position: Position) -> None
         if kind is not None
         else f"{_AGAIN}; identifiers have to increase, or pass `time` too"
     )
-    expected, found = (shown_time(row[0], kind) if position.id is None else row[-1] for row in (last, first))
-    raise DataError(f"rows after the last one read ({expected})", f"{found}", remedy)
+    expected, actual = (shown_time(row[0], kind) if position.id is None else row[-1] for row in (last, first))
+    raise DataError(f"rows after the last one read ({expected})", f"{actual}", remedy)
 
 
 def block_names(block: npt.ArrayLike | None, n: int, settings: Settings) -> npt.NDArray[Any] | None:
@@ -276,9 +278,9 @@ def labels_of(
     raw = column_of(y, "labels", len(score))[rows]
     missing = _missing(raw, _MISSING_TEXT)
     if missing.any() and settings.missing == "refuse":
-        found = f"none in {int(missing.sum())} of {len(raw)} rows of that age"
+        unlabelled = f"none in {int(missing.sum())} of {len(raw)} rows of that age"
         remedy = "choose a higher `maturity`, or say `missing='negative'` if such labels are 0"
-        raise DataError("a label in every row that is old enough", found, remedy)
+        raise DataError("a label in every row that is old enough", unlabelled, remedy)
     labels = np.zeros(len(raw))
     if not missing.all():
         labels[~missing] = clean_labels(np.array(raw[~missing].tolist()), pos_label, part=True)

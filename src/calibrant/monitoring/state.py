@@ -99,24 +99,24 @@ class MonitorState(Result):
 
     def lines(self) -> dict[str, str]:
         """Return what there is to say, by label: at most nine lines."""
-        found = {"ALARM" if self.alarm else "No alarm": self._verdict()}
+        lines = {"ALARM" if self.alarm else "No alarm": self._verdict()}
         seen = "infinite" if math.isinf(self.evidence) else f"{self.evidence:.3g}"
         since = " since the latest alarm" if self.alarm and self.evidence < self.threshold else ""
-        found["Evidence"] = f"{seen}{since} (alarm at {self.threshold:.3g}); {rows(self.rows)} rows read"
+        lines["Evidence"] = f"{seen}{since} (alarm at {self.threshold:.3g}); {rows(self.rows)} rows read"
         if math.isfinite(self.bias):
             bias = write_interval(self.bias, self.bias_lower, self.bias_upper)
             sequence = f"{confidence(self.confidence_level)} confidence sequence {bias.ends}"
-            found["Bias"] = f"mean label minus mean score so far {bias.value} ({sequence})"
+            lines["Bias"] = f"mean label minus mean score so far {bias.value} ({sequence})"
         unread = {
             "wait until they are old enough: pass them again": self.waiting,
             "skipped: no later than the last row read before": self.earlier,
             "without a label count as 0": self.unlabelled,
         }
         if any(unread.values()):
-            found["Rows"] = "; ".join(f"{rows(n)} {why}" for why, n in unread.items() if n)
+            lines["Rows"] = "; ".join(f"{rows(n)} {why}" for why, n in unread.items() if n)
         if self.departure is not None and self.alarm:
-            found |= self._departure_lines(self.departure)
-        return found
+            lines |= self._departure_lines(self.departure)
+        return lines
 
     def _verdict(self) -> str:
         if not self.alarm:
@@ -125,23 +125,23 @@ class MonitorState(Result):
             return f"all streams together: {self.alternative}"
         return f"row {rows(self.alarm_row)}{where(self.alarm_file, self.alarm_time)}: {self.alternative}"
 
-    def _departure_lines(self, found: Departure) -> dict[str, str]:
+    def _departure_lines(self, departure: Departure) -> dict[str, str]:
         row, first, last = (
-            f"row {rows(getattr(found, 'row' + end))}"
-            + where(getattr(found, "file" + end), getattr(found, "time" + end))
+            f"row {rows(getattr(departure, 'row' + end))}"
+            + where(getattr(departure, "file" + end), getattr(departure, "time" + end))
             for end in ("", "_lower", "_upper")
         )
-        never = "; perhaps never calibrated" if found.row_lower == 1 else ""
-        everywhere = math.isinf(found.low) and math.isinf(found.high)
-        scores = "all scores" if everywhere else _scores(found.low, found.high)
+        never = "; perhaps never calibrated" if departure.row_lower == 1 else ""
+        everywhere = math.isinf(departure.low) and math.isinf(departure.high)
+        scores = "all scores" if everywhere else _scores(departure.low, departure.high)
         averaged = "on average" if everywhere else "as an average over all rows"
-        gains = ", ".join(f"{kind} {getattr(found, f'gain_{kind}'):.1f}" for kind in _REPAIRS)
+        gains = ", ".join(f"{kind} {getattr(departure, f'gain_{kind}'):.1f}" for kind in _REPAIRS)
         return {
             "Since": f"about {row}; approximate 95% set: {first} to {last}{never}; "
             f"if the alarm is right, it began by row {rows(self.alarm_row or 0)}",
-            "Where": f"{scores}: predictions too {'low' if found.bias > 0 else 'high'} "
-            f"by {number(abs(found.bias))} {averaged} since then",
-            "Repair": f"{_REPAIRS[found.repair]} (gain in log-likelihood: {gains})",
+            "Where": f"{scores}: predictions too {'low' if departure.bias > 0 else 'high'} "
+            f"by {number(abs(departure.bias))} {averaged} since then",
+            "Repair": f"{_REPAIRS[departure.repair]} (gain in log-likelihood: {gains})",
         }
 
 

@@ -69,13 +69,13 @@ def _sums(stored: Stored) -> Checks:
     sums = stored.sums
     yield "sums.total", "sums over so many rows as the first says", _over_rows(sums.total, 2.0**53)
     yield "sums.bias", "sums over no more terms than there are rows", _over_terms(sums.bias, sums.rows)
-    kept, latest = sums.kept()
-    yield "sums.moments", f"{len(kept)} rows, as after {sums.rows:.0f}", len(sums.moments) == len(kept)
-    for i, (row, moment) in enumerate(zip(kept, sums.moments, strict=True)):
+    history_rows, latest = sums.kept()
+    yield "sums.moments", f"{len(history_rows)} rows, as after {sums.rows:.0f}", len(sums.moments) == len(history_rows)
+    for i, (row, moment) in enumerate(zip(history_rows, sums.moments, strict=True)):
         yield f"sums.moments[{i}]", "sums over no more terms than there are rows", _over_terms(moment.bias, row)
     rows = [after - before for before, after in itertools.pairwise([*latest, int(sums.rows)])]
-    held = [since[0] for since in sums.since]
-    yield "sums.since", f"sums over {', '.join(map(str, rows))} rows", held == rows
+    counts = [since[0] for since in sums.since]
+    yield "sums.since", f"sums over {', '.join(map(str, rows))} rows", counts == rows
     for i, since in enumerate(sums.since):
         yield f"sums.since[{i}]", "sums over so many rows as the first says", _over_rows(since, since[0])
 
@@ -141,9 +141,9 @@ def _evidence(stored: Stored) -> Checks:
     yield "last_update.alarms", "no more than evidence.number_of_alarms", stored.last_update.alarms <= number
     number = len(evidence.family.weights)
     yield "evidence.components", f"{number} numbers", len(evidence.components) == number
-    found = evidence.added_up()
-    right = fresh or math.isclose(evidence.value, found, rel_tol=1e-6, abs_tol=1e-9)
-    yield "evidence.value", f"what components and mass add up to, {found:g}", right
+    total = evidence.added_up()
+    right = fresh or math.isclose(evidence.value, total, rel_tol=1e-6, abs_tol=1e-9)
+    yield "evidence.value", f"what components and mass add up to, {total:g}", right
 
 
 def _position(stored: Stored) -> Checks:
@@ -157,13 +157,13 @@ def _position(stored: Stored) -> Checks:
 
 
 def _departure(stored: Stored) -> Checks:
-    found = stored.departure
-    yield "departure", "one after an alarm, and else none", (found is not None) == bool(stored.evidence.alarms)
-    if found is not None:
-        right = 1 <= found.row_lower <= found.row <= found.row_upper <= stored.sums.rows
+    departure = stored.departure
+    yield "departure", "one after an alarm, and else none", (departure is not None) == bool(stored.evidence.alarms)
+    if departure is not None:
+        right = 1 <= departure.row_lower <= departure.row <= departure.row_upper <= stored.sums.rows
         yield "departure.row", "a row between row_lower and row_upper", right
-        ends = (found.low, found.high)
-        right = found.low <= found.high and all(math.isinf(end) or 0.0 <= end <= 1.0 for end in ends)
+        ends = (departure.low, departure.high)
+        right = departure.low <= departure.high and all(math.isinf(end) or 0.0 <= end <= 1.0 for end in ends)
         yield "departure.low", "an end of an interval of scores", right
 
 

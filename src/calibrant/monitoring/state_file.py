@@ -37,9 +37,9 @@ def from_json(text: str) -> Stored:
     """Read and check what `to_json` wrote."""
     document = load_document(text, "monitor", _EXPECTED, _REMEDY)
     if document.get("schema_version") != _SCHEMA or type(document["schema_version"]) is not int:
-        found = f"{document.get('schema_version')!r}, written by calibrant {document.get('calibrant')}"
+        version = f"{document.get('schema_version')!r}, written by calibrant {document.get('calibrant')}"
         remedy = "read it with that version, or begin a new monitor"
-        raise SourceError(f"schema_version {_SCHEMA} in the state of a monitor", found, remedy)
+        raise SourceError(f"schema_version {_SCHEMA} in the state of a monitor", version, remedy)
     written = document.pop("sha256", None)
     if written != _checksum(document):
         raise SourceError("the state of a monitor as it was written", "a checksum that does not fit", _REMEDY)
@@ -70,9 +70,9 @@ def read_state(path: str | PathLike[str]) -> tuple[str, str]:
 def write_state(text: str, path: str | PathLike[str], known: str | None) -> str:
     """Replace a state file that is locked, if its digest is still the one that is known; return the new digest."""
     if Path(path).exists() and read_state(path)[1] != known:
-        found = "another one, written since or by another monitor"
+        replacement = "another one, written since or by another monitor"
         remedy = "load it again and repeat the update, or write to a new file"
-        raise SourceError(f"in {path} the state that this monitor was loaded from", found, remedy)
+        raise SourceError(f"in {path} the state that this monitor was loaded from", replacement, remedy)
     write_text(text, path)
     return _digest(text)
 
@@ -100,9 +100,9 @@ def _open_lock(path: Path) -> BinaryIO:
     try:
         return os.fdopen(os.open(path, flags, 0o600), "r+b")
     except OSError as error:
-        found = "a link" if path.is_symlink() else error.strerror or str(error)
+        reason = "a link" if path.is_symlink() else error.strerror or str(error)
         remedy = "remove it, or keep the state in a folder where only you may write"
-        raise SourceError(f"a lock beside the state, {path}", found, remedy) from None
+        raise SourceError(f"a lock beside the state, {path}", reason, remedy) from None
 
 
 def _lock(file: BinaryIO) -> None:

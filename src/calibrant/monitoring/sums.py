@@ -150,8 +150,8 @@ class Sums:
             self.moments[row] = Moment(shown, float(path[i]), sums[:_BIAS])
             self.earlier[row] = sums[_BIAS:]
         self.bias, self.total = upto[-1, :_BIAS], upto[-1, _BIAS:]
-        kept, latest = _kept(self.rows), _latest(self.rows)
-        self.moments = {row: moment for row, moment in self.moments.items() if row in kept}
+        history_rows, latest = _kept(self.rows), _latest(self.rows)
+        self.moments = {row: moment for row, moment in self.moments.items() if row in history_rows}
         self.earlier = {row: sums for row, sums in self.earlier.items() if row in latest}
 
     def pictured(self) -> dict[int, Moment]:

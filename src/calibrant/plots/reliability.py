@@ -355,8 +355,8 @@ def _size(beneath: bool) -> tuple[float, float]:
 def _check_band(band: SimultaneousBand) -> SimultaneousBand:
     see = "see calibrant.certificates.isotonic_band"
     if isinstance(band, Curve):
-        found = "a curve, whose intervals are pointwise"
-        raise ArgumentError("a simultaneous band", found, f"draw it as points or line, or {see}")
+        actual = "a curve, whose intervals are pointwise"
+        raise ArgumentError("a simultaneous band", actual, f"draw it as points or line, or {see}")
     arrays = [np.asarray(getattr(band, name, None)) for name in ("score", "lower", "upper")]
     if any(array.dtype.kind != "f" or array.ndim != 1 or array.shape != arrays[0].shape for array in arrays):
         raise ArgumentError(

@@ -31,7 +31,7 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
     str
         The page.
     """
-    found, models = comparison.provenance, comparison.models
+    provenance, models = comparison.provenance, comparison.models
     facts = list(comparison_facts(comparison))
     sentences = [fact.value for fact in facts if fact.key == "verdict"]
     decided = [one.better is not None for one in comparison.differences]
@@ -43,9 +43,9 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
     return fill_page(
         "models.j2",
         form,
-        title=found.title or f"Comparison: {', '.join(models)}",
-        note=found.note or "",
-        byline=found,
+        title=provenance.title or f"Comparison: {', '.join(models)}",
+        note=provenance.note or "",
+        byline=provenance,
         verdict="certified" if any(decided) else "undecided",
         heading="Decided" if all(decided) else "Decided in part" if any(decided) else "Undecided",
         sentences=sentences,
@@ -58,9 +58,9 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
             "differences": picture("Differences", DifferenceDisplay(comparison), " ".join(sentences)),
             "reliability": picture("Reliability diagram", diagram, f"Calibration errors: {errors}."),
         },
-        assumptions=found.assumptions,
-        limitations=found.limitations,
-        provenance=view.provenance(comparison.name, found, what="Compared"),
+        assumptions=provenance.assumptions,
+        limitations=provenance.limitations,
+        provenance=view.provenance(comparison.name, provenance, what="Compared"),
         references=cite(comparison.references),
     )
 

@@ -119,10 +119,10 @@ def _meaning(state: MonitorState, settings: Settings) -> str:
     return f"{since} there is too little evidence for an alarm. The scores may be wrong all the same."
 
 
-def _repair(found: Departure) -> str:
+def _repair(departure: Departure) -> str:
     """Return the line of Python that fits the repair, where all rows stand in the order in which they were read."""
-    calibrator = "AutoCalibrator" if found.repair == "refit" else "PlattCalibrator"
-    return f"calibrant.{calibrator}().fit(p[{found.row - 1}:], y[{found.row - 1}:])"
+    calibrator = "AutoCalibrator" if departure.repair == "refit" else "PlattCalibrator"
+    return f"calibrant.{calibrator}().fit(p[{departure.row - 1}:], y[{departure.row - 1}:])"
 
 
 def _guaranteed(state: MonitorState, settings: Settings) -> list[tuple[str, str]]:
@@ -131,7 +131,7 @@ def _guaranteed(state: MonitorState, settings: Settings) -> list[tuple[str, str]
     if settings.mode == "rate":
         start = f"starts at 0, and its mean grows by at most 1 in {rows(settings.horizon)} rows"
     against = f"where the evidence against this reaches {state.threshold:.3g}"
-    found = [
+    statements = [
         ("Accepted", f"{state.description}, at every row"),
         ("Alarm", f"{against}. While it is true, the evidence {start}."),
         ("False alarms", f"{guarantee(settings)} This holds however often one looks."),
@@ -143,8 +143,8 @@ def _guaranteed(state: MonitorState, settings: Settings) -> list[tuple[str, str]
     ]
     if settings.mode == "total":
         horizon = f"changes are expected within {rows(settings.horizon)} rows; what is guaranteed holds beyond"
-        found.append(("Horizon", horizon))
-    return found
+        statements.append(("Horizon", horizon))
+    return statements
 
 
 def _data(state: MonitorState, history: MonitorHistory, settings: Settings) -> list[Row]:

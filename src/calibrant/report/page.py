@@ -66,8 +66,8 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "", form: Form
         note=note,
         byline=audits[0].provenance if len(audits) == 1 else None,
         references=cite([*keys, *GUIDES]),
-        comparison=[_compared(audit, f"audit-{place}") for place, audit in enumerate(audits, start=1)],
-        sections=[_section(audit, place) for place, audit in enumerate(audits, start=1)],
+        comparison=[_compared(audit, f"audit-{position}") for position, audit in enumerate(audits, start=1)],
+        sections=[_section(audit, position) for position, audit in enumerate(audits, start=1)],
     )
 
 
@@ -96,21 +96,21 @@ def render_segments(audit: SegmentAudit, form: Form = "html") -> str:
 
 def _compared(audit: Findings, anchor: str) -> list[str | view.Cell]:
     """Return the cells of an audit in the table that compares audits."""
-    found, verdict = audit.performance, wording.verdict_word(audit)
+    performance, verdict = audit.performance, wording.verdict_word(audit)
     return [
         view.Cell(audit.name, href=f"#{anchor}"),
         view.Cell(verdict, kind=verdict.replace(" ", "-"), verdict=verdict),
         wording.error_range(audit),
         number(audit.cutoff.null_mean),
         wording.error_limits(audit.certificate).upper if audit.certificate else "none",
-        *(number(estimate.value) for estimate in (found.roc_auc, found.brier, found.log_loss)),
+        *(number(estimate.value) for estimate in (performance.roc_auc, performance.brier, performance.log_loss)),
         view.Cell(audit.advice.action),
     ]
 
 
-def _section(audit: Findings, place: int) -> dict[str, Any]:
+def _section(audit: Findings, position: int) -> dict[str, Any]:
     """Everything the template says about one audit."""
-    anchor, facts = f"audit-{place}", audit_facts(audit)
+    anchor, facts = f"audit-{position}", audit_facts(audit)
     decision, meaning, plain = audit.decision, wording.verdict_meaning(audit), wording.plain_sentence(audit)
     sure = confidence(audit.performance.roc_auc.confidence_level)
     costs = "at any costs of a false positive and a false negative"
@@ -125,7 +125,7 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         return [fact.cells for fact in of_section(facts, section)]
 
     return {
-        "place": place,
+        "place": position,
         "anchor": anchor,
         "audit": audit,
         "verdict": wording.verdict_word(audit),

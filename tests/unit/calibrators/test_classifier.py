@@ -275,7 +275,7 @@ def test_a_frozen_estimator_must_know_the_labels():
 class WithStrength(LogisticRegression):
     """A classifier whose fit takes a number, and one for each row."""
 
-    def fit(self, X, y, strength=1.0, order=None):  # noqa: N803
+    def fit(self, X, y, strength=1.0, order=None):
         self.strength_, self.n_ordered_ = strength, len(order)
         return super().fit(X, y)
 

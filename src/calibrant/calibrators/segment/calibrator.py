@@ -202,23 +202,25 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _log_odds(self, score: FloatArray) -> FloatArray:
         return _logit(self.calibrator_.predict(score))
 
-    def _decide(self, held: _Rows, log_odds: FloatArray, added: FloatArray) -> None:
+    def _decide(self, held_out: _Rows, log_odds: FloatArray, added: FloatArray) -> None:
         """Choose the shares on held-out rows, and whether they gain enough."""
         named = visible(", ".join(column.name for column in self.columns_))
-        shares = _shares(log_odds, added, held.label)
-        before, after = log_losses(log_odds, held.label), log_losses(log_odds + shares @ added, held.label)
+        shares = _shares(log_odds, added, held_out.label)
+        before, after = log_losses(log_odds, held_out.label), log_losses(log_odds + shares @ added, held_out.label)
         self.gain_, self.standard_error_ = mean_and_error(before - after)
         repaired = self.gain_ > _BEYOND_NOISE * self.standard_error_
         self.decision_ = "repaired" if repaired else "one map"
         self.shares_ = shares if repaired else np.zeros(2)
-        found = f"on {len(held.label):,} rows not fitted to, a repair by {named} lowers the log loss of one map for all"
+        comparison = (
+            f"on {len(held_out.label):,} rows not fitted to, a repair by {named} lowers the log loss of one map for all"
+        )
         gained = f"by {number(self.gain_)} (standard error {number(self.standard_error_)})"
         if repaired:
-            self.reason_ = f"Repaired: {found} {gained}, from {number(float(before.mean()))}."
+            self.reason_ = f"Repaired: {comparison} {gained}, from {number(float(before.mean()))}."
         else:
-            self.reason_ = f"One map for all: {found} {gained}, no more than chance may."
+            self.reason_ = f"One map for all: {comparison} {gained}, no more than chance may."
             after = before
-        self.gains_ = segment_gains(self.columns_, held.codes, before, after)
+        self.gains_ = segment_gains(self.columns_, held_out.codes, before, after)
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,11 +246,11 @@ def _parts(n: int, n_folds: int, rng: np.random.Generator) -> list[npt.NDArray[n
 
 def _held_out(calibrator: Calibrator, data: _Rows, part: npt.NDArray[np.bool_]) -> FloatArray:
     """Fit to the other rows; return the log-odds of those held out, and what both members of a repair would add."""
-    rest, held = data[~part], data[part]
+    rest, held_out = data[~part], data[part]
     fitted = fit_part(clone(calibrator), ScoreTable.from_scores(rest.label, rest.score))
     repair = _fitted(rest, _logit(fitted.predict(rest.score)))
-    log_odds = _logit(fitted.predict(held.score))
-    return np.vstack([log_odds, repair.parts(held.score, log_odds, held.codes)])
+    log_odds = _logit(fitted.predict(held_out.score))
+    return np.vstack([log_odds, repair.parts(held_out.score, log_odds, held_out.codes)])
 
 
 def _fitted(data: _Rows, log_odds: FloatArray) -> SegmentRepair:

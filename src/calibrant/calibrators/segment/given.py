@@ -24,22 +24,22 @@ def columns_of(segments: Any, by: Sequence[str] | None, rows: int) -> dict[str, 
             raise DataError(f"a column {name!r} of segments", f"{listed}", "check the names of the columns")
         values[name] = column_values(there[name], name)
         if len(values[name]) != rows:
-            found = f"{len(values[name])} values and {rows} scores"
-            raise DataError(f"a value of column {name} for each score", found, "pass columns of the same table")
+            lengths = f"{len(values[name])} values and {rows} scores"
+            raise DataError(f"a value of column {name} for each score", lengths, "pass columns of the same table")
     return values
 
 
 def taken_apart(frame: Any, by: Sequence[str] | None) -> tuple[Any, Mapping[str, Any]]:
     """Return the scores and the columns of segments of a dataframe that holds both and nothing else."""
-    wanted = "`segments`, or a dataframe of the columns `by` and one of scores"
+    expected = "`segments`, or a dataframe of the columns `by` and one of scores"
     if by is None or not hasattr(frame, "columns"):
         remedy = "pass segments=df[['sex', 'branch']], or name them in `by`"
-        raise ArgumentError(wanted, "scores alone" if by is not None else "neither segments nor by", remedy)
+        raise ArgumentError(expected, "scores alone" if by is not None else "neither segments nor by", remedy)
     columns = _as_mapping(frame)
     others = [name for name in columns if name not in ([by] if isinstance(by, str) else by)]
     if len(others) != 1:
         listed = ", ".join(map(repr, others)) or "none"
-        raise ArgumentError(wanted, f"as columns not in by: {listed}", "pass the columns that are needed only")
+        raise ArgumentError(expected, f"as columns not in by: {listed}", "pass the columns that are needed only")
     return columns[others[0]], columns
 
 
@@ -53,9 +53,9 @@ def _as_mapping(segments: Any) -> Mapping[str, Any]:
         frame = nw.from_native(segments, eager_only=True)
         return {name: frame[name].to_native() for name in frame.columns}
     except DuplicateError:
-        found = "a name that is there twice"
-        raise DataError("different names of columns", found, "give the columns different names") from None
+        actual = "a name that is there twice"
+        raise DataError("different names of columns", actual, "give the columns different names") from None
     except TypeError:
-        found = f"a {type(segments).__module__}.{type(segments).__name__}".replace("builtins.", "")
+        actual = f"a {type(segments).__module__}.{type(segments).__name__}".replace("builtins.", "")
         remedy = "pass df[['sex', 'branch']] or {'sex': ..., 'branch': ...}"
-        raise ArgumentError("`segments` as a dataframe in memory or a dictionary of columns", found, remedy) from None
+        raise ArgumentError("`segments` as a dataframe in memory or a dictionary of columns", actual, remedy) from None

@@ -78,8 +78,8 @@ class LogOddsOffsets:
         """Return what is added to the log-odds of each row, 0 where a row belongs to no segment."""
         t, total = self.standardised(log_odds), np.zeros(len(log_odds))
         for table in self.tables:
-            place, known = _places(table.codes, [codes[column] for column in table.columns])
-            total += np.where(known, table.intercept[place] + table.slope[place] * t, 0.0)
+            index, known = _places(table.codes, [codes[column] for column in table.columns])
+            total += np.where(known, table.intercept[index] + table.slope[index] * t, 0.0)
         return total
 
     def scaled(self, share: float) -> LogOddsOffsets:
@@ -159,8 +159,8 @@ def _cells(codes: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
 
 
 def _places(there: IntArray, codes: Sequence[IntArray]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Return the place of each row's combination among those of a table, and whether it is there."""
+    """Return the index of each row's combination among those of a table, and whether it is there."""
     sizes = [1 + max(int(own.max()), int(code.max(initial=0))) for own, code in zip(there.T, codes, strict=True)]
     keys, key = (np.ravel_multi_index(tuple(part), sizes, mode="clip") for part in (there.T, codes))
-    place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
-    return place, (keys[place] == key) & np.all([code >= 0 for code in codes], axis=0)
+    index = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+    return index, (keys[index] == key) & np.all([code >= 0 for code in codes], axis=0)

@@ -141,14 +141,14 @@ def _ranks(log_odds: FloatArray, code: IntArray, label: BinaryLabels, segments: 
     return ranks
 
 
-def _node(tree: object, place: int, step: FloatArray, cuts: FloatArray, ranks: Sequence[IntArray]) -> Node:
+def _node(tree: object, node: int, step: FloatArray, cuts: FloatArray, ranks: Sequence[IntArray]) -> Node:
     """Return a node of a tree of scikit-learn with all below it."""
-    below = tree.children_left[place], tree.children_right[place]  # type: ignore[attr-defined]
+    below = tree.children_left[node], tree.children_right[node]  # type: ignore[attr-defined]
     if below[0] < 0:
-        return float(step[place])
+        return float(step[node])
     first, second = (_node(tree, int(child), step, cuts, ranks) for child in below)
-    column = int(tree.feature[place]) - 1  # type: ignore[attr-defined]
-    border = int(np.floor(tree.threshold[place]))  # type: ignore[attr-defined]
+    column = int(tree.feature[node]) - 1  # type: ignore[attr-defined]
+    border = int(np.floor(tree.threshold[node]))  # type: ignore[attr-defined]
     if column < 0:
         return Split(-1, float(cuts[border]), (), first, second)
     return Split(column, 0.0, tuple(np.flatnonzero(ranks[column] <= border).tolist()), first, second)

@@ -86,13 +86,15 @@ def monitor(
         check_report(report, *paths_of(source), state)
     columns = Columns(label, score, pos_label=pos_label, time=time, id=id, block=block)
     with locked(state):
-        found = Monitor.load(state) if state.exists() else Monitor(**settings.to_dict())
-        check_settings(found.settings, settings)
+        live_monitor = Monitor.load(state) if state.exists() else Monitor(**settings.to_dict())
+        check_settings(live_monitor.settings, settings)
         with terminal.progress():
             with rows_of(source, columns) as opened:
                 rows = opened.in_order(missing_labels=maturity is not None)
             named = {"block": rows.block, "file": rows.file}
-            result = found.update(rows.label, rows.score, rows.time, rows.id, **named, pos_label=pos_label, again=again)
+            result = live_monitor.update(
+                rows.label, rows.score, rows.time, rows.id, **named, pos_label=pos_label, again=again
+            )
         next_command = None
         if result.departure is not None:
             next_command = _next_command(result.departure, result.repair_files, columns)
@@ -103,16 +105,16 @@ def monitor(
             terminal.print_wrapped(str(result), indent=10)
             if next_command is not None:
                 terminal.print_wrapped(f"{'Next':<9} {next_command}", indent=10)
-        found.write(state)
+        live_monitor.write(state)
     if plot is not None:
-        _show("picture", plot, lambda: _draw(found, plot))
+        _show("picture", plot, lambda: _draw(live_monitor, plot))
     if report is not None:
         from calibrant.report import render_monitor, write_report
         from calibrant.report.files import form_of
 
         said = {"note": note, "author": author, "command": command_text(context.obj), "next_command": next_command}
         said["title"] = title or f"Calibration monitor: column {score}, {state.name}"
-        _show("report", report, lambda: write_report(render_monitor(found, form_of(report), **said), report))
+        _show("report", report, lambda: write_report(render_monitor(live_monitor, form_of(report), **said), report))
     if result.alarm:
         raise typer.Exit(1)
 

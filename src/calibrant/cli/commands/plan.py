@@ -40,6 +40,6 @@ def plan(
             other = "--brier" if brier is not None else "--prevalence"
             raise ArgumentError("scores of a file, --brier or --prevalence", f"a file and {other}", "give one of them")
         brier = expected_brier(source_of(context), score)
-    found = {"power": None if width_only else power, "brier": brier}
-    table = plan_table(**given_to(plan_table, context) | found)
+    overrides = {"power": None if width_only else power, "brier": brier}
+    table = plan_table(**given_to(plan_table, context) | overrides)
     typer.echo(table.to_json() if as_json else str(table))

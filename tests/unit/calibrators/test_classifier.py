@@ -282,7 +282,6 @@ class WithStrength(LogisticRegression):
 
 def test_parameters_of_fit_may_be_numbers():
     rows, labels = make_classification(random_state=0)
-    fitted = CalibratedClassifier(WithStrength(), cv=2).fit(
-        rows, labels, strength=np.float64(0.5), order=np.arange(100)
-    )
-    assert {(pair.estimator.strength_, pair.estimator.n_ordered_) for pair in fitted.pairs_} == {(0.5, 50)}
+    model = CalibratedClassifier(WithStrength(), cv=2, ensemble=True)
+    model.fit(rows, labels, strength=np.float64(0.5), order=np.arange(100))
+    assert [(pair.estimator.strength_, pair.estimator.n_ordered_) for pair in model.pairs_] == [(0.5, 50)] * 2

@@ -52,16 +52,22 @@ def cluster_saving(
     steps = np.where(positive, -1.0, 1.0) * (b * rows.k - a * negatives)
     excess = paid - rows.by_cluster(mean_predicted)
     limits = _proved if unseen else _left_out
-    cost_limits, error_limits, saving = limits(rows, paid, excess, steps, cut, half, max(a, b))
+    (cost_lower, cost_upper), (error_lower, error_upper), saving = limits(
+        rows, paid, excess, steps, cut, half, max(a, b)
+    )
     # What is saved is part of what is paid; both statements together fail with probability delta.
-    bound = float(np.fmin(saving, cost_limits[1]))
+    bound = float(np.fmin(saving, cost_upper))
     limit = f" ({'' if unseen else 'asymptotic in the number of clusters; '}for clusters of these sizes)"
     return decision_at(
         cut,
         costs,
         (a, b),
-        (*cost_limits, float(mean_predicted.sum()) / table.total, *error_limits),
-        bound,
+        cost_lower=cost_lower,
+        cost_upper=cost_upper,
+        cost_forecast=float(mean_predicted.sum()) / table.total,
+        forecast_error_lower=error_lower,
+        forecast_error_upper=error_upper,
+        saving_bound=bound,
         claim=f"{rows.sampling.sure(confidence_level, limit)}, no order-preserving recalibration saves more than "
         f"{claim_upper(bound)} per case, at costs {a:g} (false positive) and {b:g} (false negative).",
         confidence_level=confidence_level,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, NumberArray, distinct_numbers, score_order
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import ScoreTable, Weights
 from calibrant.table.validation import clean_rows, clean_scores
 
 
@@ -202,13 +202,19 @@ class MappedPart(NamedTuple):
 
 
 def pair_rows(
-    y_true: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, thresholds: FloatArray, **as_clean_rows: Any
+    y_true: npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    thresholds: FloatArray,
+    *,
+    sample_weight: Weights,
+    pos_label: Any,
 ) -> Pairs:
     """Count rows, with weights and labels as in `clean_rows`.
 
     As long as weights are whole numbers the result does not depend on the order of the rows.
     """
-    rows = clean_rows(y_true, first, **as_clean_rows)
+    rows = clean_rows(y_true, first, sample_weight=sample_weight, pos_label=pos_label)
     order = score_order(thresholds)
     i, j = (
         np.searchsorted(thresholds[order], score.astype(np.float64), side="right")

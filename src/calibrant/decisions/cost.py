@@ -281,10 +281,18 @@ def cost_forecast(
     cost_lower, cost_upper = _cost_limits(table, a, b, tau, delta)
     error = cost - forecast
     error_lower, error_upper = _error_limits(table, a, b, tau, error, delta)
-    costs = a, b, tau, cost, cost_lower, cost_upper, forecast, error, error_lower, error_upper
     return CostForecast(
-        *costs,
-        int(table.total),
+        false_positive_cost=a,
+        false_negative_cost=b,
+        threshold=tau,
+        cost=cost,
+        cost_lower=cost_lower,
+        cost_upper=cost_upper,
+        forecast=forecast,
+        error=error,
+        error_lower=error_lower,
+        error_upper=error_upper,
+        n=int(table.total),
         claim=f"{INDEPENDENT.sure(confidence_level)}, the expected cost per case of predicting positive from "
         f"{tau:.4g}, at costs {a:g} (false positive) and {b:g} (false "
         f"negative), minus the cost that the scores predict on average over the population, lies between "

@@ -149,9 +149,18 @@ def max_regret(
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
     bound = _bound(table, worst, delta, slack=2.0 * largest_cell(table) / n)
     where = _NOWHERE if value == 0.0 else _where(table, worst)
-    numbers = value, bound, *where, error, n
     return MaxRegret(
-        *numbers,
+        value=value,
+        bound=bound,
+        false_positive_cost=where.threshold,
+        false_negative_cost=1.0 - where.threshold,
+        threshold=where.threshold,
+        rule=where.rule,
+        best_threshold=where.best_threshold,
+        interval=where.interval,
+        direction=where.direction,
+        cutoff_error=error,
+        n=n,
         method="default",
         claim=f"{INDEPENDENT.sure(confidence_level)}, at all costs a (false positive) and b (false negative), "
         f"even if chosen after seeing the rows, no order-preserving recalibration saves more than "
@@ -166,18 +175,29 @@ def max_regret(
     )
 
 
-# Costs, threshold, rule, best threshold, interval and direction, in the order of the fields of `MaxRegret`.
-_Where = tuple[float, float, float, str, float, tuple[float, float] | None, str]
-_NOWHERE: _Where = (math.nan, math.nan, math.nan, "none", math.nan, None, "none")
+class _Where(NamedTuple):
+    """Where the largest regret is attained, as in `MaxRegret`."""
+
+    threshold: float
+    rule: str
+    best_threshold: float
+    interval: tuple[float, float] | None
+    direction: str
+
+
+_NOWHERE = _Where(threshold=math.nan, rule="none", best_threshold=math.nan, interval=None, direction="none")
 
 
 def _where(table: ScoreTable, worst: Worst) -> _Where:
     tau, cut, best = worst.threshold, worst.cut, worst.best
-    rule = ">=" if cut < len(table) and table.score[cut] == tau else ">"
-    best_threshold = math.inf if best == len(table) else float(table.low[best])
     low, high = min(cut, best), max(cut, best)
-    interval = float(table.high[low - 1]) if low else -math.inf, float(table.high[high - 1])
-    return tau, 1.0 - tau, tau, rule, best_threshold, interval, "too high" if best > cut else "too low"
+    return _Where(
+        threshold=tau,
+        rule=">=" if cut < len(table) and table.score[cut] == tau else ">",
+        best_threshold=math.inf if best == len(table) else float(table.low[best]),
+        interval=(float(table.high[low - 1]) if low else -math.inf, float(table.high[high - 1])),
+        direction="too high" if best > cut else "too low",
+    )
 
 
 def worst_costs(table: ScoreTable) -> Worst:

@@ -149,11 +149,24 @@ def net_benefit(
         np.stack([false_positives, false_negatives + true_negatives, true_positives], axis=-1),
     )
     lower, upper = (limit * n / n for limit in bounded_mean_limits(draws, -odds, np.ones(len(tau)), confidence_level))
-    treat_all, treat_none = (positives - odds * negatives) / table.total, np.zeros(len(tau))
-    benefits = tau, value, np.sqrt(variance / n), lower, upper, treat_all, treat_none
-    counts = true_positives, false_positives, true_negatives, false_negatives
-    costs = 1.0 / odds, (false_positives + false_negatives / odds) / table.total
-    return NetBenefit(*benefits, *counts, *costs, confidence_level, table.total, references=("vickers2006",))
+    return NetBenefit(
+        threshold=tau,
+        net_benefit=value,
+        standard_error=np.sqrt(variance / n),
+        lower=lower,
+        upper=upper,
+        treat_all=(positives - odds * negatives) / table.total,
+        treat_none=np.zeros(len(tau)),
+        true_positives=true_positives,
+        false_positives=false_positives,
+        true_negatives=true_negatives,
+        false_negatives=false_negatives,
+        cost_ratio=1.0 / odds,
+        expected_cost=(false_positives + false_negatives / odds) / table.total,
+        confidence_level=confidence_level,
+        n=table.total,
+        references=("vickers2006",),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,6 +268,15 @@ def net_benefit_difference(
     difference = one.net_benefit - two.net_benefit
     variance = np.maximum(0.0, (positives + odds**2 * negatives) / one.n - difference**2)
     half = normal_half_width(variance, 2.0 * np.maximum(1.0, odds), pairs.n, confidence_level)
-    error, lower, upper = np.sqrt(variance / pairs.n), difference - half, difference + half
-    curves = tau, one.net_benefit, two.net_benefit, difference, error, lower, upper
-    return NetBenefitDifference(*curves, confidence_level, one.n, one.references)
+    return NetBenefitDifference(
+        threshold=tau,
+        net_benefit=one.net_benefit,
+        other_net_benefit=two.net_benefit,
+        difference=difference,
+        standard_error=np.sqrt(variance / pairs.n),
+        lower=difference - half,
+        upper=difference + half,
+        confidence_level=confidence_level,
+        n=one.n,
+        references=one.references,
+    )

@@ -175,8 +175,12 @@ def saving_bound(
         cut,
         costs,
         (a, b),
-        (known.cost_lower, known.cost_upper, known.forecast, known.error_lower, known.error_upper),
-        bound,
+        cost_lower=known.cost_lower,
+        cost_upper=known.cost_upper,
+        cost_forecast=known.forecast,
+        forecast_error_lower=known.error_lower,
+        forecast_error_upper=known.error_upper,
+        saving_bound=bound,
         claim=f"{INDEPENDENT.sure(confidence_level)}, no order-preserving recalibration saves more than "
         f"{claim_upper(bound)} per case at costs {a:g} (false positive) and {b:g} (false negative).",
         confidence_level=confidence_level,
@@ -186,17 +190,20 @@ def saving_bound(
     )
 
 
-# Limits for a cost, its forecast, and limits for the error of the forecast, in the order of the fields of `Decision`.
-_Around = tuple[float, float, float, float, float]
-
-
-def decision_at(
-    cut: int, costs: FloatArray, prices: tuple[float, float], around: _Around, bound: float, **statement: Any
-) -> Decision:
-    """Make a `Decision` from what predicting positive costs from every cut, and from what is known of that at one."""
+def decision_at(cut: int, costs: FloatArray, prices: tuple[float, float], **known: Any) -> Decision:
+    """Make a `Decision` from what predicting positive costs from every cut, and from its other fields by name."""
     (a, b), cost, best = prices, float(costs[cut]), float(costs.min())
-    ends = float(costs[0]), float(costs[-1])
-    return Decision(a, b, a / (a + b), cost, *around, *ends, best, cost - best, bound, **statement)
+    return Decision(
+        false_positive_cost=a,
+        false_negative_cost=b,
+        threshold=a / (a + b),
+        cost=cost,
+        cost_treat_all=float(costs[0]),
+        cost_treat_none=float(costs[-1]),
+        best_cost=best,
+        saving=cost - best,
+        **known,
+    )
 
 
 def _widths(table: ScoreTable, tau: float, cut: int, delta: float, method: str) -> FloatArray:

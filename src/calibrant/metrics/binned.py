@@ -203,8 +203,19 @@ def binned_calibration(
     if table.independent and norm == "l2" and compare == "frequency" and n.min() > 1:
         scatter = np.maximum(0.0, np.add.reduceat(table.squared, starts) - n * (rate - score) ** 2) / (n - 1)
         debiased = float(np.dot(n, (rate - score) ** 2 - scatter / n)) / float(n.sum())
-    bins, value = (table.low[starts], table.high[ends], n, score, rate), _combined(n, rate - score, norm)
-    return BinnedCalibration(*bins, value, null_mean, debiased, strategy, compare, norm)
+    return BinnedCalibration(
+        low=table.low[starts],
+        high=table.high[ends],
+        n=n,
+        score=score,
+        rate=rate,
+        value=_combined(n, rate - score, norm),
+        null_mean=null_mean,
+        debiased_square=debiased,
+        strategy=strategy,
+        compare=compare,
+        norm=norm,
+    )
 
 
 def quantile_mean_squared_error(

@@ -147,11 +147,23 @@ def cutoff_calibration(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     largest = extremes(cumulative_residuals(table))
-    error = largest.value, largest.at_most, largest.under, largest.over
-    interval = (largest.low, largest.high) if largest.sign else None
-    direction = {1: "too low", -1: "too high", 0: "none"}[largest.sign]
-    null, signed = (null_mean(table), null_limit(table, 0.95)), (largest.mean_residual, largest.ks)
-    return CutoffCalibration(*error, interval, direction, *_inside(table, largest), *null, *signed, table.total)
+    share, mean_predicted, observed_rate = _inside(table, largest)
+    return CutoffCalibration(
+        value=largest.value,
+        value_upper=largest.at_most,
+        under=largest.under,
+        over=largest.over,
+        interval=(largest.low, largest.high) if largest.sign else None,
+        direction={1: "too low", -1: "too high", 0: "none"}[largest.sign],
+        share=share,
+        mean_predicted=mean_predicted,
+        observed_rate=observed_rate,
+        null_mean=null_mean(table),
+        null_q95=null_limit(table, 0.95),
+        mean_residual=largest.mean_residual,
+        ks=largest.ks,
+        n=table.total,
+    )
 
 
 def _inside(table: ScoreTable, largest: Extremes) -> tuple[float, float, float]:

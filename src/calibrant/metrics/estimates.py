@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,8 +38,12 @@ _FARTHEST = 2.0**14  # a root this many times as far as the estimate is taken to
 _PRECISION, _MOST_STEPS = 1e-11, 100
 
 
-# Independent draws of a term, and the ends of its range.
-Sample = tuple[Draws, tuple[float, float]]
+class Sample(NamedTuple):
+    """Independent draws of a term, and the ends of its range."""
+
+    draws: Draws
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +106,10 @@ class SampledRows:
             if scale is PLAIN:
                 parts = self.jackknife.parts(np.array([self._by_cluster(_part(terms, sign)) for sign in (1.0, -1.0)]))
             return self.left_out(value, self.jackknife.means_without(self._by_cluster(terms)), scale, parts)
-        draws, ends = self._sample(terms, self._by_cluster(terms), self._sizes(terms))
+        sample = self._sample(terms, self._by_cluster(terms), self._sizes(terms))
+        low, high = within or (sample.low, sample.high)
         shift = value - self._mean(self.of_rows(terms))
-        limits = bounded_mean_limits(draws, *(within or ends), self.confidence_level)
+        limits = bounded_mean_limits(sample.draws, low, high, self.confidence_level)
         lower, upper = (float(limit) + shift for limit in limits)
         return self.estimate(value, (min(lower, value), max(upper, value)))
 
@@ -233,13 +238,14 @@ class SampledRows:
     def _sample(self, terms: Terms, sums: FloatArray, sizes: FloatArray, *, same_scores: bool = False) -> Sample:
         """Draws of a term: the rows, or what its sums and sizes of clusters make of them, if there are any."""
         positive, negative = self.of_rows(terms)
-        possible, rows = self._possible(terms, same_scores=same_scores), self.table.total
+        (low, high), rows = self._possible(terms, same_scores=same_scores), self.table.total
         if self.clusters is None or not self.table.independent:
-            return Draws(np.concatenate([positive, negative]), np.concatenate(self._counts)), possible
+            return Sample(Draws(np.concatenate([positive, negative]), np.concatenate(self._counts)), low, high)
         value = self._mean((positive, negative))
         variance = self._mean(((positive - value) ** 2, (negative - value) ** 2)) / rows
         parts = (sums - self.clusters.size * (sums.sum() / rows)) / rows
-        return cluster_draws(value, parts, variance, sizes, 0.5 - 0.5 * self.confidence_level), possible
+        draws = cluster_draws(value, parts, variance, sizes, 0.5 - 0.5 * self.confidence_level)
+        return Sample(draws, low, high)
 
     def _by_cluster(self, terms: Terms) -> FloatArray:
         """Sum of a term over the rows of each cluster; nothing without clusters."""
@@ -255,8 +261,8 @@ class SampledRows:
             return math.nan, math.nan
 
         def excess(side: int, at: float) -> float:
-            draws, ends = sample(at)
-            return limit_excess(side, draws, ends[side > 0], self.confidence_level)
+            draws, low, high = sample(at)
+            return limit_excess(side, draws, low if side < 0 else high, self.confidence_level)
 
         return _root(partial(excess, -1), value, scale, least), _root(partial(excess, 1), value, scale, least)
 

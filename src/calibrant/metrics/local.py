@@ -209,9 +209,19 @@ def _calibration_of(
     fit = local_fit(table, points, span=span, degree=degree, variance="calibrated")
     target = points if form == "gap" else fit.mean_predicted
     value = float(np.dot(weight, (fit.rate - target) ** 2))
-    floor = float(np.dot(weight, (fit.mean_predicted - target) ** 2 + fit.variance))
-    curve = points, fit.rate, fit.mean_predicted, weight, fit.windows.n
-    return LocalCalibration(*curve, value, floor, value - floor, form, weights)
+    null_mean = float(np.dot(weight, (fit.mean_predicted - target) ** 2 + fit.variance))
+    return LocalCalibration(
+        score=points,
+        rate=fit.rate,
+        mean_predicted=fit.mean_predicted,
+        weight=weight,
+        n=fit.windows.n,
+        value=value,
+        null_mean=null_mean,
+        excess=value - null_mean,
+        form=form,
+        weights=weights,
+    )
 
 
 def _by_mass(table: ScoreTable, n_points: int) -> tuple[FloatArray, FloatArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -87,8 +88,12 @@ def _of_second_class(
     return metric(labels, y_proba, sample_weight=sample_weight, pos_label=pos_label, **options)
 
 
+@cache
+def _made() -> Scorers:
+    return Scorers()
+
+
 def __getattr__(name: str) -> Scorers:
     if name == "scorers":  # made on first use: scikit-learn takes its time to load
-        made: Scorers = globals().setdefault("scorers", Scorers())
-        return made
+        return _made()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

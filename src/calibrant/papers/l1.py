@@ -282,12 +282,17 @@ def l1_from_repeats(
     lengths = math.fsum(np.maximum(s, 1.0 - s) ** 2) if about == "items" else 1.25**2 * n_items
     width = math.sqrt(0.5 * math.log(1.0 / delta) * lengths) / n_items
     bound = math.sqrt(min(1.0, max(0.0, squared + width)))
-    numbers = squared, width, bound, max(0.0, squared - width), about, n_items, int(k.sum())
     whose, chance = f"over these {n_items} repeated items", "labels"
     if about == "population":
         whose, chance = "in the population of the repeated items", "items and labels"
     return L1Bound(
-        *numbers,
+        squared=squared,
+        squared_width=width,
+        bound=bound,
+        lower_bound=max(0.0, squared - width),
+        about=about,
+        n_items=n_items,
+        n_rows=int(k.sum()),
         claim=f"With probability at least {at_least(confidence_level)} over the draw of {chance}, the mean "
         f"distance between the score and the true probability of the item is at most {claim_upper(bound)} "
         f"{whose} (finite-sample Hoeffding bound).",

@@ -58,6 +58,11 @@ class Units:
         return float(self.n.sum())
 
     @cached_property
+    def most(self) -> float:
+        """Rows of the largest unit."""
+        return float(self.n.max())
+
+    @cached_property
     def middles(self) -> FloatArray:
         """Place of the middle row of each unit, in [0, 1]."""
         return np.asarray((np.cumsum(self.n) - self.n / 2.0) / self.total)
@@ -190,7 +195,9 @@ def cut_evenly(units: Units, place: FloatArray, n_cells: int) -> IndexArray:
     A unit with half of the rows of such a cell, or more, is a cell of its own.
     """
     starts = np.searchsorted(place, np.arange(n_cells) / n_cells)
-    heavy = np.flatnonzero(units.n >= 0.5 * units.total / n_cells)
+    least = 0.5 * units.total / n_cells
+    # Most tables of distinct scores have no such unit: cells are tried in many numbers, and need not look at all units.
+    heavy = np.flatnonzero(units.n >= least) if units.most >= least else np.zeros(0, dtype=np.intp)
     starts = np.union1d(starts, np.union1d(heavy, heavy + 1))
     return starts[starts < len(units)]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TypeVar
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,6 @@ _NEWTON = 12  # from that side the steps double the digits; more would change no
 
 # One number, or an array of them.
 Number = float | FloatArray
-Numbers = TypeVar("Numbers", float, FloatArray)
 
 
 def mean_width(
@@ -190,20 +189,28 @@ def _bennett(n: float, deviation: FloatArray, delta: float, reach: float) -> Flo
 # So exp(l sum (E X - X) - psi(l) sum X^2) has an expectation of at most 1 for independent X <= 1.
 
 
-def psi(rate: Numbers) -> Numbers:
+@overload
+def psi(rate: float) -> float: ...
+@overload
+def psi(rate: FloatArray) -> FloatArray: ...
+def psi(rate: Number) -> Number:
     """Return ``-log(1 - rate) - rate``, for rates in [0, 1): the smallest charge for squares with which that holds.
 
     A Python float goes through `math`, whose last bit does not depend on the processor; anything else through NumPy.
     """
     if type(rate) is float:
         return -math.log1p(-rate) - rate
-    return np.asarray(-np.log1p(-np.asarray(rate)) - rate)  # type: ignore[return-value]
+    return np.asarray(-np.log1p(-np.asarray(rate)) - rate)
 
 
-def bernstein_rate(a: Numbers) -> Numbers:
+@overload
+def bernstein_rate(a: float) -> float: ...
+@overload
+def bernstein_rate(a: FloatArray) -> FloatArray: ...
+def bernstein_rate(a: Number) -> Number:
     """Return about the best rate for ``a = sqrt(2 log(1 / delta) / (n mean square))``, below 1 as `psi` needs it.
 
     Any rate in (0, 1) that is fixed beforehand gives a bound.
     """
     rate = np.minimum(0.9, a / (1.0 + 0.66 * a))
-    return float(rate) if type(a) is float else np.asarray(rate)  # type: ignore[return-value]
+    return float(rate) if type(a) is float else np.asarray(rate)

@@ -158,9 +158,15 @@ def isotonic_band(
         width = cumulative_width(table, delta)
         lower, upper = walk_limits(table, table.total * width)
         consistent = bool((np.cumsum(table.k) - np.cumsum(table.n * rate)).max() <= table.total * width)
-    points = table.score, rate, lower, upper, table.n, width, consistent, method
     return Band(
-        *points,
+        score=table.score,
+        rate=rate,
+        lower=lower,
+        upper=upper,
+        n=table.n,
+        width=width,
+        consistent=consistent,
+        method=method,
         confidence_level=confidence_level,
         claim=f"With probability at least {at_least(confidence_level)} the event rate is within the limits at "
         f"every score simultaneously, if it is nondecreasing in the score.",
@@ -235,9 +241,15 @@ def window_band(
         raise DataError(f"{expected} of these rows", "points with other rows or other positives", remedy)
     half = width * table.total / curve.n
     lower, upper = np.maximum(0.0, curve.rate - half), np.minimum(1.0, curve.rate + half)
-    points = curve.score, curve.rate, lower, upper, curve.n, width, True, "windows"
     return Band(
-        *points,
+        score=curve.score,
+        rate=curve.rate,
+        lower=lower,
+        upper=upper,
+        n=curve.n,
+        width=width,
+        consistent=True,
+        method="windows",
         confidence_level=confidence_level,
         claim=f"With probability at least {at_least(confidence_level)}, given the scores, the mean true "
         f"probability in every bin or window is within its limits, simultaneously and however these were chosen.",
@@ -371,10 +383,16 @@ def cumulative_band(
     population_width = monotone_width(table.total, delta)
     observed = np.cumsum(table.k) / table.total
     lower, upper = np.maximum(0.0, cumulative - width), np.minimum(share, cumulative + width)
-    points = table.high, share, observed, cumulative, lower, upper, width, population_width
     sure = f"With probability at least {at_least(confidence_level)}"
     return CumulativeBand(
-        *points,
+        score=table.high,
+        share=share,
+        observed=observed,
+        cumulative=cumulative,
+        lower=lower,
+        upper=upper,
+        width=width,
+        population_width=population_width,
         confidence_level=confidence_level,
         claim=f"{sure}, given the scores, the greatest convex minorant of the cumulative true probabilities of these "
         "rows is within the limits at every score.",

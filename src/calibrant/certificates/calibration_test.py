@@ -150,23 +150,31 @@ def calibration_test(
     outcomes = likely_outcomes(table)
     if outcomes is not None:
         reached = outcomes.ranges >= _observed_range(table)
-        p_value = min(
-            1.0, float(outcomes.chance[reached].sum()) + outcomes.left_out
-        )  # never too small but for rounding
+        # never too small but for rounding
+        p_value = min(1.0, float(outcomes.chance[reached].sum()) + outcomes.left_out)
         return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
     p_value, made = _by_simulation(table, n_simulations, generator_for(table, random_state))
     return _result(table, statistic, p_value, f"exact test, {made} simulations of the labels", method, made)
 
 
 def _result(
-    table: ScoreTable, statistic: float, p_value: float, how: str, method: str, n_simulations: int | None = None
+    table: ScoreTable, statistic: float, p_value: float, procedure: str, method: str, n_simulations: int | None = None
 ) -> CalibrationTest:
-    n, references = int(table.total), ("gao2017", "feller1951") if method == "asymptotic" else ("gao2017",)
+    n = int(table.total)
     claim = (
         f"If every score were the true probability at that score, {n} rows with these scores would show a "
-        f"cutoff calibration error of {statistic:.4g} or more with p = {p_value:.4g} ({how})."
+        f"cutoff calibration error of {statistic:.4g} or more with p = {p_value:.4g} ({procedure})."
     )
-    return CalibrationTest(claim, p_value, statistic, n, method, n_simulations, _ASSUMPTIONS, references)
+    return CalibrationTest(
+        claim=claim,
+        p_value=p_value,
+        statistic=statistic,
+        n=n,
+        method=method,
+        n_simulations=n_simulations,
+        assumptions=_ASSUMPTIONS,
+        references=("gao2017", "feller1951") if method == "asymptotic" else ("gao2017",),
+    )
 
 
 def _observed_range(table: ScoreTable) -> float:

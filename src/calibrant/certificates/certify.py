@@ -35,12 +35,14 @@ _ANY_OF_CLASS = (
 )
 
 _METHODS: dict[str, Method] = {
-    "default": ("finite-sample bound", ("gao2017", "shevtsova2013", "fan2015")),
-    "bernstein": ("finite-sample empirical Bernstein bound", ("gao2017", "fan2015")),
-    "anytime": ("empirical Bernstein bound, simultaneous over all numbers of rows", ("gao2017", "howard2021")),
-    "hoeffding": ("finite-sample Hoeffding bound", ("gao2017", "hoeffding1963")),
-    "asymptotic": ("normal bound: the probability is asymptotic in the number of rows", ("gao2017", "feller1951")),
-    "uniform_convergence": ("uniform convergence bound of Theorem 2", ("gao2017",)),
+    "default": Method("finite-sample bound", ("gao2017", "shevtsova2013", "fan2015")),
+    "bernstein": Method("finite-sample empirical Bernstein bound", ("gao2017", "fan2015")),
+    "anytime": Method("empirical Bernstein bound, simultaneous over all numbers of rows", ("gao2017", "howard2021")),
+    "hoeffding": Method("finite-sample Hoeffding bound", ("gao2017", "hoeffding1963")),
+    "asymptotic": Method(
+        "normal bound: the probability is asymptotic in the number of rows", ("gao2017", "feller1951")
+    ),
+    "uniform_convergence": Method("uniform convergence bound of Theorem 2", ("gao2017",)),
 }
 
 
@@ -205,11 +207,21 @@ def certify_table(
 
     def rows_needed(tolerance: float) -> int | None:
         error = max(0.0, estimate - null_mean(table))
-        return rows_to_decide(error, table.mean_variance, upper_width, lower_width, tolerance)
+        return rows_to_decide(
+            error, table.mean_variance, upper_width=upper_width, lower_width=lower_width, tolerance=tolerance
+        )
 
-    bounds = results.Bounds(estimate, bound, lower_bound, width)
-    about = INDEPENDENT, n, table.mean_score, method, _METHODS[method], assumptions
-    return results.conclude(question, bounds, *about, rows_needed)
+    return results.conclude(
+        question,
+        results.Bounds(estimate=estimate, bound=bound, lower_bound=lower_bound, width=width),
+        sampling=INDEPENDENT,
+        n=n,
+        mean_score=table.mean_score,
+        method=method,
+        description=_METHODS[method],
+        assumptions=assumptions,
+        rows_needed=rows_needed,
+    )
 
 
 def cutoff_interval(
@@ -295,20 +307,23 @@ def cutoff_interval(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "an interval needs rows")
     residual_range, n, half = extremes(cumulative_residuals(table)), table.total, 0.5 * question.delta
-    limit, references, assumptions = "", _METHODS["default"][1], ASSUMPTIONS
+    limit, references, assumptions = "", _METHODS["default"].references, ASSUMPTIONS
     if method == "finite":
         lower = split_lower_bound(table, confidence_level=1.0 - half, random_state=random_state)
         above = charged_bound(table, residual_range, half, method="default") - residual_range.value
         if table.cells is not None:
             assumptions = (*ASSUMPTIONS, results.SIMULATED_LOWER_BOUND)
     else:
-        limit, references, brier = " (asymptotic)", _METHODS["asymptotic"][1], table.squared_total / n
+        limit, references, brier = " (asymptotic)", _METHODS["asymptotic"].references, table.squared_total / n
         lower = max(0.0, residual_range.value - brownian_width(n, max(brier, table.mean_variance), half))
         above = asymptotic_width(n, brier, half) + (residual_range.at_most - residual_range.value)
     upper = min(1.0, residual_range.value + above)
-    numbers = residual_range.value, lower, upper, int(n), method
     return CutoffInterval(
-        *numbers,
+        estimate=residual_range.value,
+        lower=lower,
+        upper=upper,
+        n=int(n),
+        method=method,
         claim=f"{INDEPENDENT.sure(confidence_level, limit)}, {INDEPENDENT.error} is between {claim_lower(lower)} and "
         f"{claim_upper(upper)}.",
         confidence_level=confidence_level,

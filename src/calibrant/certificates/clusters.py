@@ -38,8 +38,8 @@ from calibrant.table.statements import weighting
 _CLUSTERS_PER_LOG = 10.0
 
 _METHODS: dict[str, Method] = {
-    "bernstein": ("finite-sample empirical Bernstein bound for clusters", ("gao2017", "fan2015")),
-    "asymptotic": ("the probability is asymptotic in the number of clusters", ("gao2017",)),
+    "bernstein": Method("finite-sample empirical Bernstein bound for clusters", ("gao2017", "fan2015")),
+    "asymptotic": Method("the probability is asymptotic in the number of clusters", ("gao2017",)),
 }
 
 
@@ -81,8 +81,21 @@ def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:
     error = max(0.0, bounds.estimate - MEAN_RANGE * math.sqrt(variance / n))
     chosen = "the confidence level, the tolerance and the method"
     assumptions = rows.sampling.assumptions(chosen, asymptotic=bool(dependence), unseen=question.unseen)
-    about = rows.sampling, n, rows.table.mean_score, method, _METHODS[method], assumptions
-    return conclude(question, bounds, *about, partial(rows_to_decide, error, variance, upper_width, lower_width))
+
+    def rows_needed(tolerance: float) -> int | None:
+        return rows_to_decide(error, variance, upper_width=upper_width, lower_width=lower_width, tolerance=tolerance)
+
+    return conclude(
+        question,
+        bounds,
+        sampling=rows.sampling,
+        n=n,
+        mean_score=rows.table.mean_score,
+        method=method,
+        description=_METHODS[method],
+        assumptions=assumptions,
+        rows_needed=rows_needed,
+    )
 
 
 def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
@@ -92,17 +105,21 @@ def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
     asymptotic = method == "asymptotic"
     walks = cluster_residuals(rows)
     dependence = clustered(rows, walks, unseen=question.unseen) if asymptotic else None
-    (estimate, upper, lower, _), _ = _bounds(rows, walks, dependence, 0.5 * question.delta, question)
+    bounds, _ = _bounds(rows, walks, dependence, 0.5 * question.delta, question)
+    lower, upper = bounds.lower_bound, bounds.bound
     limit = " (asymptotic in the number of clusters)" if asymptotic else ""
     chosen = "the confidence level and the method"
-    numbers = estimate, lower, upper, int(rows.n_rows), "asymptotic" if asymptotic else "finite"
     return CutoffInterval(
-        *numbers,
+        estimate=bounds.estimate,
+        lower=lower,
+        upper=upper,
+        n=int(rows.n_rows),
+        method="asymptotic" if asymptotic else "finite",
         claim=f"{rows.sampling.sure(question.confidence_level, limit)}, {rows.sampling.error} is between "
         f"{claim_lower(lower)} and {claim_upper(upper)}.",
         confidence_level=question.confidence_level,
         assumptions=rows.sampling.assumptions(chosen, asymptotic=asymptotic, unseen=question.unseen),
-        references=_METHODS[method][1],
+        references=_METHODS[method].references,
         n_clusters=len(rows.size),
         max_rows_per_cluster=rows.sampling.max_rows_per_cluster,
     )
@@ -119,10 +136,17 @@ def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
         f"{weighting(rows.cap)}, with p = {p_value:.4g} (cluster bootstrap with {question.n_simulations} "
         "simulations, asymptotic in the number of clusters)."
     )
-    assumptions = rows.sampling.assumptions("the method", asymptotic=True, unseen=question.unseen)
-    how = "asymptotic", question.n_simulations, assumptions, ("gao2017",)
     return CalibrationTest(
-        claim, p_value, statistic, n, *how, rows.sampling.n_units, rows.sampling.max_rows_per_cluster
+        claim=claim,
+        p_value=p_value,
+        statistic=statistic,
+        n=n,
+        method="asymptotic",
+        n_simulations=question.n_simulations,
+        assumptions=rows.sampling.assumptions("the method", asymptotic=True, unseen=question.unseen),
+        references=("gao2017",),
+        n_clusters=rows.sampling.n_units,
+        max_rows_per_cluster=rows.sampling.max_rows_per_cluster,
     )
 
 
@@ -136,15 +160,14 @@ def _bounds(
     """
     estimate = extremes(cumulative_residuals(rows.table)).value
     if dependence:
-        width, band = (
-            dependence.upper_width(delta),
-            dependence.lower_width(delta, question.n_simulations, question.random_state),
-        )
-        return Bounds(estimate, min(1.0, estimate + width), max(0.0, estimate - band), width), band
+        width = dependence.upper_width(delta)
+        band = dependence.lower_width(delta, question.n_simulations, question.random_state)
+        upper, lower = min(1.0, estimate + width), max(0.0, estimate - band)
+        return Bounds(estimate=estimate, bound=upper, lower_bound=lower, width=width), band
     upper = max(estimate, largest_error(walks, cap=rows.cap, delta=delta))
     rng = generator_for(rows, question.random_state)
     lower = repeated_lower_bound(len(rows.size), delta, rng, partial(_lower_of_split, rows))
-    return Bounds(estimate, upper, lower, upper - estimate), estimate - lower
+    return Bounds(estimate=estimate, bound=upper, lower_bound=lower, width=upper - estimate), estimate - lower
 
 
 def _lower_of_split(rows: ClusteredRows, delta: float, rng: np.random.Generator) -> float:

@@ -161,9 +161,14 @@ def certify_sample(
     bound = min(1.0, estimate + width)
     most, cases = claim_upper(bound), Sampling("cases", n)
     limits = f"at most {most}" if method == "hoeffding" else f"between {claim_lower(lower)} and {most}"
-    numbers = estimate, bound, lower, width, n, effective, method
     return SampleCertificate(
-        *numbers,
+        estimate=estimate,
+        bound=bound,
+        lower_bound=lower,
+        width=width,
+        n=n,
+        n_effective=effective,
+        method=method,
         claim=f"{cases.sure(confidence_level)}, {cases.error} is {limits}; the statement is about these cases only.",
         confidence_level=confidence_level,
         assumptions=_ASSUMPTIONS if sample_weight is None else (*_ASSUMPTIONS, _WEIGHTS),

@@ -179,9 +179,15 @@ def certify_recalibrated(
     bound = min(1.0, estimate + width)
     trivial = max(table.mean_score, 1.0 - table.mean_score)
     verdict = None if tolerance is None else verdict_on(bound, 0.0, trivial, tolerance)  # nothing is refuted
-    numbers = verdict, tolerance, estimate, bound, width, n, method, about
     return RecalibratedCertificate(
-        *numbers,
+        verdict=verdict,
+        tolerance=tolerance,
+        estimate=estimate,
+        bound=bound,
+        width=width,
+        n=n,
+        method=method,
+        about=about,
         claim=f"{sure}, the cutoff calibration error of {scores} is at most {claim_upper(bound)}, though the map was "
         f"fitted on these {seen}.",
         confidence_level=confidence_level,

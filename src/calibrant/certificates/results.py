@@ -147,8 +147,11 @@ class Bounds(NamedTuple):
     width: float
 
 
-# What a claim says of a method, and the keys of its references.
-Method = tuple[str, tuple[str, ...]]
+class Method(NamedTuple):
+    """What a claim says of a method, and the keys of its references."""
+
+    words: str
+    references: tuple[str, ...]
 
 
 def conclude(
@@ -158,27 +161,35 @@ def conclude(
     n: int,
     mean_score: float,
     method: str,
-    how: Method,
+    description: Method,
     assumptions: tuple[str, ...],
     rows_needed: Callable[[float], int | None],
 ) -> Certificate:
     """Make the certificate of rows with this mean score; `rows_needed` plans for a tolerance that they leave open."""
     tolerance, trivial_bound = question.tolerance, max(mean_score, 1.0 - mean_score)
-    verdict, needed, (words, references) = None, None, how
+    verdict = needed = None
     if tolerance is not None:
         verdict = verdict_on(bounds.bound, bounds.lower_bound, trivial_bound, tolerance)
         # A bound within the tolerance that is uninformative all the same stays so: the tolerance is too wide to mean
         # much.
         if verdict in ("undecided", "uninformative") and bounds.bound > tolerance:
             needed = rows_needed(tolerance)
-    numbers = verdict, tolerance, *bounds, trivial_bound, n, method, needed
     return Certificate(
-        *numbers,
+        verdict=verdict,
+        tolerance=tolerance,
+        estimate=bounds.estimate,
+        bound=bounds.bound,
+        lower_bound=bounds.lower_bound,
+        width=bounds.width,
+        trivial_bound=trivial_bound,
+        n=n,
+        method=method,
+        rows_needed=needed,
         claim=f"{sampling.sure(question.confidence_level)}, {sampling.error} is at most "
-        f"{claim_upper(bounds.bound, tolerance)} ({words}).",
+        f"{claim_upper(bounds.bound, tolerance)} ({description.words}).",
         confidence_level=question.confidence_level,
         assumptions=assumptions,
-        references=references,
+        references=description.references,
         n_clusters=sampling.n_units,
         max_rows_per_cluster=sampling.max_rows_per_cluster,
     )

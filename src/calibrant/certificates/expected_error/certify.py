@@ -172,11 +172,17 @@ def certify_ece(
     verdict = None if tolerance is None else verdict_on(bound, lower, trivial, tolerance)
     if contradicted and verdict not in (None, "refuted"):
         verdict = "undecided"
-    numbers = verdict, tolerance, bound, lower, trivial, int(table.total), upper.n_cells
-    assumed = upper.assumes_monotone, p_value, contradicted
     return ExpectedErrorCertificate(
-        *numbers,
-        *assumed,
+        verdict=verdict,
+        tolerance=tolerance,
+        bound=bound,
+        lower_bound=lower,
+        trivial_bound=trivial,
+        n=int(table.total),
+        n_cells=upper.n_cells,
+        assumes_monotone=upper.assumes_monotone,
+        reversal_p_value=p_value,
+        contradicted=contradicted,
         claim=_claim(bound, lower, tolerance, confidence_level, upper.assumes_monotone, refused),
         confidence_level=confidence_level,
         assumptions=(*_ASSUMPTIONS, _MONOTONE) if upper.assumes_monotone and not contradicted else _ASSUMPTIONS,

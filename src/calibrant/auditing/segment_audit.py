@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing import segments
-from calibrant.auditing.provenance import arguments_of
 from calibrant.auditing.rows import segment_totals
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import SHARES, confidence_shares, largest_error, lower_bounds, upper_bounds
@@ -188,9 +187,19 @@ def audit_segments(
     >>> result.segment.tolist(), result.verdicts.tolist()
     (['branch = north', 'branch = south'], ['certified', 'refuted'])
     """
-    arguments = dict(locals())
-    question = Question(**arguments_of(Question, arguments))
-    return segment_audit(segment_totals(arguments), question, min_rows)
+    question = Question(tolerance=tolerance, confidence_level=confidence_level)
+    family_totals = segment_totals(
+        y_true,
+        y_proba,
+        by=by,
+        label=label,
+        score=score,
+        pos_label=pos_label,
+        depth=depth,
+        min_rows=min_rows,
+        cuts=cuts,
+    )
+    return segment_audit(family_totals, question, min_rows)
 
 
 def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_ROWS) -> SegmentAudit:

@@ -284,9 +284,18 @@ def find_segments(
     >>> calibrant.find_segments(y, p, by={"sex": sex, "branch": branch}).worst
     'sex = F, branch = 3'
     """
-    arguments = dict(locals())
     failure_probability(confidence_level)
-    family_totals = segment_totals(arguments)
+    family_totals = segment_totals(
+        y_true,
+        y_proba,
+        by=by,
+        label=label,
+        score=score,
+        pos_label=pos_label,
+        depth=depth,
+        min_rows=min_rows,
+        cuts=cuts,
+    )
     families, known = judged_segments(family_totals, min_rows)
     n_segments = known["n_segments"]
     delta = (1.0 - confidence_level) / n_segments

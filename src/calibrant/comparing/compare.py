@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.provenance import arguments_of, complete, provenance_of
+from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.certificates.clusters import LEAST_GROUPS
 from calibrant.certificates.question import Question
 from calibrant.comparing.calibration import calibration_limits, least_probability
@@ -140,10 +140,18 @@ def compare(
     >>> calibrant.compare(frame, label="outcome", scores=["old", "new"]).differences == result.differences
     True
     """
-    arguments = dict(locals())  # by name, of which functions take those that they know
-    question = Question(**arguments_of(Question, arguments))
+    question = Question(confidence_level=confidence_level, costs=costs, guarantee=guarantee, random_state=random_state)
     half = 0.5 * question.delta
-    rows = compared_rows(**arguments_of(compared_rows, arguments))
+    rows = compared_rows(
+        y_true,
+        y_proba,
+        label=label,
+        scores=scores,
+        clusters=clusters,
+        costs=costs,
+        guarantee=guarantee,
+        pos_label=pos_label,
+    )
     _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
     models = {}
@@ -164,6 +172,9 @@ def compare(
     differences = tuple(one for key in MEASURES for one in (*calibration, *others) if one.measure == key)
     n_clusters = None if rows.units.cluster is None else len(rows.units.size)
     drawn = "rows" if n_clusters is None else "clusters"
+    sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "scores": scores, "clusters": clusters}
+    words = {"name": name, "title": title, "note": note, "author": author}
+    given = vars(question) | sources | words | {"pos_label": pos_label}  # by the names of the parameters, as passed
     result = Comparison(
         claim=f"With probability at least {at_least(confidence_level)} (asymptotic) over the draw of the {drawn}, all "
         "differences between these models in the population lie in their intervals.",
@@ -180,7 +191,7 @@ def compare(
         differences=differences,
         ranks=_ranks(differences, models),
         critical_value=critical,
-        provenance=provenance_of(compare, arguments, rows=float(rows.units.n), digest=rows.digest),
+        provenance=provenance_of(compare, given, rows=float(rows.units.n), digest=rows.digest),
     )
     report_progress("Done", 1.0)
     return complete(result, result.assumptions, _LIMITATIONS)

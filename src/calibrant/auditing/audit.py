@@ -250,13 +250,13 @@ def audit(
         # Statistics that need independent rows stay unknown.
         table = replace(table, sampling=clustered.sampling)
     cutoff, reliability = cutoff_calibration(table), binned_curve(table)
-    decisions, wider = decision_curve(table, statements["decision"], confidence_level), None
+    decisions, wider = decision_curve(table, statements.decision, confidence_level), None
     if clustered is not None and not question.unseen:
         wider = performance_for(guarantee="unseen clusters")
         reliability = cluster_bins(clustered, reliability.confidence_level)
         decisions = cluster_net_benefit(clustered, decisions)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
-    for part in (*statements.values(), segments):
+    for part in (*statements, segments):
         references += part.references if part is not None else ()
     # What was asked, and what was passed beside it, by the names of the parameters.
     sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "score": score, "clusters": clusters}
@@ -268,9 +268,13 @@ def audit(
         name=name,
         sample=sample,
         cutoff=cutoff,
-        **statements,
+        certificate=statements.certificate,
+        test=statements.test,
+        expected_error=statements.expected_error,
         performance=performance_for(guarantee=guarantee),
         performance_unseen=wider,
+        decision=statements.decision,
+        max_regret=statements.max_regret,
         recalibration=recalibration,
         warnings=data_warnings(rows.units, cutoff, rows.order, unseen=question.unseen),
         advice=NO_ADVICE,
@@ -288,7 +292,8 @@ def audit(
         left_out=rows.intake.left_out,
     )
     advice = advise(result, rows.texts, segments_differ=differ, expected_brier=table.mean_variance)
-    return complete(replace(result, advice=advice), assumptions(result), limitations(result))
+    result = replace(result, advice=advice)
+    return complete(result, assumptions(result), limitations(result))
 
 
 def _sample(table: ScoreTable, rows: AuditedRows, pos_label: Any) -> Sample:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, product, repeat
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -232,14 +232,14 @@ def _means(rows: ComparedRows, delta: float, rng: np.random.Generator) -> tuple[
     pairs = list(combinations(range(len(names)), 2))
     # An infinite log loss has no standard error; it counts as one more measure that is independent of the others.
     known = np.where(np.isfinite(terms).all(axis=(1, 2), keepdims=True), terms, 0.0)
-    together: Iterable[Limits | None] = repeat(None)
+    together: Sequence[Limits | None] = [None] * (len(terms) * len(pairs))  # None is worked out below
     if rows.units.jackknife is None:
         critical = critical_value(known, pairs, rows.units, delta, rng)
     else:
         critical, together = _left_out(rows, known, pairs, rows.units.jackknife, delta, rng)
     differences = []
-    places = product(zip(rows.measures, terms, strict=True), pairs)
-    for ((measure, of_models), (i, j)), left_out in zip(places, together, strict=False):
+    of_pairs = product(zip(rows.measures, terms, strict=True), pairs)
+    for ((measure, of_models), (i, j)), left_out in zip(of_pairs, together, strict=True):
         both = rows.scores[names[i]], rows.scores[names[j]]
         limits = _infinite(of_models[i], of_models[j], both) or left_out
         if limits is None or limits.standard_error == 0.0:  # what no row shows, some rows may still do

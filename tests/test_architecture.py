@@ -250,6 +250,15 @@ def test_files_stay_small():
     assert not [f"{p}" for p in FILES if len(p.read_text().splitlines()) > 500]
 
 
+def test_no_file_reads_locals():
+    """Arguments are handed on by name, so that a renamed parameter is an error and no local leaks into a provenance."""
+
+    def calls(_: Path, tree: ast.Module) -> Iterable[str]:
+        return ("locals()" for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node) == "locals()")
+
+    assert not offenders(calls)
+
+
 def test_no_global_random_state():
     assert not [f"{p}" for p in FILES if re.search(r"np\.random\.(seed|rand)\b", p.read_text())]
 

@@ -16,7 +16,7 @@ from calibrant.auditing.evidence import statements_about
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import decision_curve, drawable_band, loess, measure
 from calibrant.auditing.performance import performance_of
-from calibrant.auditing.provenance import arguments_of, complete, provenance_of
+from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.auditing.recalibration import cross_fitted
 from calibrant.auditing.rows import READ, AuditedRows, audited_rows, given_rows, names_of, segment_request
 from calibrant.auditing.segment_audit import segment_audit, segments_differ
@@ -204,12 +204,32 @@ def audit(
     >>> calibrant.audit(frame, label="outcome", score="p").cutoff == result.cutoff
     True
     """
-    arguments = dict(locals())  # by name, of which functions take those that they know
-    question = Question(**arguments_of(Question, arguments))
+    question = Question(
+        tolerance=tolerance,
+        confidence_level=confidence_level,
+        method=method,
+        costs=costs,
+        max_rows_per_cluster=max_rows_per_cluster,
+        guarantee=guarantee,
+        n_folds=n_folds,
+        random_state=random_state,
+    )
     if clusters is not None:
         question.need_cluster_method()
     segments, differ = None, None
-    with subtask(READ), given_rows(**arguments_of(given_rows, arguments)) as source:
+    source_rows = given_rows(
+        y_true,
+        y_proba,
+        label=label,
+        score=score,
+        weight=weight,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        clusters=clusters,
+        by=by,
+        missing=missing,
+    )
+    with subtask(READ), source_rows as source:
         rows = audited_rows(source, y_true, grouped=clusters is not None)
         if by is not None:
             segments = segment_audit(source.segments(segment_request(by, depth)), question)
@@ -217,7 +237,9 @@ def audit(
     with subtask(_STATEMENTS):
         statements = statements_about(rows, question)
     with subtask(_FOLDS):
-        recalibration = cross_fitted(rows.units, **arguments_of(cross_fitted, arguments))
+        recalibration = cross_fitted(
+            rows.units, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
+        )
     report_progress("Measures and curves")
     table, clustered = rows.table, rows.clustered
     sample = _sample(table, rows, pos_label)
@@ -228,22 +250,31 @@ def audit(
         # Statistics that need independent rows stay unknown.
         table = replace(table, sampling=clustered.sampling)
     cutoff, reliability = cutoff_calibration(table), binned_curve(table)
-    decisions, wider = decision_curve(table, statements["decision"], confidence_level), None
+    decisions, wider = decision_curve(table, statements.decision, confidence_level), None
     if clustered is not None and not question.unseen:
         wider = performance_for(guarantee="unseen clusters")
         reliability = cluster_bins(clustered, reliability.confidence_level)
         decisions = cluster_net_benefit(clustered, decisions)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
-    for part in (*statements.values(), segments):
+    for part in (*statements, segments):
         references += part.references if part is not None else ()
-    given = arguments | {"by": None if by is None else names_of(by)}
+    # What was asked, and what was passed beside it, by the names of the parameters.
+    sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "score": score, "clusters": clusters}
+    weights = {"weight": weight, "sample_weight": sample_weight}
+    choices = {"pos_label": pos_label, "missing": missing, "by": None if by is None else names_of(by), "depth": depth}
+    words = {"name": name, "title": title, "note": note, "author": author}
+    given = vars(question) | sources | weights | choices | words
     result = Audit(
         name=name,
         sample=sample,
         cutoff=cutoff,
-        **statements,
+        certificate=statements.certificate,
+        test=statements.test,
+        expected_error=statements.expected_error,
         performance=performance_for(guarantee=guarantee),
         performance_unseen=wider,
+        decision=statements.decision,
+        max_regret=statements.max_regret,
         recalibration=recalibration,
         warnings=data_warnings(rows.units, cutoff, rows.order, unseen=question.unseen),
         advice=NO_ADVICE,
@@ -261,7 +292,8 @@ def audit(
         left_out=rows.intake.left_out,
     )
     advice = advise(result, rows.texts, segments_differ=differ, expected_brier=table.mean_variance)
-    return complete(replace(result, advice=advice), assumptions(result), limitations(result))
+    result = replace(result, advice=advice)
+    return complete(result, assumptions(result), limitations(result))
 
 
 def _sample(table: ScoreTable, rows: AuditedRows, pos_label: Any) -> Sample:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCe
 from calibrant.certificates.certify import certify_table
 from calibrant.certificates.clusters import LEAST_GROUPS, certify_clusters, cluster_test, need_clusters
 from calibrant.certificates.question import Question
-from calibrant.decisions import max_regret, saving_bound
+from calibrant.decisions import Decision, MaxRegret, max_regret, saving_bound
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.errors import DataError
@@ -44,30 +44,55 @@ def _expected_error(table: ScoreTable, confidence_level: float) -> ExpectedError
         return None
 
 
-def statements_about(rows: AuditedRows, question: Question) -> dict[str, Any]:
-    """Return what is claimed of the population, by the names of an audit: None where chance is not known."""
-    table, prices, level = rows.table, question.prices, {"confidence_level": question.confidence_level}
-    statements: dict[str, Any] = dict.fromkeys(("certificate", "test", "decision", "max_regret", "expected_error"))
-    costs: dict[str, Any] = {}
-    if prices is not None:
-        costs = {"false_positive_cost": prices[0], "false_negative_cost": prices[1]} | level
+class Statements(NamedTuple):
+    """What is claimed of the population, in the order of an audit's references; None where chance is not known."""
+
+    certificate: Certificate | None = None
+    test: CalibrationTest | None = None  # None also where it would take too long
+    decision: Decision | None = None  # None also without costs
+    max_regret: MaxRegret | None = None  # these two only of independent rows
+    expected_error: ExpectedErrorCertificate | None = None
+
+
+def statements_about(rows: AuditedRows, question: Question) -> Statements:
+    """Return certificate, test and, if there are prices, expected costs; of independent rows all statements."""
+    table, prices, confidence_level = rows.table, question.prices, question.confidence_level
+    decision = None
     if rows.clustered is not None:
-        statements["certificate"], statements["test"] = _of_clusters(rows.clustered, question)
-        if costs:
-            statements["decision"] = cluster_saving(rows.clustered, **costs, unseen=question.unseen)
-    elif table.independent:
-        report_progress("Certificate")
-        statements["certificate"] = certify_table(table, question)
-        with subtask(1.0):
-            statements["test"] = _affordable_test(table, question.random_state)
-        if costs:
-            statements["decision"] = saving_bound(table, **costs)
-        statements |= {"expected_error": _expected_error(table, **level), "max_regret": max_regret(table, **level)}
-    elif question.tolerance is not None:
-        raise _need_counts("a verdict was asked for", "`tolerance` to get point estimates only")
-    elif costs:
-        raise _need_counts("costs were given", "`costs` to get the other point estimates")
-    return statements
+        certificate, test = _of_clusters(rows.clustered, question)
+        if prices is not None:
+            decision = cluster_saving(
+                rows.clustered,
+                false_positive_cost=prices[0],
+                false_negative_cost=prices[1],
+                confidence_level=confidence_level,
+                unseen=question.unseen,
+            )
+        return Statements(certificate, test, decision)
+    if not table.independent:
+        if question.tolerance is not None:
+            raise _need_counts("a verdict was asked for", "`tolerance` to get point estimates only")
+        if prices is not None:
+            raise _need_counts("costs were given", "`costs` to get the other point estimates")
+        return Statements()
+    report_progress("Certificate")
+    certificate = certify_table(table, question)
+    with subtask(1.0):
+        test = _affordable_test(table, question.random_state)
+    if prices is not None:
+        decision = saving_bound(
+            table,
+            false_positive_cost=prices[0],
+            false_negative_cost=prices[1],
+            confidence_level=confidence_level,
+        )
+    return Statements(
+        certificate,
+        test,
+        decision,
+        max_regret=max_regret(table, confidence_level=confidence_level),
+        expected_error=_expected_error(table, confidence_level),
+    )
 
 
 def _need_counts(since: str, omit: str) -> DataError:

@@ -9,13 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 from calibrant.auditing import wording
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.performance import Performance
 from calibrant.decisions import Decision
-from calibrant.table import numbers
-from calibrant.table.numbers import confidence, number, rows, share, write_lower, write_upper
+from calibrant.table.numbers import (
+    confidence,
+    number,
+    points,
+    rows,
+    score_text,
+    share,
+    signed,
+    write_interval,
+    write_lower,
+    write_upper,
+)
 from calibrant.table.results import Fact, estimated, joined
 from calibrant.table.row_errors import OTHERS
 
@@ -44,38 +55,36 @@ def audit_facts(audit: Findings) -> list[Fact]:
     tables = [*_performance(audit, audit.performance, "performance"), *_costs(audit)]
     by_key = {fact.key: fact for fact in tables}
     unseen = () if audit.performance_unseen is None else _performance(audit, audit.performance_unseen, "unseen")
-    headline = (
-        Fact(key, label, text, section="headline", rank=rank) for rank, key, label, text in _headline(audit, by_key)
-    )
-    details = (Fact(key, label, text, section=section) for section, key, label, text in _details(audit, by_key))
+    headline, details = _headline(audit, by_key), _details(audit, by_key)
     facts = [*headline, *_segments(audit), *details, *tables, *unseen, *_measures(audit)]
     return [fact for fact in facts if fact.value]
 
 
-def _headline(audit: Findings, by_key: dict[str, Fact]) -> Iterator[tuple[int, str, str, str]]:
-    """Yield what matters most, the verdict first: rank, key, label and text."""
+def _headline(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
+    """Yield what matters most, the verdict first."""
+    fact = partial(Fact, section="headline")
     sample, auc = audit.sample, by_key["roc_auc"]
     exact = ", exact" if auc.method == "exact" else ""  # where the usual interval would be wrong
     areas = auc._replace(upper=auc.upper + exact).with_limits()
     clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} cluster{'s' * (sample.clusters != 1)}"
     level = f"{rows(sample.positives)} positive: {share(sample.base_rate)}, predicted {share(sample.mean_score)}"
-    yield 1, "verdict", "Verdict", wording.verdict_sentence(audit)
-    yield 8, "where", "Where", wording.plain_sentence(audit)
+    yield fact("verdict", "Verdict", wording.verdict_sentence(audit), rank=1)
+    yield fact("where", "Where", wording.plain_sentence(audit), rank=8)
     for warning in audit.warnings:
-        yield 2, "warning", "Warning", warning.message
-    yield 4, "error", "Error", joined(wording.error_text(audit), _bounds(audit))
-    yield 9, "chance", "By chance", _chance(audit)
-    yield 5, "accuracy", "Accuracy", f"AUC {areas}, Brier score {by_key['brier'].with_limits()}"
-    yield 6, "data", "Data", f"{_rows(audit)}{clusters}, {level}, O:E {by_key['observed_expected'].value}"
-    yield 2, "outcome", "Outcome", _classes(audit)
-    yield 2, "left_out", "Left out", str(audit.left_out) if audit.left_out is not None and audit.left_out.n else ""
+        yield fact("warning", "Warning", warning.message, rank=2)
+    yield fact("error", "Error", joined(wording.error_text(audit), _bounds(audit)), rank=4)
+    yield fact("chance", "By chance", _chance(audit), rank=9)
+    yield fact("accuracy", "Accuracy", f"AUC {areas}, Brier score {by_key['brier'].with_limits()}", rank=5)
+    yield fact("data", "Data", f"{_rows(audit)}{clusters}, {level}, O:E {by_key['observed_expected'].value}", rank=6)
+    yield fact("outcome", "Outcome", _classes(audit), rank=2)
+    yield fact("left_out", "Left out", str(audit.left_out) if audit.left_out and audit.left_out.n else "", rank=2)
     if "cost" in by_key:
         saving = f"; at most {by_key['saving'].value} can be saved" if "saving" in by_key else ""
         value, *ends = by_key["cost"].with_limits().partition(" ")
-        yield 7, "cost", "Cost", f"{value} per case{''.join(ends)}{saving}"
-    yield 3, "advice", "Advice", wording.advice_sentence(audit)
-    yield 0, "command", "Next", audit.advice.command or ""
-    yield 0, "python", "In Python", audit.advice.python or ""
+        yield fact("cost", "Cost", f"{value} per case{''.join(ends)}{saving}", rank=7)
+    yield fact("advice", "Advice", wording.advice_sentence(audit), rank=3)
+    yield fact("command", "Next", audit.advice.command or "", rank=0)
+    yield fact("python", "In Python", audit.advice.python or "", rank=0)
 
 
 def _bounds(audit: Findings) -> str:
@@ -121,8 +130,8 @@ def _segments(audit: Findings) -> Iterator[Fact]:
         yield Fact("segments", "Segments", text, section="segments")
 
 
-def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield every statement of the audit as a sentence: section, key, label and text."""
+def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
+    """Yield every statement of the audit as a sentence."""
     sample, performance = audit.sample, audit.performance
     sure = f"{confidence(performance.roc_auc.confidence_level)} CI "
 
@@ -135,6 +144,7 @@ def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[tuple[str, st
     reversed_ = " (below 0.5: negatives tend to have the higher scores)" if performance.roc_auc.value < 0.5 else ""
     exact = performance.roc_auc.note if performance.roc_auc.method == "exact" else ""
     loss = interval("log_loss") if math.isfinite(performance.log_loss.value) else f"infinite ({_INFINITE})"
+    discrimination = joined(f"AUC {interval('roc_auc')}{reversed_}", exact)
     accuracy = (
         f"Brier score {interval('brier')}, predicting the base rate {_of_base_rate(audit)}, "
         f"scaled {interval('scaled_brier')}; log loss {loss}"
@@ -146,28 +156,28 @@ def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[tuple[str, st
             ties += f", {rows(sample.tied_rows)} rows tied" if sample.tied_rows else ", no ties"
     level = (
         f"{_rows(audit)}, {rows(sample.positives)} positive; mean predicted {share(sample.mean_score)}, observed rate "
-        f"{share(sample.base_rate)}: calibration in the large {numbers.points(-audit.cutoff.mean_residual)}, "
+        f"{share(sample.base_rate)}: calibration in the large {points(-audit.cutoff.mean_residual)}, "
         f"O:E {interval('observed_expected')}"
     )
     python = f"in Python: {audit.advice.python}" if audit.advice.python else ""
 
     error = joined(wording.error_text(audit), wording.error_place(audit))
-    yield "calibration", "error", "Calibration error", error
-    yield "calibration", "null", "Null distribution", wording.null_sentence(audit)
-    yield "calibration", "certificate", "Certificate", _certificate(audit)
-    yield "calibration", "expected_error", "ECE", _expected_error(audit)
-    yield "accuracy", "discrimination", "Discrimination", joined(f"AUC {interval('roc_auc')}{reversed_}", exact)
-    yield "accuracy", "accuracy", "Accuracy", accuracy
-    yield "data", "data", "Data", joined(level, ties)
-    yield "data", "outcome", "Outcome", _classes(audit)
-    yield "data", "left_out", "Left out", "" if audit.left_out is None else str(audit.left_out)
-    yield "clusters", "unseen", "Unseen clusters", _unseen(audit)
-    yield "cost", "cost", "Expected cost", _cost_sentence(audit, by_key)
-    yield "effect", "recalibration", "Recalibration", wording.recalibration_sentence(audit.recalibration)
-    yield "conclusion", "advice", "Advice", wording.advice_sentence(audit)
-    yield "conclusion", "next", "Next", joined(audit.advice.command or "", python)
-    yield "origin", "assumptions", "Assumptions", _assumptions(audit)
-    yield "origin", "provenance", "Provenance", _provenance(audit)
+    yield Fact("error", "Calibration error", error, section="calibration")
+    yield Fact("null", "Null distribution", wording.null_sentence(audit), section="calibration")
+    yield Fact("certificate", "Certificate", _certificate(audit), section="calibration")
+    yield Fact("expected_error", "ECE", _expected_error(audit), section="calibration")
+    yield Fact("discrimination", "Discrimination", discrimination, section="accuracy")
+    yield Fact("accuracy", "Accuracy", accuracy, section="accuracy")
+    yield Fact("data", "Data", joined(level, ties), section="data")
+    yield Fact("outcome", "Outcome", _classes(audit), section="data")
+    yield Fact("left_out", "Left out", "" if audit.left_out is None else str(audit.left_out), section="data")
+    yield Fact("unseen", "Unseen clusters", _unseen(audit), section="clusters")
+    yield Fact("cost", "Expected cost", _cost_sentence(audit, by_key), section="cost")
+    yield Fact("recalibration", "Recalibration", wording.recalibration_sentence(audit.recalibration), section="effect")
+    yield Fact("advice", "Advice", wording.advice_sentence(audit), section="conclusion")
+    yield Fact("next", "Next", joined(audit.advice.command or "", python), section="conclusion")
+    yield Fact("assumptions", "Assumptions", _assumptions(audit), section="origin")
+    yield Fact("provenance", "Provenance", _provenance(audit), section="origin")
 
 
 def _certificate(audit: Findings) -> str:
@@ -219,7 +229,7 @@ def _unseen(audit: Findings) -> str:
         return ""
     tail = 0.5 - 0.5 * unseen.brier.confidence_level
     limits = ", ".join(
-        f"{name} {numbers.write_interval(estimate.value, estimate.lower, estimate.upper).ends}"
+        f"{name} {write_interval(estimate.value, estimate.lower, estimate.upper).ends}"
         for name, estimate in (
             ("AUC", unseen.roc_auc),
             ("Brier score", unseen.brier),
@@ -283,15 +293,15 @@ def _costs(audit: Findings) -> Iterator[Fact]:
 def _at_given_costs(decision: Decision) -> Iterator[Fact]:
     sure, rule = (
         confidence(decision.confidence_level),
-        f"Predict positive from {numbers.score_text(decision.threshold)}",
+        f"Predict positive from {score_text(decision.threshold)}",
     )
     limited, error = not math.isnan(decision.cost_lower), ""
     if limited:
-        cost = numbers.write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
+        cost = write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
         yield Fact("cost", rule, *cost, note="mean over all rows", section="costs")
         error = (
-            f"true cost minus this: {write_lower(decision.forecast_error_lower, write=numbers.signed)} to "
-            f"{write_upper(decision.forecast_error_upper, write=numbers.signed)}, with {sure} confidence"
+            f"true cost minus this: {write_lower(decision.forecast_error_lower, write=signed)} to "
+            f"{write_upper(decision.forecast_error_upper, write=signed)}, with {sure} confidence"
         )
     else:
         yield Fact("cost", rule, number(decision.cost), note="no limits: see above", section="costs")
@@ -327,7 +337,7 @@ def _cost_sentence(audit: Findings, by_key: dict[str, Fact]) -> str:
         sure = joined(f"{sure} confidence", wording.saving_caveat(decision))
         saving = f"no order-preserving recalibration saves more than {by_key['saving'].value} ({sure})"
     return (
-        f"predicting positive from {numbers.score_text(decision.threshold)} costs {cost.value} per case{limits}, "
+        f"predicting positive from {score_text(decision.threshold)} costs {cost.value} per case{limits}, "
         f"{by_key['forecast'].value} predicted by the scores; treat all {by_key['treat_all'].value}, treat "
         f"none {by_key['treat_none'].value}; {saving}"
     )

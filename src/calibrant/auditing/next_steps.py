@@ -79,7 +79,8 @@ def next_step(
         fit = f"calibrator = cal.PlattCalibrator().fit({texts.fit})"
         return NextStep(f"{repair} --method platt --model model.json", fit)
     if action == "collect more data":
-        accepted = "0.05" if certificate is None else given(certificate.tolerance) or "0.05"
+        tolerance = 0.05 if certificate is None or certificate.tolerance is None else certificate.tolerance
+        accepted = given(tolerance)
         options = {"brier": write_upper(expected_brier, write=partial(significant, digits=2))} if expected_brier else {}
         if certificate is not None and certificate.confidence_level != 0.95:
             options["confidence_level"] = f"{certificate.confidence_level:g}"

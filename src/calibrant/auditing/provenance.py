@@ -96,21 +96,16 @@ class Provenance(Result):
 _R = TypeVar("_R", bound=Result)
 
 
-def arguments_of(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Choose the arguments that a function, or a class, takes."""
-    return {name: given[name] for name in inspect.signature(function).parameters if name in given}
-
-
 def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, rows: float, digest: int) -> Provenance:
     """Describe a call of `function` with all its arguments by name, now, which read so many rows with that digest."""
     named, seed = given["label"] is not None, given["random_state"]
-    settings = arguments_of(function, given)
+    settings = {name: given[name] for name in inspect.signature(function).parameters if name not in _NO_SETTINGS}
     source, size, sha256 = _described(given["y_true"], named=named)
     return Provenance(
         date=utc_now(),
         version=__version__,
         command=without_passwords(f"calibrant.{function.__name__}({', '.join(_arguments(function, given))})"),
-        parameters={name: _setting(value) for name, value in settings.items() if name not in _NO_SETTINGS}
+        parameters={name: _setting(value) for name, value in settings.items()}
         | ({"clusters": _setting(given["clusters"])} if named else {}),
         seed=int(seed) if isinstance(seed, int | np.integer) else None,
         source=source,
@@ -118,7 +113,9 @@ def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, row
         sha256=sha256,
         rows=rows,
         digest=f"{digest:016x}",
-        **{name: given[name] for name in ("title", "note", "author")},
+        title=given["title"],
+        note=given["note"],
+        author=given["author"],
     )
 
 

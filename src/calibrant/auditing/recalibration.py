@@ -236,10 +236,16 @@ def _never_falls(calibrator: PooledMap) -> bool:
     """Whether the maps of a calibrator are nondecreasing on all of [0, 1], whatever rows they are fitted on."""
     if isinstance(calibrator, Pool):
         return True
-    from calibrant import calibrators as of
+    from calibrant.calibrators import (
+        AutoCalibrator,
+        BetaCalibrator,
+        IsotonicCalibrator,
+        LipschitzIsotonicCalibrator,
+        TemperatureCalibrator,
+    )
 
-    known = (of.AutoCalibrator, of.BetaCalibrator, of.IsotonicCalibrator, of.LipschitzIsotonicCalibrator)
-    return isinstance(calibrator, (*known, of.TemperatureCalibrator)) and getattr(calibrator, "members", None) is None
+    known = (AutoCalibrator, BetaCalibrator, IsotonicCalibrator, LipschitzIsotonicCalibrator, TemperatureCalibrator)
+    return isinstance(calibrator, known) and getattr(calibrator, "members", None) is None
 
 
 def _name(calibrator: PooledMap) -> str:

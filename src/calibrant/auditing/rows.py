@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.next_steps import CallTexts, texts_of
-from calibrant.auditing.provenance import arguments_of
 from calibrant.auditing.warnings import RowOrder
 from calibrant.errors import ArgumentError
 from calibrant.segments.columns import MIN_ROWS
@@ -57,10 +56,11 @@ def given_rows(
 ) -> Iterator[Rows]:
     """Open the rows that the arguments of `calibrant.audit` stand for."""
     check_choice("missing", missing, ("raise", "drop"))
-    if by is not None and not (weight is sample_weight is clusters is None):
+    weighted = weight is not None or sample_weight is not None
+    if by is not None and (weighted or clusters is not None):
         raise ArgumentError(
             "independent rows without weights, where `by` names segments",
-            "clusters" if weight is sample_weight is None else "weights",
+            "weights" if weighted else "clusters",
             "leave `by` out, or audit the rows of each segment by themselves; bounds that hold together for all "
             "segments count independent rows",
         )
@@ -121,10 +121,21 @@ def audited_rows(rows: Rows, source: Any, *, grouped: bool) -> AuditedRows:
     return AuditedRows(table, clustered, order, texts_of(source, rows.columns), rows.intake)
 
 
-def segment_totals(arguments: Mapping[str, Any]) -> SegmentTotals:
+def segment_totals(
+    y_true: Any,
+    y_proba: npt.ArrayLike | None,
+    *,
+    by: Any,
+    label: str | None,
+    score: str | None,
+    pos_label: Any,
+    depth: int | None,
+    min_rows: int,
+    cuts: Mapping[str, Sequence[float]] | None,
+) -> SegmentTotals:
     """Add up rows by segment, however they were handed over, with the arguments of `calibrant.audit_segments`."""
-    request = segment_request(**arguments_of(segment_request, arguments))
-    with given_rows(**arguments_of(given_rows, arguments)) as rows:
+    request = segment_request(by, depth, min_rows, cuts)
+    with given_rows(y_true, y_proba, label=label, score=score, pos_label=pos_label, by=by) as rows:
         return rows.segments(request)
 
 

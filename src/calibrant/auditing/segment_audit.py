@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing import segments
-from calibrant.auditing.provenance import arguments_of
 from calibrant.auditing.rows import segment_totals
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import SHARES, confidence_shares, largest_error, lower_bounds, upper_bounds
@@ -188,15 +187,26 @@ def audit_segments(
     >>> result.segment.tolist(), result.verdicts.tolist()
     (['branch = north', 'branch = south'], ['certified', 'refuted'])
     """
-    arguments = dict(locals())
-    question = Question(**arguments_of(Question, arguments))
-    return segment_audit(segment_totals(arguments), question, min_rows)
+    question = Question(tolerance=tolerance, confidence_level=confidence_level)
+    family_totals = segment_totals(
+        y_true,
+        y_proba,
+        by=by,
+        label=label,
+        score=score,
+        pos_label=pos_label,
+        depth=depth,
+        min_rows=min_rows,
+        cuts=cuts,
+    )
+    return segment_audit(family_totals, question, min_rows)
 
 
 def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_ROWS) -> SegmentAudit:
     """Judge the segments of rows that were added up."""
     tolerance, delta = question.tolerance, 1.0 - question.confidence_level
-    families, known = segments.judged_segments(found, min_rows)
+    judged = segments.judged_segments(found, min_rows)
+    families = judged.families
     shares = confidence_shares(families)
     bound = largest_error(families, SHARES[0] * delta)
     # Both hold together with what is said of the worst segment, so that caps all of them.
@@ -205,12 +215,10 @@ def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_
     least = float(lower.max())
     which = f"the {rows(len(upper))} segments listed" if len(upper) > 1 else "the one segment listed"
     return SegmentAudit(
-        **known,
+        **judged.fields(lower),
         claim=f"None of {which} (at least {rows(min_rows)} row{'s' if min_rows > 1 else ''} each) is off by more than "
         f"{write_upper(bound, tolerance)}, with {confidence(question.confidence_level)} "
-        f"confidence{segments.of_mixtures(known)}.",
-        lower_bound=least,
-        lower=lower,
+        f"confidence{segments.of_mixtures(mixed=judged.mixed)}.",
         verdict=None if tolerance is None else _verdict(least, bound, tolerance),
         bound=bound,
         confidence_level=question.confidence_level,
@@ -218,7 +226,7 @@ def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_
         n_families=len(families),
         upper=upper,
         verdicts=np.array([_verdict(*ends, tolerance) for ends in zip(lower, upper, strict=True)]),
-        contribution=known["share"] * known["error"],
+        contribution=judged.columns["share"] * judged.columns["error"],
         exact=found.exact,
         references=_REFERENCES,
     )
@@ -242,7 +250,7 @@ def audit_rows(audit: SegmentAudit, most: int | None = None) -> segments.Grid:
     further = {"Upper": [write_upper(upper, audit.tolerance) for upper in audit.upper.tolist()]}
     if audit.tolerance is not None:
         further["Verdict"] = audit.verdicts.tolist()
-    return segments.grid(audit, notable(audit)[:most], further)
+    return segments.grid(audit, notable(audit)[:most], further, audit.tolerance)
 
 
 def sentences(audit: SegmentAudit) -> Iterator[str]:

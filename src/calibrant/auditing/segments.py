@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,7 @@ _ASSUMPTIONS = (
     "Lower bounds, and with them the verdict 'refuted', are asymptotic in the rows of the segment.",
 )
 HEADS = ("Segment", "Rows", "Observed", "Predicted", "O:E", "p", "Error", "Lower", "Upper", "Where", "Verdict")
+_NOT_OF_ALL = ("Upper", "Verdict")  # columns that only some results have
 _ONLY_ON_PAGES = ("Observed", "Predicted", "Where")
 _WIDTH = 80
 Grid: TypeAlias = tuple[tuple[str, ...], list[tuple[str, ...]]]
@@ -80,14 +81,45 @@ class SegmentTable(Statement, Tabular):
         return {name: known[name] for name in sorted(known, key=lambda name: name in SegmentTable.__annotations__)}
 
 
-def judged_segments(found: SegmentTotals, min_rows: int) -> tuple[list[Listed], dict[str, Any]]:
-    """Keep the segments with enough rows: by family, and as those fields of a `SegmentTable` that claim nothing."""
+class Judged(NamedTuple):
+    """The segments with enough rows, of all families."""
+
+    n: int  # rows, also of segments that are not judged
+    families: list[Listed]
+    columns: dict[str, npt.NDArray[Any]]  # what is said of each segment, whatever is claimed
+    names: list[tuple[str, ...]]  # of each segment, the names of its columns
+    levels: list[tuple[str, ...]]  # of each segment, the names of its levels
+    unlisted: int  # segments that have rows, but too few
+    min_rows: int
+    mixed: bool  # whether some rows of a segment are not taken for identically distributed
+
+    def fields(self, lower: FloatArray, order: npt.NDArray[np.intp] | None = None) -> dict[str, Any]:
+        """Return the fields of a `SegmentTable` that say no more than the lower bounds do, in an order of segments."""
+        order = np.arange(len(lower)) if order is None else order
+        return {
+            "lower_bound": float(lower.max()),
+            "n": self.n,
+            "n_segments": len(lower),
+            "n_unlisted": self.unlisted,
+            "min_rows": self.min_rows,
+            **{name: values[order] for name, values in self.columns.items()},
+            "lower": lower[order],
+            "columns_of": tuple(self.names[i] for i in order),
+            "levels": tuple(self.levels[i] for i in order),
+            "assumptions": (*_ASSUMPTIONS, MIXTURE) if self.mixed else _ASSUMPTIONS,
+        }
+
+
+def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
+    """Keep the segments with enough rows, and say what is known of each."""
     families: list[Listed] = []
     names: list[tuple[str, ...]] = []
     levels: list[tuple[str, ...]] = []
     labels: list[str] = []
+    unlisted = 0
     for family, totals in zip(found.families, found.totals, strict=True):
         cells = np.flatnonzero(totals.n >= max(1, min_rows))
+        unlisted += int(((totals.n > 0) & (totals.n < min_rows)).sum())
         families.append(Listed(totals.pick(cells), family.identical[cells], found.n))
         labels += family.labels(cells)
         levels += family.levels(cells)
@@ -105,12 +137,7 @@ def judged_segments(found: SegmentTotals, min_rows: int) -> tuple[list[Listed], 
     )
     with np.errstate(divide="ignore", invalid="ignore"):  # all scores are 0
         ratio = k / (n * mean)
-    mixed = len(families) > 1 or not all(bool(of.identical.all()) for of in families)
-    return families, {
-        "n": found.n,
-        "n_segments": len(labels),
-        "n_unlisted": sum(int(((totals.n > 0) & (totals.n < min_rows)).sum()) for totals in found.totals),
-        "min_rows": min_rows,
+    columns: dict[str, npt.NDArray[Any]] = {
         "segment": np.array(labels),
         "rows": n,
         "share": n / found.n,
@@ -122,15 +149,21 @@ def judged_segments(found: SegmentTotals, min_rows: int) -> tuple[list[Listed], 
         "low": low,
         "high": high,
         "direction": np.array(["", "too low", "too high"])[sign],
-        "columns_of": tuple(names),
-        "levels": tuple(levels),
-        "assumptions": (*_ASSUMPTIONS, MIXTURE) if mixed else _ASSUMPTIONS,
     }
+    return Judged(
+        n=found.n,
+        families=families,
+        columns=columns,
+        names=names,
+        levels=levels,
+        unlisted=unlisted,
+        min_rows=min_rows,
+        mixed=len(families) > 1 or not all(bool(of.identical.all()) for of in families),
+    )
 
 
-def of_mixtures(known: dict[str, Any]) -> str:
+def of_mixtures(*, mixed: bool) -> str:
     """Say so where rows of a segment are not taken for identically distributed."""
-    mixed = MIXTURE in known["assumptions"]
     return ", for the mixture of levels at the shares in these rows, given who is in which segment" if mixed else ""
 
 
@@ -139,9 +172,11 @@ def scores_of(found: SegmentTable, place: int) -> str:
     return interval_text((float(found.low[place]), float(found.high[place])))
 
 
-def grid(found: SegmentTable, places: Iterable[int], further: Mapping[str, Sequence[str]]) -> Grid:
+def grid(
+    found: SegmentTable, places: Iterable[int], further: Mapping[str, Sequence[str]], tolerance: float | None = None
+) -> Grid:
     """Heads and rows of a table of segments; `further` has columns that only one kind of result has, by their heads."""
-    tolerance = getattr(found, "tolerance", None)
+    heads = tuple(head for head in HEADS if head in further or head not in _NOT_OF_ALL)
     lines = [
         {
             "Segment": str(found.segment[i]),
@@ -157,7 +192,6 @@ def grid(found: SegmentTable, places: Iterable[int], further: Mapping[str, Seque
         | {head: cells[i] for head, cells in further.items()}
         for i in places
     ]
-    heads = tuple(head for head in HEADS if head in lines[0])
     return heads, [tuple(line[head] for head in heads) for line in lines]
 
 
@@ -284,28 +318,33 @@ def find_segments(
     >>> calibrant.find_segments(y, p, by={"sex": sex, "branch": branch}).worst
     'sex = F, branch = 3'
     """
-    arguments = dict(locals())
     failure_probability(confidence_level)
-    family_totals = segment_totals(arguments)
-    families, known = judged_segments(family_totals, min_rows)
-    n_segments = known["n_segments"]
+    family_totals = segment_totals(
+        y_true,
+        y_proba,
+        by=by,
+        label=label,
+        score=score,
+        pos_label=pos_label,
+        depth=depth,
+        min_rows=min_rows,
+        cuts=cuts,
+    )
+    judged = judged_segments(family_totals, min_rows)
+    n_segments, columns = len(judged.names), judged.columns
     delta = (1.0 - confidence_level) / n_segments
-    lower = lower_bounds(families, np.full(n_segments, delta))
-    order = score_order(-lower, -known["error"] * np.sqrt(known["rows"]))
-    known |= {name: values[order] for name, values in known.items() if isinstance(values, np.ndarray)}
-    known |= {name: tuple(known[name][index] for index in order) for name in ("columns_of", "levels")}
+    lower = lower_bounds(judged.families, np.full(n_segments, delta))
+    order = score_order(-lower, -columns["error"] * np.sqrt(columns["rows"]))
     n_found, most = int((lower > 0.0).sum()), float(lower.max())
-    worst = str(known["segment"][0]) if n_found else None
+    worst = str(columns["segment"][order[0]]) if n_found else None
     claim = f"None of {rows(n_segments)} segments is shown to be miscalibrated."
     if worst is not None:  # else it is no statement about the population, so none of confidence
         others = f", {rows(n_found)} of {rows(n_segments)} are shown to be miscalibrated" if n_found > 1 else ""
-        sure = f"with {confidence(confidence_level)} confidence (asymptotic){of_mixtures(known)}"
+        sure = f"with {confidence(confidence_level)} confidence (asymptotic){of_mixtures(mixed=judged.mixed)}"
         claim = f"The segment {worst} is off by at least {write_lower(most)}{others}, {sure}."
     return SegmentSearch(
-        **known,
+        **judged.fields(lower, order),
         claim=claim,
-        lower_bound=most,
-        lower=lower[order],
         worst=worst,
         n_found=n_found,
         confidence_level=confidence_level,

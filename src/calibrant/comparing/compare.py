@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, product, repeat
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.provenance import arguments_of, complete, provenance_of
+from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.certificates.clusters import LEAST_GROUPS
 from calibrant.certificates.question import Question
 from calibrant.comparing.calibration import calibration_limits, least_probability
@@ -140,10 +140,18 @@ def compare(
     >>> calibrant.compare(frame, label="outcome", scores=["old", "new"]).differences == result.differences
     True
     """
-    arguments = dict(locals())  # by name, of which functions take those that they know
-    question = Question(**arguments_of(Question, arguments))
+    question = Question(confidence_level=confidence_level, costs=costs, guarantee=guarantee, random_state=random_state)
     half = 0.5 * question.delta
-    rows = compared_rows(**arguments_of(compared_rows, arguments))
+    rows = compared_rows(
+        y_true,
+        y_proba,
+        label=label,
+        scores=scores,
+        clusters=clusters,
+        costs=costs,
+        guarantee=guarantee,
+        pos_label=pos_label,
+    )
     _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
     models = {}
@@ -164,6 +172,9 @@ def compare(
     differences = tuple(one for key in MEASURES for one in (*calibration, *others) if one.measure == key)
     n_clusters = None if rows.units.cluster is None else len(rows.units.size)
     drawn = "rows" if n_clusters is None else "clusters"
+    sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "scores": scores, "clusters": clusters}
+    words = {"name": name, "title": title, "note": note, "author": author}
+    given = vars(question) | sources | words | {"pos_label": pos_label}  # by the names of the parameters, as passed
     result = Comparison(
         claim=f"With probability at least {at_least(confidence_level)} (asymptotic) over the draw of the {drawn}, all "
         "differences between these models in the population lie in their intervals.",
@@ -180,7 +191,7 @@ def compare(
         differences=differences,
         ranks=_ranks(differences, models),
         critical_value=critical,
-        provenance=provenance_of(compare, arguments, rows=float(rows.units.n), digest=rows.digest),
+        provenance=provenance_of(compare, given, rows=float(rows.units.n), digest=rows.digest),
     )
     report_progress("Done", 1.0)
     return complete(result, result.assumptions, _LIMITATIONS)
@@ -221,14 +232,14 @@ def _means(rows: ComparedRows, delta: float, rng: np.random.Generator) -> tuple[
     pairs = list(combinations(range(len(names)), 2))
     # An infinite log loss has no standard error; it counts as one more measure that is independent of the others.
     known = np.where(np.isfinite(terms).all(axis=(1, 2), keepdims=True), terms, 0.0)
-    together: Iterable[Limits | None] = repeat(None)
+    together: Sequence[Limits | None] = [None] * (len(terms) * len(pairs))  # None is worked out below
     if rows.units.jackknife is None:
         critical = critical_value(known, pairs, rows.units, delta, rng)
     else:
         critical, together = _left_out(rows, known, pairs, rows.units.jackknife, delta, rng)
     differences = []
-    places = product(zip(rows.measures, terms, strict=True), pairs)
-    for ((measure, of_models), (i, j)), left_out in zip(places, together, strict=False):
+    of_pairs = product(zip(rows.measures, terms, strict=True), pairs)
+    for ((measure, of_models), (i, j)), left_out in zip(of_pairs, together, strict=True):
         both = rows.scores[names[i]], rows.scores[names[j]]
         limits = _infinite(of_models[i], of_models[j], both) or left_out
         if limits is None or limits.standard_error == 0.0:  # what no row shows, some rows may still do

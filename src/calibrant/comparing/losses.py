@@ -48,8 +48,9 @@ def measures_of(costs: tuple[float, float] | None) -> list[Measure]:
     """Return the measures that are means over rows; with costs also what decisions cost and bring."""
     if costs is None:
         return [BRIER, LOG_LOSS, AUC]
-    # Where the second cost is 0, the threshold is 1, where net benefit is not defined.
-    return [BRIER, LOG_LOSS, AUC, COST, BENEFIT][: 5 if costs[1] > 0.0 else 4]
+    if costs[1] == 0.0:  # the threshold is 1, where net benefit is not defined
+        return [BRIER, LOG_LOSS, AUC, COST]
+    return [BRIER, LOG_LOSS, AUC, COST, BENEFIT]
 
 
 def terms_of(measure: Measure, label: FloatArray, score: FloatArray, costs: tuple[float, float] | None) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -212,6 +212,13 @@ def _needed(one: MeasureDifference) -> str:
     return rows(float(f"{one.clusters_needed or one.rows_needed:.2g}"))
 
 
+def _listed(words: Sequence[str]) -> str:
+    """Write words as a sentence lists them, "and" before the last; nothing if there are none."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
 def verdict_sentences(found: Comparison) -> Iterator[str]:
     """Say, pair by pair, which model is better at what, and what is undecided."""
     pairs = dict.fromkeys((one.first, one.second) for one in found.differences)
@@ -219,8 +226,7 @@ def verdict_sentences(found: Comparison) -> Iterator[str]:
         of_pair = [one for one in found.differences if (one.first, one.second) == (first, second)]
         parts, at = [], {}
         for name in (first, second, None):
-            measures = [MEASURES[one.measure].inside for one in of_pair if one.better == name]
-            at[name] = " and ".join(filter(None, [", ".join(measures[:-1]), *measures[-1:]]))
+            at[name] = _listed([MEASURES[one.measure].inside for one in of_pair if one.better == name])
         for name, other in ((second, first), (first, second)):
             if at[name]:
                 parts.append(f"{visible(name)} is better than {visible(other)} at {at[name]}")

@@ -83,8 +83,12 @@ def write_report(page: str, path: str | PathLike[str]) -> None:
 def _browser() -> str:
     """Path of the browser: that of the environment variable CHROME, or the first that is installed."""
     names = (os.environ["CHROME"],) if os.environ.get("CHROME") else _BROWSERS
-    browser = next(filter(None, map(shutil.which, names)), None)
-    if browser is None:
-        remedy = "install it, set the environment variable CHROME to its path, or write .html and print that from any "
-        raise SourceError("Chromium or Chrome to print a PDF", f"none of {', '.join(names)}", f"{remedy}browser")
-    return browser
+    for name in names:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+    raise SourceError(
+        "Chromium or Chrome to print a PDF",
+        f"none of {', '.join(names)}",
+        "install it, set the environment variable CHROME to its path, or write .html and print that from any browser",
+    )

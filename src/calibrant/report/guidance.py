@@ -35,30 +35,40 @@ class Item(NamedTuple):
 
 def guidance(audit: Findings) -> list[Item]:
     """Return the items about the performance of a model; the others of these guidelines describe the study."""
-    clusters, segments, recalibrated = audit.sample.clusters, audit.segments, audit.recalibration is not None
+    segments = audit.segments
     compared = "" if segments is None else f"calibration in {segments.n_segments} segments"
     no_segments = "all rows only; name columns by which groups are made" if segments is None else ""
-    no_costs = "" if audit.decision else "no costs were given"
-    no_interval = "at a threshold, with an interval, if costs are given" if no_costs else ""
-    heterogeneity, update = ("", "", "no clusters were given"), ("", "", "too few rows to assess it")
-    if clusters is not None:
-        heterogeneity = "performance", "intervals allow for clusters", "clusters are not compared with each other"
-    if recalibrated:
-        update = "recalibration", "cross-validated", ""
+    thresholds, no_costs, no_interval = "decisions", "", ""
+    if audit.decision is None:
+        thresholds, no_costs = "", "no costs were given"
+        no_interval = "at a threshold, with an interval, if costs are given"
+    heterogeneity = Item("TRIPOD+AI 12d, 23b", "heterogeneity across clusters", missing="no clusters were given")
+    if audit.sample.clusters is not None:
+        heterogeneity = heterogeneity._replace(
+            section="performance",
+            remark="intervals allow for clusters",
+            missing="clusters are not compared with each other",
+        )
+    asked = "updating of the model (recalibration) and its effect"
+    update = Item("TRIPOD+AI 12f, 24", asked, missing="too few rows to assess it")
+    if audit.recalibration is not None:
+        update = Item("TRIPOD+AI 12f, 24", asked, "recalibration", "cross-validated")
     return [
         Item("STRATOS", "discrimination: area under the ROC curve", "performance"),
         Item("STRATOS", "calibration plot with a smooth curve", "reliability", "loess, isotonic curve and bins"),
         Item("STRATOS", "clinical utility: net benefit, decision curve", "decisions", missing=no_interval),
         Item("STRATOS", "distribution of the predictions by outcome", "reliability", "lower panel"),
         Item("TRIPOD+AI 10", "justification of the sample size", missing="see calibrant plan"),
-        Item("TRIPOD+AI 12d, 23b", "heterogeneity across clusters", *heterogeneity),
+        heterogeneity,
         Item("TRIPOD+AI 12e", "measures and plots used", "performance"),
-        Item("TRIPOD+AI 12f, 24", "updating of the model (recalibration) and its effect", *update),
-        Item("TRIPOD+AI 15", "thresholds for decisions", "" if no_costs else "decisions", missing=no_costs),
+        update,
+        Item("TRIPOD+AI 15", "thresholds for decisions", thresholds, missing=no_costs),
         Item("TRIPOD+AI 21", "number of participants and of events", "performance"),
         Item(
             "TRIPOD+AI 23a",
             "performance with confidence intervals, also in subgroups",
-            *("performance", compared, no_segments),
+            section="performance",
+            remark=compared,
+            missing=no_segments,
         ),
     ]

@@ -78,22 +78,25 @@ def residual_points(residuals: CumulativeResiduals) -> list[Row]:
     """Return a few points, spread evenly over the rows, with the ends of the interval of the calibration error."""
     score = residuals.score
     nearest = np.searchsorted(residuals.share, np.linspace(0.0, 1.0, _RESIDUAL_ROWS))
-    places = {-1, *np.minimum(nearest, len(score) - 1).tolist()}  # -1 is the start, where no row is added
-    marks = {}
+    shown = set(np.minimum(nearest, len(score) - 1).tolist())
+    start, marks = "", {}
     if residuals.interval is not None:
         low, high = (int(np.searchsorted(score, end, side="right")) - 1 for end in residuals.interval)
         marks = {high: "end of the shaded interval"}
-        marks[max(low, -1)] = "start of the shaded interval"
-    shares, values = [*residuals.share.tolist(), 0.0], [*residuals.value.tolist(), 0.0]
-    return [
-        (
-            "start" if i < 0 else score_fixed(score[i]),
-            share(shares[i]),
-            f"{values[i] + 0.0:.6f}",
-            Cell(marks.get(i, ""), kind="marked" if i in marks else ""),
-        )
-        for i in sorted(places | set(marks))
-    ]
+        if low < 0:  # it starts below all scores
+            start = "start of the shaded interval"
+        else:
+            marks[low] = "start of the shaded interval"
+    shares, values = residuals.share.tolist(), residuals.value.tolist()
+    points = (
+        _residual_point(score_fixed(score[i]), shares[i], values[i], marks.get(i, ""))
+        for i in sorted(shown | set(marks))
+    )
+    return [_residual_point("start", 0.0, 0.0, start), *points]
+
+
+def _residual_point(score: str, of_rows: float, value: float, mark: str) -> Row:
+    return score, share(of_rows), f"{value + 0.0:.6f}", Cell(mark, kind="marked" if mark else "")
 
 
 def decisions(audit: Findings) -> dict[str, Any]:

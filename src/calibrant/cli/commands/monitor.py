@@ -160,12 +160,12 @@ def _next_command(departure: "Departure", files: list[str], columns: "Columns") 
         table = tables[0]
         if len(tables) > 1:
             table = "(" + " UNION ALL BY NAME ".join(f"FROM {name}" for name in tables) + ")"
-        column, limit = quote_name(str(columns.time)), repr(since)
+        when, limit = quote_name(str(columns.time)), repr(since)
         if isinstance(since, str):
-            column, limit = f"CAST({column} AS TIMESTAMP)", quote_text(since)
-        rows = f"--query {shell_word(f'SELECT * FROM {table} WHERE {column} >= {limit}')}"
-    options = {"label": columns.label, "score": columns.score, "pos-label": columns.pos_label}
-    named = " ".join(f"--{name} {shell_word(value)}" for name, value in options.items() if value is not None)
+            when, limit = f"CAST({when} AS TIMESTAMP)", quote_text(since)
+        rows = f"--query {shell_word(f'SELECT * FROM {table} WHERE {when} >= {limit}')}"
+    values = {"label": columns.label, "score": columns.score, "pos-label": columns.pos_label}
+    named = " ".join(f"--{name} {shell_word(value)}" for name, value in values.items() if value is not None)
     method = "auto" if departure.repair == "refit" else "platt"
     command = f"calibrant recalibrate {rows} {named} --method {method} --model repaired.json"
     return command if files else f"{command}  # FILE: the rows since {since or f'row {departure.row:,}'}"

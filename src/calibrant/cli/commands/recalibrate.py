@@ -12,7 +12,9 @@ from calibrant.cli.options import column, option, paths_of, source_of
 from calibrant.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from calibrant.calibrators.base import Calibrator
     from calibrant.sources.protocol import Columns
+    from calibrant.table.row_errors import Intake
 
 # Shares of the job: rows are read, a map is fitted, and judged.
 _READ, _FITTED, _JUDGED = 0.6, 0.1, 0.3
@@ -61,42 +63,59 @@ def recalibrate(
     if by:
         check_names(by, label, score)
     columns = Columns(label, score, weight, pos_label, by=tuple(by or ()), missing=missing)
-    _fit(make, method, source, columns, model)
+    if by:
+        _fit_by_segment(make(), source, columns, model)
+    else:
+        _fit(make, method, source, columns, model)
     terminal.print_note(f"model written to {model}")
 
 
 def _fit(make: Callable[[], Any], method: str, source: Any, columns: "Columns", model: Path) -> None:
-    """Fit one map, and what segments need beyond it, if there are any; say what that gains."""
+    """Fit one map to all rows, and say what it gains."""
     from calibrant.auditing import cross_fitted
     from calibrant.auditing.wording import recalibration_sentence
+    from calibrant.export import save_model
+    from calibrant.sources.rows import rows_of
+    from calibrant.table.progress import report_progress, subtask
+
+    calibrator, judged = make(), None
+    with terminal.progress():
+        with subtask(_READ), rows_of(source, columns) as rows:
+            table, intake = rows.table(), rows.intake
+        report_progress(f"Fitting, {method}")
+        with subtask(_FITTED):
+            save_model(calibrator.fit(table), model)
+        if method != "cutoff":
+            with subtask(_JUDGED):
+                judged = cross_fitted(table, make, whole=calibrator)
+    _print_left_out(intake)
+    if method == "cutoff":
+        terminal.print_wrapped(calibrator.message_)
+        return
+    if method == "auto":
+        terminal.print_wrapped(calibrator.reason_)
+    terminal.print_wrapped(recalibration_sentence(judged))
+
+
+def _fit_by_segment(calibrator: "Calibrator", source: Any, columns: "Columns", model: Path) -> None:
+    """Fit one map, and what segments need beyond it; say what that gains."""
     from calibrant.calibrators import SegmentCalibrator
     from calibrant.export import save_model
     from calibrant.sources.rows import rows_of
     from calibrant.table.progress import report_progress, subtask
 
-    calibrator: Any = SegmentCalibrator(make()) if columns.by else make()
-    judged = None
     with terminal.progress():
         with subtask(_READ), rows_of(source, columns) as rows:
-            read: Any = rows.held() if columns.by else rows.table()
-            left_out = rows.intake.left_out
-        report_progress(f"Fitting, {'by segment' if columns.by else method}")
-        if columns.by:
-            save_model(calibrator.fit(read.score, read.label, read.by), model)
-        else:
-            with subtask(_FITTED):
-                save_model(calibrator.fit(read), model)
-            if method != "cutoff":
-                with subtask(_JUDGED):
-                    judged = cross_fitted(read, make, whole=calibrator)
-    if left_out is not None:
-        terminal.print_wrapped(f"Left out: {left_out}")
-    if columns.by or method == "auto":
-        terminal.print_wrapped(calibrator.reason_)
-    if columns.by:
-        if calibrator.decision_ == "repaired":
-            terminal.print_text(str(calibrator.gains_))
-    elif method == "cutoff":
-        terminal.print_wrapped(calibrator.message_)
-    else:
-        terminal.print_wrapped(recalibration_sentence(judged))
+            arrays, intake = rows.held(), rows.intake
+        report_progress("Fitting, by segment")
+        fitted = SegmentCalibrator(calibrator).fit(arrays.score, arrays.label, arrays.by)
+        save_model(fitted, model)
+    _print_left_out(intake)
+    terminal.print_wrapped(fitted.reason_)
+    if fitted.decision_ == "repaired":
+        terminal.print_text(str(fitted.gains_))
+
+
+def _print_left_out(intake: "Intake") -> None:
+    if intake.left_out is not None:
+        terminal.print_wrapped(f"Left out: {intake.left_out}")

@@ -1,5 +1,6 @@
 """Source and documents use the words of textbooks of statistics: coinages that were replaced do not come back."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -63,3 +64,22 @@ def test_an_old_word_is_found(tmp_path):
         "b.md:1: 'law' in A power law, and the law.",
     ]
     assert not offenders(["deal"], tmp_path)
+
+
+# Names of variables that say nothing of what they hold.
+EMPTY_NAMES = {"found", "held", "kept", "place", "wanted", "walk"}
+
+
+def empty_names(root):
+    nodes = [(path.name, node) for path in sorted(root.rglob("*.py")) for node in ast.walk(ast.parse(path.read_text()))]
+    return [
+        f"{name}:{node.lineno}: {node.id}"
+        for name, node in nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in EMPTY_NAMES
+    ]
+
+
+def test_variables_say_what_they_hold(tmp_path):
+    assert not empty_names(ROOT / "src")
+    (tmp_path / "a.py").write_text("found = 1\nfor place in (error.found,):\n    pass\n")
+    assert empty_names(tmp_path) == ["a.py:1: found", "a.py:2: place"]

@@ -167,9 +167,9 @@ def of_mixtures(*, mixed: bool) -> str:
     return ", for the mixture of levels at the shares in these rows, given who is in which segment" if mixed else ""
 
 
-def scores_of(found: SegmentTable, place: int) -> str:
+def scores_of(table: SegmentTable, index: int) -> str:
     """Write the interval of scores where the error of a segment is found."""
-    return interval_text((float(found.low[place]), float(found.high[place])))
+    return interval_text((float(table.low[index]), float(table.high[index])))
 
 
 def grid(

@@ -46,8 +46,8 @@ class Sums:
         known = (values.sum(), np.dot(values, values), np.dot(values, size), 0.0)
         return cls(*(np.array([value], dtype=np.float64) for value in known))
 
-    def __getitem__(self, kept: NumberArray) -> Sums:
-        return Sums(self.total[kept], self.square[kept], self.with_size[kept], self.slack[kept])
+    def __getitem__(self, index: NumberArray) -> Sums:
+        return Sums(self.total[index], self.square[index], self.with_size[index], self.slack[index])
 
     def hull(self) -> Sums:
         """A set of rows that is rejected at a ratio above 0 only if all are."""

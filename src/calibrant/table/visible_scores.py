@@ -31,14 +31,14 @@ class View(NamedTuple):
         return " (square-root scale)" if self.square_root else ""
 
     def to_axis(self, score: npt.ArrayLike) -> FloatArray:
-        """Place of scores along the axis; negative numbers are for its margin."""
+        """Position of scores along the axis; negative numbers are for its margin."""
         score = np.asarray(score, dtype=np.float64)
         return np.sign(score) * np.sqrt(np.abs(score)) if self.square_root else score
 
-    def from_axis(self, place: npt.ArrayLike) -> FloatArray:
-        """Scores at places along the axis."""
-        place = np.asarray(place, dtype=np.float64)
-        return place * np.abs(place) if self.square_root else place
+    def from_axis(self, position: npt.ArrayLike) -> FloatArray:
+        """Scores at positions along the axis."""
+        position = np.asarray(position, dtype=np.float64)
+        return position * np.abs(position) if self.square_root else position
 
     def limits(self) -> tuple[float, float]:
         """Ends of the axis with a margin."""

@@ -189,12 +189,12 @@ def positions(units: Units, axis_share: float = 0.0) -> FloatArray:
     return np.asarray((1.0 - axis_share) * units.middles + axis_share * (units.low - units.low[0]) / span)
 
 
-def cut_evenly(units: Units, place: FloatArray, n_cells: int) -> IndexArray:
-    """Return the first units of about so many cells of equally wide ranges of places.
+def cut_evenly(units: Units, position: FloatArray, n_cells: int) -> IndexArray:
+    """Return the first units of about so many cells of equally wide ranges of positions.
 
     A unit with half of the rows of such a cell, or more, is a cell of its own.
     """
-    starts = np.searchsorted(place, np.arange(n_cells) / n_cells)
+    starts = np.searchsorted(position, np.arange(n_cells) / n_cells)
     least = 0.5 * units.total / n_cells
     # Most tables of distinct scores have no such unit: cells are tried in many numbers, and need not look at all units.
     heavy = np.flatnonzero(units.n >= least) if units.most >= least else np.zeros(0, dtype=np.intp)

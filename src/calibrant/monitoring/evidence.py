@@ -210,13 +210,13 @@ class Evidence(StoredEvidence):
             name: np.cumsum(np.append(getattr(now, name), layout.of(column).sum(axis=1)))
             for name, column in columns.items()
         }
-        mass = layout.since_start(self.mass_at(layout.first + 1.0, sums["spread"][:-1]), now.mass)
+        before = {name: column[:-1] for name, column in sums.items()}
+        mass = layout.since_start(self.mass_at(layout.first + 1.0, before["spread"]), now.mass)
         path, peak, w = self._follow(rows, mass)
         totals = {name: float(column[-1]) for name, column in sums.items()}
         after = replace(now, rows=now.rows + len(y), mass=float(mass[-1]), **totals)
         if self._own_share:
-            suggested = adaptive_shift(layout.first, *(column[:-1] for column in sums.values()))
-            shift = layout.since_start(suggested, now.own_shift)
+            shift = layout.since_start(adaptive_shift(layout.first, **before), now.own_shift)
             log_own, log_most = own_evidence(rows, shift, now.log_own)
             path = path + self._own_share * np.exp(np.minimum(log_own, _LARGEST_LOG))
             peak = peak + self._own_share * np.exp(np.minimum(log_most, _LARGEST_LOG))

@@ -104,10 +104,22 @@ def _expect(source: Source, files: list[Path]) -> None:
 def _answer(connection: duckdb.DuckDBPyConnection, query: Query, selected: tuple[str, ...], folder: Path) -> Source:
     name = "the result of the query"
     runner = QueryRunner(connection, name)
-    header, columns, types, typed = runner.run(lambda: copy_rows(connection, query, selected, folder))
+    copied = runner.run(lambda: copy_rows(connection, query, selected, folder))
     sql = f"SELECT * FROM {COPIED}"
-    spans = partial(spans_of_table, connection, COPIED)
-    return Source(connection, sql, sql, columns, header, types, typed, "query", name, runner, folder, spans)
+    return Source(
+        connection,
+        sql=sql,
+        original=sql,
+        columns=copied.columns,
+        header=copied.header,
+        types=copied.types,
+        typed=copied.typed,
+        format="query",
+        name=name,
+        runner=runner,
+        folder=folder,
+        spans=partial(spans_of_table, connection, COPIED),
+    )
 
 
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:

@@ -295,8 +295,13 @@ def _picked_spans(source: Source, picked: Callable[[Source, str], str]) -> list[
 
 def _all_spans(parts: Sequence[Source]) -> list[Span] | None:
     """Return the spans of all parts; None if one cannot be read so."""
-    spans = [part.spans() for part in parts]
-    return None if None in spans else [span for of_part in spans for span in of_part or ()]
+    spans: list[Span] = []
+    for part in parts:
+        of_part = part.spans()
+        if of_part is None:
+            return None
+        spans += of_part
+    return spans
 
 
 def _mixed(files: Sequence[Opened], name: str) -> str:

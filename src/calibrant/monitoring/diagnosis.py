@@ -85,7 +85,7 @@ class Departure(Result):
     low: float
     high: float
     bias: Finite
-    repair: _Repair
+    repair: Literal["shift", "slope", "refit"]
     gain_shift: _Gain
     gain_slope: _Gain
     gain_refit: _Gain

@@ -205,10 +205,14 @@ class Evidence(StoredEvidence):
         now, layout = self.progress, Layout(self.progress.rows, len(y), size)
         label, scores = (np.ascontiguousarray(layout.of(column).T) for column in (y, score))
         rows = Rows(label, scores, layout.of(self.cells(score), CELLS))
-        columns = {"positives": y, "expected": score, "spread": spread_of(score, self.settings)}
+        columns = {
+            "positives": (now.positives, y),
+            "expected": (now.expected, score),
+            "spread": (now.spread, spread_of(score, self.settings)),
+        }
         sums = {
-            name: np.cumsum(np.append(getattr(now, name), layout.of(column).sum(axis=1)))
-            for name, column in columns.items()
+            name: np.cumsum(np.append(total, layout.of(column).sum(axis=1)))
+            for name, (total, column) in columns.items()
         }
         before = {name: column[:-1] for name, column in sums.items()}
         mass = layout.since_start(self.mass_at(layout.first + 1.0, before["spread"]), now.mass)

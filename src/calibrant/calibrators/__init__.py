@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 # Module -> its calibrators.
 _HOME = {
-    "auto": "AutoCalibrator",
-    "classifier": "CalibratedClassifier",
-    "cutoff": "CutoffCalibrator",
-    "isotonic": "IsotonicCalibrator LipschitzIsotonicCalibrator VennAbersCalibrator",
-    "local": "HistogramCalibrator LocalCalibrator",
-    "log_odds": "BetaCalibrator PlattCalibrator TemperatureCalibrator",
-    "segment.calibrator": "SegmentCalibrator",
+    "auto": ("AutoCalibrator",),
+    "classifier": ("CalibratedClassifier",),
+    "cutoff": ("CutoffCalibrator",),
+    "isotonic": ("IsotonicCalibrator", "LipschitzIsotonicCalibrator", "VennAbersCalibrator"),
+    "local": ("HistogramCalibrator", "LocalCalibrator"),
+    "log_odds": ("BetaCalibrator", "PlattCalibrator", "TemperatureCalibrator"),
+    "segment.calibrator": ("SegmentCalibrator",),
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AutoCalibrator",

@@ -83,11 +83,12 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         ArgumentError
             If a parameter of the calibrator is out of range.
         """
-        of_table = isinstance(scores, ScoreTable)
-        if y is None and not of_table:
+        if isinstance(scores, ScoreTable):
+            table = as_table(scores, y, sample_weight=sample_weight, pos_label=pos_label)
+        elif y is None:
             raise ArgumentError("labels for the scores", "none", "pass y as second argument")
-        given: Any = (scores, y) if of_table else (y, scores)
-        table = as_table(*given, sample_weight=sample_weight, pos_label=pos_label)
+        else:
+            table = as_table(y, scores, sample_weight=sample_weight, pos_label=pos_label)
         need_both_classes(table)
         fit_part(self, table)
         if _is_column(scores):

@@ -117,9 +117,16 @@ class BucketSums:
     def cells(self, losses: LossTotals) -> CellSums:
         """Return the sums as cells of a score table, with the losses of all rows."""
         residual = self.away[0] - self.away[1] if self.counts.dtype.kind == "i" else None
-        ends = self.low + 0.0, self.high + 0.0  # -0.0 becomes 0.0
         rise, fall = self.sums()
-        return CellSums(*ends, rise, fall, losses.squared, losses.log_loss, residual)
+        return CellSums(
+            low=self.low + 0.0,  # -0.0 becomes 0.0
+            high=self.high + 0.0,
+            rise=rise,
+            fall=fall,
+            squared_total=losses.squared,
+            log_loss_total=losses.log_loss,
+            residual=residual,
+        )
 
 
 def _run_starts(bucket: IntArray) -> npt.NDArray[np.intp]:

@@ -74,12 +74,14 @@ def pruned_range(label: LabelArray, score: ScoreArray) -> float | None:
     uncertain = can_hold_extreme(rise, fall, slack=rounding_slack(rise, fall))
     if atoms is not None:
         uncertain &= ((sums.upper != 0) | (sums.lower != 0))[:, 2:].any(axis=1)  # rows at another score than the atom
-    points = [_net(sums).cumsum().to_float()]
+    net = _net(sums)
+    edges = net.cumsum()
+    points = [edges.to_float()]
     if uncertain.any():
         rows = _fetch(label, score, buckets, uncertain, atoms, most=len(score) // 4)
         if rows is None:
             return None
-        points.append(_inside(*rows, sums, buckets, atoms, uncertain))
+        points.append(_inside(*rows, sums, edges - net, buckets, atoms, uncertain))
     value = np.concatenate([[0.0], *points])
     spread = (float(value.max()) / len(score)) - (float(value.min()) / len(score))
     return spread if spread > UNIT else 0.0
@@ -223,11 +225,12 @@ def _inside(
     s: FloatArray,
     step: FixedPoint,
     sums: FixedPoint,
+    below: FixedPoint,
     buckets: _BucketMap,
     atoms: FloatArray | None,
     uncertain: BoolArray,
 ) -> FloatArray:
-    """Walk at the end of every score inside the wanted buckets."""
+    """Walk at the end of every score inside the wanted buckets, from where it is `below` each bucket."""
     if atoms is not None:
         # An atom enters as a single step with its whole residual.
         at = np.flatnonzero(uncertain & ~np.isnan(atoms))
@@ -238,7 +241,7 @@ def _inside(
     index = buckets(score_units(s))
     first = np.flatnonzero(np.append(True, index[1:] != index[:-1]))
     sizes = np.diff(np.append(first, len(s)))
-    before = (_net(sums).cumsum() - _net(sums))[index[first]]
+    before = below[index[first]]
     run = step.cumsum()
     cumulative = run + (before - (run[first] - step[first]))[np.repeat(np.arange(len(first)), sizes)]
     return cumulative[np.append(s[1:] != s[:-1], True)].to_float()

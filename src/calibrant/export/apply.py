@@ -64,7 +64,14 @@ def apply_to_file(
             def statement(keep: Callable[[str], str] | None) -> str:
                 value = f"{unused}value"
                 query = predictions(
-                    calibrator, copy.rows, operand, number, value, unused=unused, keep=keep, operands=segments
+                    calibrator,
+                    rows=copy.rows,
+                    score=operand,
+                    number=number,
+                    column=value,
+                    unused=unused,
+                    keep=keep,
+                    operands=segments,
                 )
                 selected = copy.written(query, quote_name(value))
                 return f"COPY ({selected}) TO {quote_text(str(draft))} ({copy.options})"

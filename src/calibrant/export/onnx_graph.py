@@ -185,9 +185,10 @@ class _Graph(Writer):
         other, missing = (len(column.levels) if column.pooled else -1), (len(column) - 1 if column.missing else -1)
         if holds_text(column):
             if "" in column.levels:
-                expected, empty_text = f"texts that are not empty in column {column.name}", "an empty one"
                 raise ArgumentError(
-                    expected, f"{empty_text}, which ONNX needs for what is missing", "fit with another text"
+                    f"texts that are not empty in column {column.name}",
+                    "an empty one, which ONNX needs for what is missing",
+                    "fit with another text",
                 )
             codes = {"keys_strings": [*column.levels, ""], "values_int64s": [*range(len(column.levels)), missing]}
             return self.apply("LabelEncoder", value, domain=_ML, default_int64=other, **codes)

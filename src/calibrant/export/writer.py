@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial, reduce
+from typing import Literal
 
 from calibrant.calibrators.segment.offsets import CUT, OffsetTable
 from calibrant.calibrators.segment.repair import Node, Split
@@ -18,6 +19,10 @@ from calibrant.table.pooling import FloatArray
 _NEAR_ZERO = -(2.0**-54)  # logarithms of floats below 1 are less
 _NEGLIGIBLE = 2.0**-900  # a coefficient that moves no logit by as much as rounding does
 _EXACT = 2**53  # whole numbers up to which 64-bit floats tell them apart
+
+
+# Operations, by their names in ONNX.
+Operator = Literal["Add", "Sub", "Mul", "Div", "Log", "Min", "Max", "LessOrEqual", "And", "Where"]
 
 
 class Writer(ABC):
@@ -124,8 +129,8 @@ class Writer(ABC):
         """Write a number."""
 
     @abstractmethod
-    def apply(self, operator: str, *operands: str) -> str:
-        """Write an operation, by its name in ONNX.
+    def apply(self, operator: Operator, *operands: str) -> str:
+        """Write an operation.
 
         "Add", of which the first operand may be a sum and the second not; "Sub", of which the second is no sum; "Mul"
         and "Div" of literals, calls and groups; "Log"; "Min" and "Max" of two numbers; "LessOrEqual"; "And"; and
@@ -158,19 +163,20 @@ class Writer(ABC):
 
 
 # What most languages write alike.
+ARITHMETIC: dict[Operator, str]
 ARITHMETIC = {"Add": "{} + {}", "Sub": "{} - {}", "Mul": "{} * {}", "Div": "{} / {}", "LessOrEqual": "{} <= {}"}
 
 
 class TextWriter(Writer):
     """Writes formulas as text."""
 
-    operators: Mapping[str, str]  # how each operation is written, by the names that `apply` has for them
+    operators: Mapping[Operator, str]  # how each operation is written
 
     def group(self, value: str) -> str:
         """Put what may be a sum into brackets."""
         return f"({value})"
 
-    def apply(self, operator: str, *operands: str) -> str:
+    def apply(self, operator: Operator, *operands: str) -> str:
         """Write an operation."""
         return self.operators[operator].format(*operands)
 

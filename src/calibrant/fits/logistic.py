@@ -1,6 +1,6 @@
 """Logistic regression of positives on a few columns, one row per group of rows, by Newton's method.
 
-And on one column with one of its two coefficients held fixed.
+`LogisticProfile` fits the other of two coefficients, of one column and the intercept, where one is fixed.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def fit_pool(
         reason = "Left alone: the rows cannot be split into folds, so a change cannot be assessed."
         return Pool(named, alone, maps, "left alone", reason, float("nan"))
     predicted = np.concatenate([_predictions(fits, rest, fold.score) for rest, fold in held_out], axis=1)
-    n, k = (np.concatenate([getattr(fold, name) for _, fold in held_out]) for name in "nk")
+    n, k = np.concatenate([fold.n for _, fold in held_out]), np.concatenate([fold.k for _, fold in held_out])
     weights = pool_weights(predicted, n, k, _PRIOR)
     before, after = (-log_likelihood(p, n, k) / float(n.sum()) for p in (predicted[0], weights @ predicted))
     judged = f"on {n.sum():,.12g} rows not fitted to, the log loss of the scores is {_loss(before)}"

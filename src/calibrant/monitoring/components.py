@@ -110,16 +110,21 @@ def inverse_ratios(odds: FloatArray, other: FloatArray, slack: float) -> None:
         odds /= allowed
 
 
-def inverse_ratios_of_shifts(shifts: FloatArray, y: FloatArray, other: FloatArray, slack: float) -> FloatArray:
-    """Return inverse factors of shifts of the log odds, which are the same for all rows; else as `inverse_ratios`."""
+def inverse_ratios_of_shifts(
+    shifts: FloatArray, y: FloatArray, other: FloatArray, slack: float, out: FloatArray | None = None
+) -> FloatArray:
+    """Return inverse factors of shifts of the log odds, which are the same for all rows; else as `inverse_ratios`.
+
+    They are written to `out`, if it is given, an array without gaps: a copy of them would take as long as they do.
+    """
     by_label = np.stack([np.where(y > 0.0, 0.0, other).ravel(), np.where(y > 0.0, other, 0.0).ravel()])
 
-    def inverse(moves: FloatArray) -> FloatArray:
-        ratio: FloatArray = np.stack([np.expm1(moves), np.expm1(-moves)], axis=1) @ by_label
+    def inverse(moves: FloatArray, out: FloatArray | None = None) -> FloatArray:
+        ratio: FloatArray = np.matmul(np.stack([np.expm1(moves), np.expm1(-moves)], axis=1), by_label, out=out)
         ratio += 1.0
         return ratio
 
-    ratios = inverse(shifts)
+    ratios = inverse(shifts, None if out is None else out.reshape(len(shifts), y.size))
     if slack:
         ratios /= inverse(np.clip(shifts, -slack, slack))
     return ratios.reshape(len(shifts), *y.shape)

@@ -23,10 +23,11 @@ from calibrant.table.results import Result
 from calibrant.typed_json import Count, Finite, within
 
 _Gain = Annotated[float, within(0.0, math.inf)]
+_Repair = Literal["shift", "slope", "refit"]
 _SIZE, _NUMBERS = 6_000, 20  # characters that the latest files take in a state, and two numbers of rows
 _DROP = 6.0  # of the log-likelihood, within which a row may be the first; coverage was simulated
 # By how much more a slope, and the best of all intervals, must fit than a shift does.
-_PENALTY: dict[Literal["shift", "slope", "refit"], float] = {"shift": 0.0, "slope": 2.0, "refit": 5.0}
+_PENALTY: dict[_Repair, float] = {"shift": 0.0, "slope": 2.0, "refit": 5.0}
 
 
 class FileRows(NamedTuple):
@@ -94,32 +95,51 @@ def departure(sums: Sums, cuts: FloatArray | None, settings: Settings, files: li
     """Search the start of a departure among the rows that are kept, and say what it is; as it looks at the last row."""
     tails = {0: sums.total} | {row: sums.total - upto for row, upto in sums.earlier.items() if row < sums.rows}
     fits = [_fit(tail, cuts, settings) for tail in tails.values()]
-    net = [{kind: gain - _PENALTY[kind] for kind, gain in gains.items()} for gains, _, _ in fits]
+    net = [{kind: gain - _PENALTY[kind] for kind, gain in fit.gains.items()} for fit in fits]
     largest = np.array([max(gains.values()) for gains in net])
     best, likely = int(np.argmax(largest)), np.flatnonzero(largest >= largest.max() - _DROP)
     # The true row may lie between those that are kept.
     starts = [*tails, sums.rows - 1]
-    fields: dict[str, Any] = {f"gain_{kind}": gain for kind, gain in fits[best][0].items()}
-    for end, i in (("", best), ("_lower", max(likely[0] - 1, 0)), ("_upper", likely[-1] + 1)):
-        row = starts[i] + 1
-        fields |= {f"row{end}": row, f"time{end}": _time_before(sums, row), f"file{end}": file_of(files, row)}
-    (_, first, last), tail = fits[best], tails[starts[best]]
+    row, row_lower, row_upper = (starts[i] + 1 for i in (best, max(likely[0] - 1, 0), likely[-1] + 1))
+    fit, tail = fits[best], tails[starts[best]]
     repair = max(_PENALTY, key=lambda kind: net[best][kind])
     low, high, residual = -math.inf, math.inf, float(tail[2])
-    if repair == "refit" and cuts is not None and (first, last) != (0, PLACES):
+    if repair == "refit" and cuts is not None and (fit.first, fit.last) != (0, PLACES):
         edges = [-math.inf, *cuts[1::2].tolist(), math.inf]  # of pairs of cells
-        low, high, residual = edges[first], edges[last], float(by_place(tail)[0][first:last].sum())
-    return Departure(low=low, high=high, bias=residual / float(tail[0]), repair=repair, **fields)
+        low, high, residual = edges[fit.first], edges[fit.last], float(by_place(tail)[0][fit.first : fit.last].sum())
+    return Departure(
+        row=row,
+        row_lower=row_lower,
+        row_upper=row_upper,
+        time=_time_before(sums, row),
+        time_lower=_time_before(sums, row_lower),
+        time_upper=_time_before(sums, row_upper),
+        file=file_of(files, row),
+        file_lower=file_of(files, row_lower),
+        file_upper=file_of(files, row_upper),
+        low=low,
+        high=high,
+        bias=residual / float(tail[0]),
+        repair=repair,
+        gain_shift=fit.gains["shift"],
+        gain_slope=fit.gains["slope"],
+        gain_refit=fit.gains["refit"],
+    )
 
 
-def _fit(tail: FloatArray, cuts: FloatArray | None, settings: Settings) -> tuple[dict[Any, float], int, int]:
-    """Return by how much the log-likelihood of rows gains by each repair, and the pairs of cells of the best interval.
+class _Fit(NamedTuple):
+    """By how much the log-likelihood of rows gains by each repair, and the pairs of cells of the best interval."""
 
-    Gains are to second order, and beyond what the null hypothesis allows.
-    """
+    gains: dict[_Repair, float]
+    first: int
+    last: int
+
+
+def _fit(tail: FloatArray, cuts: FloatArray | None, settings: Settings) -> _Fit:
+    """Return gains to second order, beyond what the null hypothesis allows."""
     rows, spread, residual, odds_residual, odds_spread, squared, observed, odds_found = tail[:8].tolist()
     if spread <= 0.0:
-        return dict.fromkeys(_PENALTY, 0.0), 0, PLACES
+        return _Fit({"shift": 0.0, "slope": 0.0, "refit": 0.0}, 0, PLACES)
     tolerance, slack = settings.tolerance or 0.0, settings.slack
 
     def gain(residual: Any, spread: Any, outcomes: Any) -> Any:
@@ -145,7 +165,7 @@ def _fit(tail: FloatArray, cuts: FloatArray | None, settings: Settings) -> tuple
     first, last = divmod(int(np.argmax(gains)), PLACES + 1)
     if gains[first, last] <= 0.0:
         first, last = 0, PLACES
-    return {"shift": shift, "slope": slope, "refit": max(slope, float(gains[first, last]))}, first, last
+    return _Fit({"shift": shift, "slope": slope, "refit": max(slope, float(gains[first, last]))}, first, last)
 
 
 def _time_before(sums: Sums, row: int) -> Any:

@@ -205,18 +205,22 @@ class Evidence(StoredEvidence):
         now, layout = self.progress, Layout(self.progress.rows, len(y), size)
         label, scores = (np.ascontiguousarray(layout.of(column).T) for column in (y, score))
         rows = Rows(label, scores, layout.of(self.cells(score), CELLS))
-        columns = {"positives": y, "expected": score, "spread": spread_of(score, self.settings)}
-        sums = {
-            name: np.cumsum(np.append(getattr(now, name), layout.of(column).sum(axis=1)))
-            for name, column in columns.items()
+        columns = {
+            "positives": (now.positives, y),
+            "expected": (now.expected, score),
+            "spread": (now.spread, spread_of(score, self.settings)),
         }
-        mass = layout.since_start(self.mass_at(layout.first + 1.0, sums["spread"][:-1]), now.mass)
+        sums = {
+            name: np.cumsum(np.append(total, layout.of(column).sum(axis=1)))
+            for name, (total, column) in columns.items()
+        }
+        before = {name: column[:-1] for name, column in sums.items()}
+        mass = layout.since_start(self.mass_at(layout.first + 1.0, before["spread"]), now.mass)
         path, peak, w = self._follow(rows, mass)
         totals = {name: float(column[-1]) for name, column in sums.items()}
         after = replace(now, rows=now.rows + len(y), mass=float(mass[-1]), **totals)
         if self._own_share:
-            suggested = adaptive_shift(layout.first, *(column[:-1] for column in sums.values()))
-            shift = layout.since_start(suggested, now.own_shift)
+            shift = layout.since_start(adaptive_shift(layout.first, **before), now.own_shift)
             log_own, log_most = own_evidence(rows, shift, now.log_own)
             path = path + self._own_share * np.exp(np.minimum(log_own, _LARGEST_LOG))
             peak = peak + self._own_share * np.exp(np.minimum(log_most, _LARGEST_LOG))

@@ -106,15 +106,16 @@ class Ratios:
         self._on_all(rows, product[: self._fixed], largest[: self._fixed])
         if len(self._where.first):
             y, other = rows.by_cell(rows.y, rows.other)
-            factors = 1.0 / components.inverse_ratios_of_shifts(self._local, y, other, self._slack)
+            factors = components.inverse_ratios_of_shifts(self._local, y, other, self._slack)
+            np.divide(1.0, factors, out=factors)
             ones = np.ones(len(self._local))
             _inside(factors, ones, rows.cell, self._where, product[self._fixed :], largest[self._fixed :])
         return growth
 
     def _on_all(self, rows: Rows, product: FloatArray, largest: FloatArray) -> None:
         inverse = np.ones((self._fixed, *rows.y.shape))
-        shifted = components.inverse_ratios_of_shifts(self._shifts, rows.y, rows.other, self._slack)
-        inverse[self.kinds["shift"]] = shifted
+        shifted = inverse[self.kinds["shift"]]
+        components.inverse_ratios_of_shifts(self._shifts, rows.y, rows.other, self._slack, out=shifted)
         if self._shares[1]:
             self._of_slopes(rows, inverse[self.kinds["slope"]])
         components.accumulate(inverse)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from os import PathLike
 from threading import RLock
 from typing import Any, Self
@@ -29,7 +28,7 @@ from calibrant.monitoring.rows import (
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import MonitorHistory, MonitorState, alternative, bias_limits, described
 from calibrant.monitoring.state_fields import LastUpdate, Stored
-from calibrant.monitoring.sums import Read, StoredSums, Sums
+from calibrant.monitoring.sums import Read, Sums
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Report
 from calibrant.table.validation import clean_scores
@@ -143,8 +142,15 @@ class Monitor(Report):
         known = None if reference is None else clean_scores(reference).astype(np.float64)
         self._lock = RLock()
         self._digest: str | None = None  # of the file that it was read from or written to
-        self._evidence, self._sums = Evidence(self.settings, known), Sums(StoredSums())
-        self._known = Stored(self.settings, self._evidence)  # of which `to_json` asks evidence and sums anew
+        self._continue(Stored(self.settings, Evidence(self.settings, known).stored()))
+
+    def _continue(self, stored: Stored) -> None:
+        """Take up what was stored, or what a monitor begins with."""
+        self._evidence, self._sums = Evidence(stored.settings, stored=stored.evidence), Sums(stored.sums)
+        self._block, self._position, self._last_update = stored.block, stored.position, stored.last_update
+        self._alarm_times, self._alarm_file = stored.alarm_times, stored.alarm_file
+        self._departure = stored.departure  # as it looked at the latest alarm
+        self._batches, self._files = stored.batches, stored.files
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the lock to this process, so that a monitor can be copied and pickled, between updates."""
@@ -214,8 +220,8 @@ class Monitor(Report):
             If rows cannot be used, were read before, or come too late. No row of the update is read then.
         """
         with self._lock:
-            known, score = self._known, clean_scores(p).astype(np.float64)
-            chosen = choose(len(score), time, id, known.position, self.settings)
+            score = clean_scores(p).astype(np.float64)
+            chosen = choose(len(score), time, id, self._position, self.settings)
             labels, unlabelled = labels_of(y, score, chosen.rows, self.settings, pos_label)
             blocks = block_names(block, len(score), self.settings)
             if isinstance(file, str | PathLike):
@@ -224,15 +230,15 @@ class Monitor(Report):
             batch = None
             if id is None and (time is None or self.settings.delay == "independent"):
                 batch = batch_digest(labels, score[chosen.rows], chosen.times, blocks)
-            if batch in known.batches and not again:
+            if batch in self._batches and not again:
                 repetition = f"the same {len(score):,} labels and scores in the same order as in an earlier update"
                 remedy = "pass each row once, with its identifier; `again` if they are other rows"
                 raise DataError("rows that were not read before", repetition, remedy)
             new = self._read(labels, score[chosen.rows], chosen, blocks, files) if len(chosen.rows) else 0
-            known.position = chosen.after
+            self._position = chosen.after
             if batch is not None:
-                known.batches = [*known.batches[1 - UPDATES :], batch]
-            known.last_update = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
+                self._batches = [*self._batches[1 - UPDATES :], batch]
+            self._last_update = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
             return self.state
 
     def _read(self, y: FloatArray, score: FloatArray, chosen: Chosen, blocks: Any, files: Any) -> int:
@@ -240,28 +246,28 @@ class Monitor(Report):
 
         Blocks and files, if there are any, are those of all rows that were passed.
         """
-        known, evidence, first = self._known, self._evidence, self._sums.rows
+        evidence, first = self._evidence, self._sums.rows
         alarms, kind = evidence.number_of_alarms, chosen.after.kind
         if blocks is None:
             path, terms, counted = evidence.read(y, score), y - score, np.ones(len(y))
         else:
-            path, terms, counted, known.block = read_blocks(y, score, blocks[chosen.rows], known.block, evidence)
+            path, terms, counted, self._block = read_blocks(y, score, blocks[chosen.rows], self._block, evidence)
         if files is not None:
-            known.files = add_files(known.files, files[chosen.rows], first + 1)
+            self._files = add_files(self._files, files[chosen.rows], first + 1)
         cell = None if evidence.cuts is None else evidence.cells(score)
         read = Read(y, score, cell, terms, counted, path, chosen.times)
         new = evidence.number_of_alarms - alarms
         at = evidence.alarms[-1] - first if new else 0  # 0 if its block was passed before
         self._sums.add(read.part(slice(0, at)), evidence.placed_at, kind)
         if new:
-            known.departure = departure(self._sums, evidence.cuts, self.settings, known.files)
-            known.alarm_file = file_of(known.files, evidence.alarms[-1])
-            before = shown_time(known.position.time, kind)
+            self._departure = departure(self._sums, evidence.cuts, self.settings, self._files)
+            self._alarm_file = file_of(self._files, evidence.alarms[-1])
+            before = shown_time(self._position.time, kind)
             shown = [
                 shown_time(chosen.times[row - first - 1], kind) if chosen.times is not None and row > first else before
                 for row in evidence.alarms[-new:]
             ]
-            known.alarm_times = [*known.alarm_times, *shown][-len(evidence.alarms) :]
+            self._alarm_times = [*self._alarm_times, *shown][-len(evidence.alarms) :]
         self._sums.add(read.part(slice(at, len(y))), evidence.placed_at, kind)
         return new
 
@@ -269,16 +275,16 @@ class Monitor(Report):
     def state(self) -> MonitorState:
         """What is known now."""
         with self._lock:
-            known, evidence, settings = self._known, self._evidence, self.settings
-            alarm = known.last_update.alarms > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
-            current_departure = known.departure if alarm else None
+            evidence, last_update, settings = self._evidence, self._last_update, self.settings
+            alarm = last_update.alarms > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
+            current_departure = self._departure if alarm else None
             mean, lower, upper = bias_limits(self._sums.bias, settings.alpha)
             return MonitorState(
                 rows=self._sums.rows,
                 alarm=alarm,
                 alarm_row=evidence.alarms[-1] if evidence.alarms else None,
-                alarm_time=known.alarm_times[-1] if known.alarm_times else None,
-                alarm_file=known.alarm_file,
+                alarm_time=self._alarm_times[-1] if self._alarm_times else None,
+                alarm_file=self._alarm_file,
                 number_of_alarms=evidence.number_of_alarms,
                 evidence=evidence.value,
                 threshold=evidence.threshold,
@@ -287,10 +293,10 @@ class Monitor(Report):
                 bias_lower=lower,
                 bias_upper=upper,
                 departure=current_departure,
-                repair_files=[] if current_departure is None else files_since(known.files, current_departure.row),
-                waiting=known.last_update.waiting,
-                earlier=known.last_update.earlier,
-                unlabelled=known.last_update.unlabelled,
+                repair_files=[] if current_departure is None else files_since(self._files, current_departure.row),
+                waiting=last_update.waiting,
+                earlier=last_update.earlier,
+                unlabelled=last_update.unlabelled,
                 confidence_level=settings.confidence_level,
                 description=described(settings),
                 alternative=alternative(settings),
@@ -315,7 +321,19 @@ class Monitor(Report):
     def to_json(self) -> str:
         """Return everything the monitor knows as JSON with version and checksum, some 20 kilobytes."""
         with self._lock:
-            stored = replace(self._known, evidence=self._evidence.stored(), sums=self._sums.stored())
+            stored = Stored(
+                settings=self.settings,
+                evidence=self._evidence.stored(),
+                block=self._block,
+                sums=self._sums.stored(),
+                position=self._position,
+                alarm_times=self._alarm_times,
+                alarm_file=self._alarm_file,
+                departure=self._departure,
+                last_update=self._last_update,
+                batches=self._batches,
+                files=self._files,
+            )
         return state_file.to_json(stored)
 
     @classmethod
@@ -329,8 +347,7 @@ class Monitor(Report):
         """
         stored = state_file.from_json(text)
         monitor = cls(**stored.settings.to_dict())
-        monitor._known, monitor._sums = stored, Sums(stored.sums)
-        monitor._evidence = Evidence(stored.settings, stored=stored.evidence)
+        monitor._continue(stored)
         return monitor
 
     def save(self, path: str | PathLike[str]) -> None:

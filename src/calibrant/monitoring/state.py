@@ -126,16 +126,15 @@ class MonitorState(Result):
         return f"row {rows(self.alarm_row)}{where(self.alarm_file, self.alarm_time)}: {self.alternative}"
 
     def _departure_lines(self, departure: Departure) -> dict[str, str]:
-        row, first, last = (
-            f"row {rows(getattr(departure, 'row' + end))}"
-            + where(getattr(departure, "file" + end), getattr(departure, "time" + end))
-            for end in ("", "_lower", "_upper")
-        )
+        row = f"row {rows(departure.row)}{where(departure.file, departure.time)}"
+        first = f"row {rows(departure.row_lower)}{where(departure.file_lower, departure.time_lower)}"
+        last = f"row {rows(departure.row_upper)}{where(departure.file_upper, departure.time_upper)}"
         never = "; perhaps never calibrated" if departure.row_lower == 1 else ""
         everywhere = math.isinf(departure.low) and math.isinf(departure.high)
         scores = "all scores" if everywhere else _scores(departure.low, departure.high)
         averaged = "on average" if everywhere else "as an average over all rows"
-        gains = ", ".join(f"{kind} {getattr(departure, f'gain_{kind}'):.1f}" for kind in _REPAIRS)
+        gains = f"shift {departure.gain_shift:.1f}, slope {departure.gain_slope:.1f}"
+        gains += f", refit {departure.gain_refit:.1f}"
         return {
             "Since": f"about {row}; approximate 95% set: {first} to {last}{never}; "
             f"if the alarm is right, it began by row {rows(self.alarm_row or 0)}",

@@ -37,9 +37,9 @@ class LastUpdate:
     alarms: Count = 0
 
 
-@dataclass
+@dataclass(frozen=True)
 class Stored:
-    """What a monitor knows.
+    """What the state of a monitor holds: what the monitor knew when it was written.
 
     `departure` is as it looked at the latest alarm, in `alarm_file`; `batches` are digests of updates.
     """

@@ -180,8 +180,13 @@ def _kept(rows: int) -> set[int]:
 
 def _latest(rows: int) -> set[int]:
     """Return the last few multiples of every power of two, of which all sums are kept."""
-    steps = [_GRAIN << k for k in range((rows // _GRAIN).bit_length())]
-    return {row for step in steps for row in range(max(step, (rows // step - _EACH + 1) * step), rows + 1, step)}
+    latest: set[int] = set()
+    step = _GRAIN
+    while step <= rows:
+        last = rows // step * step
+        latest.update(range(max(step, last - (_EACH - 1) * step), last + 1, step))
+        step *= 2
+    return latest
 
 
 def by_place(sums: FloatArray) -> FloatArray:

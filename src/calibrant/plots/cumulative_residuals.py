@@ -138,8 +138,11 @@ class CumulativeResidualsDisplay(Display):
         at = distinct_numbers(np.clip(at, 0, len(curve.score) - 1))
         parts = halfway((curve.share if over_rows else curve.score)[at], *self.ax_.get_xlim())
         for (low, high), i in zip(parts, at.tolist(), strict=True):
-            text = f"scores up to {score_brief(curve.score[i])}, {share(curve.share[i])} of rows: cumulative residual"
-            yield Reading(self.ax_, low, high, f"{text} {number(curve.value[i])}")
+            text = (
+                f"scores up to {score_brief(curve.score[i])}, {share(curve.share[i])} of rows: "
+                f"cumulative residual {number(curve.value[i])}"
+            )
+            yield Reading(self.ax_, low, high, text)
 
     @property
     def _limit(self) -> float:

@@ -320,9 +320,11 @@ def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[Floa
     proba = np.asarray(estimator.predict_proba(X))
     classes = list(getattr(estimator, "classes_", ()))
     if proba.ndim != 2 or proba.shape[1] != 2 or len(classes) != 2:
-        expected, remedy = "a binary classifier with two columns of probabilities", "pass the column of one class"
-        actual = f"probabilities of shape {proba.shape} and classes {classes}"
-        raise ArgumentError(expected, actual, f"{remedy} to from_predictions")
+        raise ArgumentError(
+            "a binary classifier with two columns of probabilities",
+            f"probabilities of shape {proba.shape} and classes {classes}",
+            "pass the column of one class to from_predictions",
+        )
     if pos_label is None:
         pos_label = classes[1]
     elif pos_label not in classes:

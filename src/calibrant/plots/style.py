@@ -44,15 +44,26 @@ class Palette:
 
 
 # Okabe and Ito's colours, on a light ground those that are too light for a line are darkened.
-# In the order of the fields: ground, ink, muted, rule, band; blue, orange, grey; series.
 LIGHT = Palette(
-    *("#ffffff", "#1f2328", "#57606a", "#c3c8ce", "#e9ecef"),
-    *("#0072b2", "#b34700", "#8b949e"),
+    ground="#ffffff",
+    ink="#1f2328",
+    muted="#57606a",
+    rule="#c3c8ce",
+    band="#e9ecef",
+    blue="#0072b2",
+    orange="#b34700",
+    grey="#8b949e",
     series=("#0072b2", "#b34700", "#00795a", "#a4508b", "#8a6d00", "#1f2328"),
 )
 DARK = Palette(
-    *("#16191d", "#e6edf3", "#a9b3bd", "#5b646d", "#30363d"),
-    *("#56b4e9", "#f08a4b", "#8b949e"),
+    ground="#16191d",
+    ink="#e6edf3",
+    muted="#a9b3bd",
+    rule="#5b646d",
+    band="#30363d",
+    blue="#56b4e9",
+    orange="#f08a4b",
+    grey="#8b949e",
     series=("#56b4e9", "#f08a4b", "#2fc99a", "#e39bc6", "#f0e442", "#e6edf3"),
 )
 
@@ -86,20 +97,31 @@ def drawing_style(palette: Palette = LIGHT) -> Iterator[Palette]:
 
 
 def _settings(palette: Palette) -> dict[str, Any]:
-    ticks = {"color": palette.rule, "labelcolor": palette.muted, "labelsize": 8.5}
-    groups: dict[str, dict[str, Any]] = {
-        "font": {"family": "sans-serif", "size": 9.5},
-        "axes": {"facecolor": "none", "edgecolor": palette.rule, "labelcolor": palette.ink, "linewidth": 0.8},
-        "axes.spines": {"top": False, "right": False},
-        "text": {"color": palette.ink},
-        "xtick": ticks,
-        "ytick": ticks,
-        "legend": {"frameon": False, "fontsize": 8.5, "handlelength": 1.5, "columnspacing": 0.9},
-        "figure.constrained_layout": {"w_pad": 0.06, "h_pad": 0.06},
-        "svg": {"fonttype": "none"},
+    return {
+        "font.family": "sans-serif",
+        "font.size": 9.5,
+        "axes.facecolor": "none",
+        "axes.edgecolor": palette.rule,
+        "axes.labelcolor": palette.ink,
+        "axes.linewidth": 0.8,
+        "axes.axisbelow": True,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "text.color": palette.ink,
+        "xtick.color": palette.rule,
+        "xtick.labelcolor": palette.muted,
+        "xtick.labelsize": 8.5,
+        "ytick.color": palette.rule,
+        "ytick.labelcolor": palette.muted,
+        "ytick.labelsize": 8.5,
+        "legend.frameon": False,
+        "legend.fontsize": 8.5,
+        "legend.handlelength": 1.5,
+        "legend.columnspacing": 0.9,
+        "figure.constrained_layout.w_pad": 0.06,
+        "figure.constrained_layout.h_pad": 0.06,
+        "svg.fonttype": "none",
     }
-    settings = {f"{group}.{name}": value for group, own in groups.items() for name, value in own.items()}
-    return settings | {"axes.axisbelow": True}
 
 
 def palette_on(ground: Any) -> Palette:

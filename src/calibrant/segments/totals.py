@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -148,7 +148,7 @@ class SortedRows:
         k = np.bincount(code[self.positive], minlength=cells).astype(np.int64)
         risen = _added(code[self.positive], away[self.positive], cells)
         squared, fourths = (_added(code, each, cells) for each in (squares, squares * squares))
-        sums = (n, k, risen, _added(code, away, cells) - risen, squared, fourths)
+        fallen = _added(code, away, cells) - risen
         del away, squares
         bits = min(_MOST_BITS, _WORD - math.ceil(math.log2(len(code) + 1)))
         order = key_order(code)
@@ -159,15 +159,36 @@ class SortedRows:
         ends = np.append((score[1:] != score[:-1]) | (same_cell[1:] != same_cell[:-1]), True)
         value, low, high, sign = _ranges(n, np.cumsum(steps), score, ends)
         value = value * (2.0**-bits / np.maximum(n, 1))
-        return CellTotals(*sums, value, value, low, high, sign)
+        return CellTotals(
+            n=n,
+            k=k,
+            rise=risen,
+            fall=fallen,
+            squares=squared,
+            fourths=fourths,
+            value=value,
+            at_most=value,
+            low=low,
+            high=high,
+            sign=sign,
+        )
 
 
-def bucket_totals(
-    code: IntArray, cells: int, bucket: IntArray, sums: Sequence[NumberArray], width: float
-) -> CellTotals:
+class RowSums(NamedTuple):
+    """What rows add up to by cell and bucket of scores; the names are those of `CellTotals`."""
+
+    n: NumberArray
+    k: NumberArray
+    rise: NumberArray
+    fall: NumberArray
+    squares: NumberArray
+    fourths: NumberArray
+
+
+def bucket_totals(code: IntArray, cells: int, bucket: IntArray, sums: RowSums, width: float) -> CellTotals:
     """Add up sums of rows by cell and bucket of scores, as `SortedRows.totals`: an entry for each, in any order.
 
-    `sums` are the first six of `CellTotals`. Buckets are counted from 0; scores are known as their ends.
+    Buckets are counted from 0; scores are known as their ends.
     """
     order = key_order(code * (int(bucket.max(initial=0)) + 1) + bucket)
     code, bucket = code[order], bucket[order]
@@ -187,7 +208,19 @@ def bucket_totals(
     rise, fall, squares, fourths = (_added(code, each, cells) for each in (rise, fall, squares, fourths))
     total = np.maximum(rows, 1)
     at_most = np.minimum(1.0, (top - bottom) / total)
-    return CellTotals(rows, positives, rise, fall, squares, fourths, value / total, at_most, low, high, sign)
+    return CellTotals(
+        n=rows,
+        k=positives,
+        rise=rise,
+        fall=fall,
+        squares=squares,
+        fourths=fourths,
+        value=value / total,
+        at_most=at_most,
+        low=low,
+        high=high,
+        sign=sign,
+    )
 
 
 def _added(code: IntArray, values: NumberArray, cells: int) -> FloatArray:

@@ -97,7 +97,9 @@ def distinct_values(values: Any, name: str) -> Distinct:
         return Distinct(tuple(levels.tolist()), number)
     numbers_of: dict[Hashable, int] = {}
     try:
-        index = np.array([numbers_of.setdefault(value, len(numbers_of)) for value in raw.tolist()], dtype=np.int64)
+        index = np.fromiter(
+            (numbers_of.setdefault(value, len(numbers_of)) for value in raw.tolist()), np.int64, len(raw)
+        )
     except TypeError:
         raise _nested(name, "values that cannot be told apart, such as lists") from None
     return _ordered(list(numbers_of), index, name)
@@ -142,8 +144,11 @@ def clean_levels(values: list[Any], name: str) -> list[Level]:
     if len(kinds) > 1:
         shown = " and ".join(repr(next(value for value in values if _kind(value) == kind)) for kind in sorted(kinds))
         raise DataError(f"values of one kind in column {name}", f"{shown}", "make all of them numbers, or all text")
+    if not values:
+        return []
     clean: dict[str, Callable[[Any], Level]] = {"text": str, "boolean": bool, "number": _number}
-    return [clean[kind](value) for kind in kinds for value in values]
+    (kind,) = kinds
+    return [clean[kind](value) for value in values]
 
 
 def _kind(value: Any) -> str:

@@ -234,7 +234,9 @@ def _is_positive(label: str, number: str, kind: str, pos_label: Any) -> str:
 def _aggregates(columns: Columns) -> dict[str, str]:
     used = {"score", "label"} | ({"weight"} if columns.weight is not None else set())
     used |= {"cluster"} if columns.clusters else set()
-    aggregates = {"rows": "count(*)", **_counts(fault for fault in _FAULTS if fault.split("_")[0] in used)}
+    unasked = "label_unknown" if columns.pos_label is None else "label_other"
+    faults = (fault for fault in _FAULTS if fault.split("_")[0] in used and fault != unasked)
+    aggregates = {"rows": "count(*)", **_counts(faults)}
     aggregates |= {"score_low": "min(s)", "score_high": "max(s)", "distinct": "approx_count_distinct(s)"}
     if columns.pos_label is None:
         aggregates |= {"zeros": _count("label_number = 0"), "minus_ones": _count("label_number = -1")}

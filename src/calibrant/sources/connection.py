@@ -104,10 +104,22 @@ def _expect(source: Source, files: list[Path]) -> None:
 def _answer(connection: duckdb.DuckDBPyConnection, query: Query, selected: tuple[str, ...], folder: Path) -> Source:
     name = "the result of the query"
     runner = QueryRunner(connection, name)
-    header, columns, types, typed = runner.run(lambda: copy_rows(connection, query, selected, folder))
+    copied = runner.run(lambda: copy_rows(connection, query, selected, folder))
     sql = f"SELECT * FROM {COPIED}"
-    spans = partial(spans_of_table, connection, COPIED)
-    return Source(connection, sql, sql, columns, header, types, typed, "query", name, runner, folder, spans)
+    return Source(
+        connection,
+        sql=sql,
+        original=sql,
+        columns=copied.columns,
+        header=copied.header,
+        types=copied.types,
+        typed=copied.typed,
+        format="query",
+        name=name,
+        runner=runner,
+        folder=folder,
+        spans=partial(spans_of_table, connection, COPIED),
+    )
 
 
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
@@ -283,8 +295,13 @@ def _picked_spans(source: Source, picked: Callable[[Source, str], str]) -> list[
 
 def _all_spans(parts: Sequence[Source]) -> list[Span] | None:
     """Return the spans of all parts; None if one cannot be read so."""
-    spans = [part.spans() for part in parts]
-    return None if None in spans else [span for of_part in spans for span in of_part or ()]
+    spans: list[Span] = []
+    for part in parts:
+        of_part = part.spans()
+        if of_part is None:
+            return None
+        spans += of_part
+    return spans
 
 
 def _mixed(files: Sequence[Opened], name: str) -> str:

@@ -48,14 +48,22 @@ class Query(NamedTuple):
     database: str | None = None
 
 
-def copy_rows(
-    connection: DuckDBPyConnection, query: Query, wanted: Names, folder: Path
-) -> tuple[Names, Names, Names, bool]:
+class Copied(NamedTuple):
+    """Columns of a query: names in it and in the copy, and their DuckDB types, "" of those that were not copied.
+
+    SQLite is not `typed`: its values were copied as texts.
+    """
+
+    header: Names
+    columns: Names
+    types: Names
+    typed: bool
+
+
+def copy_rows(connection: DuckDBPyConnection, query: Query, wanted: Names, folder: Path) -> Copied:
     """Run a query and keep those of the wanted columns that it has in the table `COPIED`, on disk in `folder`.
 
-    Returns the names of its columns, those in the copy, and their DuckDB types, "" of those that were not copied; and
-    whether these are known: values of SQLite were copied as texts. If none are wanted, all are kept. Raises a
-    `SourceError` if there is no such database, or the query fails.
+    If none are wanted, all are kept. Raises a `SourceError` if there is no such database, or the query fails.
     """
     connection.execute(f"ATTACH {quote_text(str(folder / 'rows.duckdb'))} AS calibrant_rows")
     sql = query.sql.strip().rstrip(";").rstrip()
@@ -71,7 +79,8 @@ def copy_rows(
         header = _from_duckdb(connection, sql, query.database, wanted)
     types = {row[0]: str(row[1]) for row in connection.execute(f"DESCRIBE {COPIED}").fetchall()}
     columns = unique_names(header)
-    return header, columns, tuple(types.get(column, "") for column in columns), typed
+    copied_types = tuple(types.get(column, "") for column in columns)
+    return Copied(header=header, columns=columns, types=copied_types, typed=typed)
 
 
 def _head(database: str) -> bytes:

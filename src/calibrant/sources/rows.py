@@ -24,6 +24,7 @@ def rows_of(source: Any, columns: Columns) -> Iterator[Rows]:
     if label == columns.score:
         remedy = "name the column of outcomes as `label`"
         raise SourceError("different columns for label and score", f"{label!r} for both", remedy)
+    # Imported here, since they load narwhals, which an audit of arrays does without though it asks `is_read`.
     if not is_read(source):
         from calibrant.sources.frames import open_frame
 

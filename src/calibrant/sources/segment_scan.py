@@ -110,9 +110,14 @@ def _totals(
     codes = [_codes(column, arrays, f"g{i}") for i, column in enumerate(family.columns)]
     bucket = np.minimum(arrays["bucket"].astype(np.int64), (1 << bits) - 1)  # a score of 1 joins the last
     rise = arrays["rise"].astype(np.float64)
-    n, k = (arrays[name].astype(np.int64) for name in ("n", "k"))
-    fall = np.maximum(0.0, arrays["away_sum"] - rise)
-    of_bucket = (n, k, rise, fall, arrays["squares"], arrays["fourths"])
+    of_bucket = totals.RowSums(
+        n=arrays["n"].astype(np.int64),
+        k=arrays["k"].astype(np.int64),
+        rise=rise,
+        fall=np.maximum(0.0, arrays["away_sum"] - rise),
+        squares=arrays["squares"],
+        fourths=arrays["fourths"],
+    )
     return totals.bucket_totals(family.codes(codes), len(family), bucket, of_bucket, 2.0**-bits)
 
 

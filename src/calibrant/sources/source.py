@@ -30,17 +30,31 @@ _FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|
 COPY = "calibrant_copy.rows"  # of rows that cannot be read from the middle
 _AGAIN = "copy or download it again, or write it anew"
 _REWRITE = "write the file again with one program"
+_CLOSE = 'repair the line; inside quotes write "" for a quote'
+_LOOK_FOR_QUOTE = "check for a quote that is not closed"
+_ONE_ENDING = "lines that all end in the same way"
 _EQUAL = "a CSV file with {} values in every line"
-_QUOTE, _CLOSE = "unterminated quote", 'repair the line; inside quotes write "" for a quote'
+_QUOTE = "unterminated quote"
 
-# What DuckDB says of a CSV file, whose lines end in several ways or not, and the error: expected, found and remedy.
-_COMPLAINTS: list[tuple[str, bool | None, str, str, str]] = [
-    ("Invalid unicode", None, "text in UTF-8", "another encoding in {}", "save it again in UTF-8"),
-    (_QUOTE, True, "lines that all end in the same way", "another line ending, or a stray quote, in {}", _REWRITE),
-    (_QUOTE, False, "a closing quote for every opening one", "a stray quote in {}", _CLOSE),
-    ("aximum line size", None, "lines of at most 2 MB", "a longer one in {}", "check for a quote that is not closed"),
-    ("", True, _EQUAL, "a mix of line endings in {}", _REWRITE),
-    ("", False, _EQUAL, "lines of another form in {}, such as a stray quote", _REWRITE),
+
+class _Complaint(NamedTuple):
+    """What DuckDB says of a CSV file, and the error to raise instead."""
+
+    text: str  # part of what DuckDB says
+    mixed: bool | None  # whether lines of the file end in several ways; None if it does not matter
+    expected: str  # with {} for the number of columns
+    actual: str  # with {} for where it is
+    remedy: str
+
+
+# The first that fits is said; the last two fit all that DuckDB says.
+_COMPLAINTS = [
+    _Complaint("Invalid unicode", None, "text in UTF-8", "another encoding in {}", "save it again in UTF-8"),
+    _Complaint(_QUOTE, True, _ONE_ENDING, "another line ending, or a stray quote, in {}", _REWRITE),
+    _Complaint(_QUOTE, False, "a closing quote for every opening one", "a stray quote in {}", _CLOSE),
+    _Complaint("aximum line size", None, "lines of at most 2 MB", "a longer one in {}", _LOOK_FOR_QUOTE),
+    _Complaint("", True, _EQUAL, "a mix of line endings in {}", _REWRITE),
+    _Complaint("", False, _EQUAL, "lines of another form in {}, such as a stray quote", _REWRITE),
 ]
 
 
@@ -228,6 +242,5 @@ def _explain(text: str, name: str, format_: str, n_columns: int, mixed: bool) ->
     if counts:
         remedy = "repair the line, and put quotes around values that contain the delimiter"
         return SourceError(f"{counts[1]} values in every line, as in the header", f"{counts[2]} in {location}", remedy)
-    fitting = (words for part, which, *words in _COMPLAINTS if part in text and which in (None, mixed))
-    expected, content, remedy = next(fitting)
-    return SourceError(expected.format(n_columns), content.format(location), remedy)
+    complaint = next(each for each in _COMPLAINTS if each.text in text and each.mixed in (None, mixed))
+    return SourceError(complaint.expected.format(n_columns), complaint.actual.format(location), complaint.remedy)

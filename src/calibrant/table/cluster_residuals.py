@@ -105,19 +105,35 @@ def cluster_residuals(rows: ClusteredRows, step: FloatArray | None = None) -> Cl
     from_left, centred_left = distances(upto - upto[edges[left]], edges[left])
     from_right, centred_right = distances(onto[edges[right]] - onto, edges[right])
     steps = np.diff(at_edge, axis=0, append=at_edge[-1:])
-    wholes = distances(np.einsum("kg,kg->k", steps, steps), edges, np.append(edges[1:], edges[-1]))
+    next_edges = np.append(edges[1:], edges[-1])
+    whole, centred_whole = distances(np.einsum("kg,kg->k", steps, steps), edges, next_edges)
     nearer = from_right < from_left
     nearest = np.where(nearer, right, left)
     # A cut that is an edge is 0 away from it, not what rounding makes of it.
     edge_itself = np.zeros(len(stops), dtype=bool)
     edge_itself[edges] = True
     zero = np.where(edge_itself, 0.0, 1.0)
-    reach, between = [], []  # of the walk, and of the centred one
-    for one, two, whole in zip((from_left, centred_left), (from_right, centred_right), wholes, strict=True):
-        reach.append(_largest(nearest, zero * np.where(nearer, two, one), len(edges)))
-        between.append(_largest_in_parts(zero * _off_line(one, two, whole[left]), edges))
-    limits = reach[0], reach[1], between[0], between[1]
-    return ClusterResiduals(total, rows.size, edges, at_edge, sums, nearest, *limits, drift)
+
+    def largest(to_left: FloatArray, to_right: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Largest distance to the nearer edge, by edge, and to the line between both, from those to the edges."""
+        reach = _largest(nearest, zero * np.where(nearer, to_right, to_left), len(edges))
+        return reach, _largest_in_parts(zero * _off_line(to_left, to_right, whole[left]), edges)
+
+    reach, between = largest(from_left, from_right, whole)
+    centred_reach, centred_between = largest(centred_left, centred_right, centred_whole)
+    return ClusterResiduals(
+        total=total,
+        size=rows.size,
+        edges=edges,
+        at_edge=at_edge,
+        sum_at_cut=sums,
+        nearest=nearest,
+        reach=reach,
+        centred_reach=centred_reach,
+        between=between,
+        centred_between=centred_between,
+        drift=drift,
+    )
 
 
 def squares_from(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -37,10 +37,16 @@ class CellSums:
     def __add__(self, other: CellSums) -> CellSums:
         """Put the cells of other rows beside these."""
         low, high, rise, fall = map(np.concatenate, zip(self.arrays, other.arrays, strict=True))
-        totals = self.squared_total + other.squared_total, self.log_loss_total + other.log_loss_total
         one, two = self.residual, other.residual
-        residual = None if one is None or two is None else FixedPoint.joined([one, two])
-        return CellSums(low, high, rise, fall, *totals, residual)
+        return CellSums(
+            low=low,
+            high=high,
+            rise=rise,
+            fall=fall,
+            squared_total=self.squared_total + other.squared_total,
+            log_loss_total=self.log_loss_total + other.log_loss_total,
+            residual=None if one is None or two is None else FixedPoint.joined([one, two]),
+        )
 
 
 def join_cells(
@@ -54,10 +60,14 @@ def join_cells(
     def total(values: NumberArray) -> NumberArray:
         return np.add.reduceat(values[order], starts)
 
-    ends, residual = (low[starts], np.maximum.reduceat(cells.high[order], starts)), cells.residual
-    residual = None if residual is None else residual[order].add_runs(starts)
-    totals = cells.squared_total, cells.log_loss_total
-    joined = CellSums(*ends, total(cells.rise), total(cells.fall), *totals, residual)
+    joined = replace(
+        cells,
+        low=low[starts],
+        high=np.maximum.reduceat(cells.high[order], starts),
+        rise=total(cells.rise),
+        fall=total(cells.fall),
+        residual=None if cells.residual is None else cells.residual[order].add_runs(starts),
+    )
     n, k = total(n), total(k)
     # sum s = (k - rise) + fall; the mean is kept inside the cell against rounding
     mean = np.clip(((k - joined.rise) + joined.fall) / n, joined.low, joined.high)
@@ -223,5 +233,12 @@ class TableSums:
         """Return the sums as cells keep them, also of single scores."""
         if self.cells is not None:
             return self.cells
-        totals = self.squared_total, self.log_loss_total
-        return CellSums(self.low, self.high, self.rise, self.fall, *totals, self.residual)
+        return CellSums(
+            low=self.low,
+            high=self.high,
+            rise=self.rise,
+            fall=self.fall,
+            squared_total=self.squared_total,
+            log_loss_total=self.log_loss_total,
+            residual=self.residual,
+        )

@@ -211,14 +211,14 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         repaired = self.gain_ > _BEYOND_NOISE * self.standard_error_
         self.decision_ = "repaired" if repaired else "one map"
         self.shares_ = shares if repaired else np.zeros(2)
-        comparison = (
-            f"on {len(held_out.label):,} rows not fitted to, a repair by {named} lowers the log loss of one map for all"
+        judged = (
+            f"on {len(held_out.label):,} rows not fitted to, a repair by {named} lowers the log loss of one map for "
+            f"all by {number(self.gain_)} (standard error {number(self.standard_error_)})"
         )
-        gained = f"by {number(self.gain_)} (standard error {number(self.standard_error_)})"
         if repaired:
-            self.reason_ = f"Repaired: {comparison} {gained}, from {number(float(before.mean()))}."
+            self.reason_ = f"Repaired: {judged}, from {number(float(before.mean()))}."
         else:
-            self.reason_ = f"One map for all: {comparison} {gained}, no more than chance may."
+            self.reason_ = f"One map for all: {judged}, no more than chance may."
             after = before
         self.gains_ = segment_gains(self.columns_, held_out.codes, before, after)
 

@@ -97,8 +97,9 @@ def fit_offsets(log_odds: FloatArray, codes: Sequence[IntArray], label: BinaryLa
     ordinary = np.clip(log_odds, -_ORDINARY, _ORDINARY)
     centre, spread = float(ordinary.mean()), float(ordinary.std())
     scale = max(spread, _LEAST_SPREAD)
-    # A column of zeros gets no slopes.
-    t = LogOddsOffsets(centre, scale, ()).standardised(log_odds) * float(spread >= _LEAST_SPREAD)
+    regressors = [np.ones(len(log_odds))]
+    if spread >= _LEAST_SPREAD:
+        regressors.append(LogOddsOffsets(centre, scale, ()).standardised(log_odds))
     families = [*itertools.combinations(range(len(codes)), 1), *itertools.combinations(range(len(codes)), 2)]
     cells = [_cells([codes[column] for column in family]) for family in families]
     effects = [[np.zeros(len(there)), np.zeros(len(there))] for there, _ in cells]
@@ -107,7 +108,7 @@ def fit_offsets(log_odds: FloatArray, codes: Sequence[IntArray], label: BinaryLa
     for _ in range(_SWEEPS):
         moved = 0.0
         for (there, cell), effect, variance in zip(cells, effects, variances, strict=True):
-            for i, x in enumerate((np.ones(len(t)), t)):
+            for i, x in enumerate(regressors):
                 p = probability(total)
                 information = sums(cell, p * (1.0 - p) * x * x, len(there))
                 score = sums(cell, (label - p) * x, len(there)) + information * effect[i]
@@ -161,6 +162,8 @@ def _cells(codes: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
 def _places(there: IntArray, codes: Sequence[IntArray]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """Return the index of each row's combination among those of a table, and whether it is there."""
     sizes = [1 + max(int(own.max()), int(code.max(initial=0))) for own, code in zip(there.T, codes, strict=True)]
+    # A code of -1, of no segment, is clipped to 0 and so may have the key of a combination that is there: asked below.
     keys, key = (np.ravel_multi_index(tuple(part), sizes, mode="clip") for part in (there.T, codes))
     index = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
-    return index, (keys[index] == key) & np.all([code >= 0 for code in codes], axis=0)
+    in_segments = np.all([code >= 0 for code in codes], axis=0)
+    return index, (keys[index] == key) & in_segments

@@ -17,8 +17,8 @@ from rich.console import Console
 from calibrant.auditing.summary import details, summary
 from calibrant.auditing.warnings import DataWarning
 from calibrant.cli import terminal
+from calibrant.table.missing import LeftOut
 from calibrant.table.results import Estimate
-from calibrant.table.row_errors import LeftOut
 
 GOLDEN = Path(__file__).parent / "golden"
 

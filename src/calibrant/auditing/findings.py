@@ -15,8 +15,8 @@ from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedE
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision, MaxRegret, NetBenefit
 from calibrant.metrics import CutoffCalibration
+from calibrant.table.missing import LeftOut
 from calibrant.table.results import Count, Result
-from calibrant.table.row_errors import LeftOut
 
 _Mend = Literal["check the scores", "check the labels"]
 Action = Literal["leave alone", "recalibrate", "recalibrate by segment", "collect more data", "none"] | _Mend

@@ -18,8 +18,8 @@ from calibrant.segments.totals import Request, SegmentTotals, check_depth
 from calibrant.sources.protocol import ArrayRows, Columns, Rows, TableRows
 from calibrant.sources.rows import is_read, rows_of
 from calibrant.table.clusters import ClusteredRows
+from calibrant.table.missing import Intake
 from calibrant.table.parameters import check_choice, check_count
-from calibrant.table.row_errors import Intake
 from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
 
 READ = 0.6  # share of an audit that is the reading of the rows, where they are read

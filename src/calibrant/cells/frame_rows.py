@@ -17,8 +17,8 @@ from calibrant.cells.losses import HALF, LOG_LOSS_BITS, LossTotals
 from calibrant.cells.slices import PackedRows, Slices
 from calibrant.errors import need_package
 from calibrant.table.fixed_point import BITS, score_units
+from calibrant.table.missing import Intake
 from calibrant.table.pooling import IntArray, Pooled, pool_counts, score_order
-from calibrant.table.row_errors import Intake
 
 _SIFT = 16_381  # one in so many scores is looked at to estimate how many are different; a prime
 _LEAST = 5e-324  # the smallest double

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import DataError
+from calibrant.table.missing import is_missing
 from calibrant.table.pooling import IntArray, number_values, score_order
-from calibrant.table.row_errors import is_missing
 from calibrant.table.validation import as_array, one_column
 
 # One value that names a segment: what JSON can hold.

@@ -16,7 +16,8 @@ from calibrant.sources.faults import refuse, refuse_values
 from calibrant.sources.formats import quote_text
 from calibrant.sources.protocol import Columns
 from calibrant.sources.source import Source, as_number
-from calibrant.table.row_errors import OTHERS, Intake, LeftOut, Moments, describe_all_left_out, words_for_missing
+from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
+from calibrant.table.row_errors import OTHERS, describe_all_left_out
 
 # Of the rows of a source, or of one of its files, the SELECT that names their columns s, w, positive and so on.
 _Shape = Callable[[Source], str]

@@ -25,7 +25,7 @@ from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRow
 from calibrant.sources.query import Query
 from calibrant.sources.segment_scan import segments_of_engine
 from calibrant.sources.source import COPY, Source, Span, as_number
-from calibrant.table.row_errors import Intake
+from calibrant.table.missing import Intake
 from calibrant.table.score_table import ScoreTable
 
 _LEAST = 1 << 17  # rows of a span; a query for fewer takes longer to begin than to read

@@ -21,6 +21,7 @@ from calibrant.sources.faults import refuse
 from calibrant.sources.protocol import Columns
 from calibrant.table import row_errors
 from calibrant.table.fixed_point import BITS
+from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
 
 Frame = TypeVar("Frame", nw.DataFrame[Any], nw.LazyFrame[Any])
 
@@ -40,7 +41,7 @@ def is_word(text: nw.Expr, words: frozenset[str]) -> nw.Expr:
     return text.str.strip_chars().str.to_lowercase().is_in(sorted(words))
 
 
-def find_gaps(frame: Frame, columns: Columns, fetch: Callable[[Frame], Any]) -> tuple[nw.Expr, row_errors.LeftOut]:
+def find_gaps(frame: Frame, columns: Columns, fetch: Callable[[Frame], Any]) -> tuple[nw.Expr, LeftOut]:
     """Return the condition that rows meet which lack something, and count them in one scan; `fetch` runs a query."""
     gaps = [reduce(and_, (_missing(frame, name, words) for name in names)) for names, words in columns.causes.values()]
     gap, kind = reduce(or_, gaps), frame.collect_schema()[columns.score]
@@ -54,9 +55,9 @@ def find_gaps(frame: Frame, columns: Columns, fetch: Callable[[Frame], Any]) -> 
             aggregates |= {f"{group}_mean": scored.mean(), f"{group}_var": scored.var()}
     counted = {name: values[0] for name, values in fetch(frame.select(**aggregates)).items()}
     groups = ([counted.get(f"{group}_{what}") for what in ("n", "mean", "var")] for group in ("known", "unknown"))
-    known, unknown = (row_errors.Moments.of(*group) for group in groups)
+    known, unknown = (Moments.of(*group) for group in groups)
     causes = {cause: counted[f"gap{i}"] for i, cause in enumerate(columns.causes)}
-    left_out = row_errors.LeftOut.of(counted["n"], counted["n_read"], causes, known, unknown)
+    left_out = LeftOut.of(counted["n"], counted["n_read"], causes, known, unknown)
     if left_out.n and left_out.n == left_out.n_read:
         raise row_errors.describe_all_left_out(str(left_out))
     return gap, left_out
@@ -99,7 +100,7 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
     if handed_over or weights == "other":
         different = _different(raw, fetch, seen, "pairs" if weights == "other" else "scores")
     low, high = float(seen["score_low"]), float(seen["score_high"])
-    return CheckedRows(LazyRows(rows, weights, fetch), low, high, different, intake=row_errors.Intake(others=others))
+    return CheckedRows(LazyRows(rows, weights, fetch), low, high, different, intake=Intake(others=others))
 
 
 def _emptiness(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> DataError | None:
@@ -189,7 +190,7 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
         "rest_high": nw.when(y == 0).then(label).max(),
     }
     if raw.collect_schema()["label"] == nw.String and columns.pos_label is not None:
-        aggregates["label_unknown"] = count_of(is_word(label, row_errors.words_for_missing(columns.pos_label)))
+        aggregates["label_unknown"] = count_of(is_word(label, words_for_missing(columns.pos_label)))
     if weighted:
         small = _small_weight()
         aggregates |= {**_limits("weight", "w", 0.0, math.inf), "weight_broken": count_of(small != small.floor())}

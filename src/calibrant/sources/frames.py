@@ -23,8 +23,9 @@ from calibrant.sources.faults import describe_no_column
 from calibrant.sources.frame_checks import checked_rows, column_of, find_gaps, holds_numbers, need_numbers
 from calibrant.sources.protocol import ArrayRows, Columns, EngineColumn, HeldRows, ModelRows, Rows
 from calibrant.sources.segment_scan import collect_columns, segments_of_engine
+from calibrant.table.missing import Intake
 from calibrant.table.pooling import IntArray
-from calibrant.table.row_errors import Intake, all_of, describe_missing, describe_no_rows, in_column, renumbered
+from calibrant.table.row_errors import all_of, describe_missing, describe_no_rows, in_column, renumbered
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_labels, clean_scores, clean_weights
 

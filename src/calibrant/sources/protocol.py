@@ -20,10 +20,10 @@ from calibrant.segments.totals import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.values import column_values
 from calibrant.table import row_errors
 from calibrant.table.clusters import ClusteredRows, cluster_rows
+from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, Moments, is_missing, words_for_missing
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, ScoreArray
 from calibrant.table.progress import report_progress
-from calibrant.table.row_errors import NOT_KNOWN, Intake, LeftOut, Moments, words_for_missing
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import CleanRows, clean_rows
 
@@ -273,7 +273,7 @@ def _missing(array: npt.NDArray[Any], words: frozenset[str]) -> BoolArray:
     if array.dtype.kind not in "OUS":
         return np.zeros(len(array), dtype=bool)
     values = array.tolist()
-    gaps = (row_errors.is_missing(v) or (isinstance(v, str) and v.strip().lower() in words) for v in values)
+    gaps = (is_missing(v) or (isinstance(v, str) and v.strip().lower() in words) for v in values)
     return np.fromiter(gaps, bool, len(values))
 
 

@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import pooling
+from calibrant.table.missing import is_missing
 from calibrant.table.parameters import check_count
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, LabelArray, NumberArray, key_order, score_order
-from calibrant.table.row_errors import describe_missing, is_missing
+from calibrant.table.row_errors import describe_missing
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.seeding import hash_rows, scramble
 from calibrant.table.statements import Sampling

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.missing import Intake
 from calibrant.table.pooling import NumberArray, pool_counts, pool_rows, pool_weighted
-from calibrant.table.row_errors import Intake, describe_one_outcome
+from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.seeding import digest_rows, split_counts
 from calibrant.table.shown import html_table
 from calibrant.table.table_sums import CellSums, TableSums, join_cells

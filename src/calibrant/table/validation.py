@@ -13,6 +13,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
 from calibrant.table.fixed_point import MOST_ROWS
+from calibrant.table.missing import is_missing
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import FloatArray, IndexArray, LabelArray, ScoreArray
 
@@ -164,7 +165,7 @@ def _bad_scores(raw: npt.NDArray[Any]) -> DataError:
         where, count = int(np.argmax(fault)), int(fault.sum())
         if count and fault is other:
             value = raw[where : where + 1].tolist()[0]
-            remedy = row_errors.MISSING if row_errors.is_missing(value) else row_errors.remedy_for_text(value)
+            remedy = row_errors.MISSING if is_missing(value) else row_errors.remedy_for_text(value)
             errors.append(row_errors.describe_not_numbers("scores", repr(value), f"row {where}", count, remedy))
         elif count:
             errors.append(row_errors.describe_bad_scores(float(score[where]), f"row {where}", count, low, high))
@@ -295,7 +296,7 @@ def labels_and_others(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _
     """Return labels as 0 and 1, and with `pos_label` what the 0 were; a `DataError` tells all faults."""
     missing = ~np.isfinite(raw) if raw.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if raw.dtype.kind == "O":
-        missing = np.array([row_errors.is_missing(value) for value in raw.ravel().tolist()], dtype=bool)
+        missing = np.array([is_missing(value) for value in raw.ravel().tolist()], dtype=bool)
     if not missing.any():
         return _classes(_from_objects(raw), pos_label, part=part)
     where = int(np.argmax(missing))

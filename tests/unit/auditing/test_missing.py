@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import calibrant as cal
 from calibrant.cli.main import app
-from calibrant.table.row_errors import LeftOut, Moments
+from calibrant.table.missing import LeftOut, Moments
 from support.counting import assert_failures_within
 
 N = 300

@@ -14,7 +14,7 @@ from calibrant.errors import ArgumentError
 if TYPE_CHECKING:
     from calibrant.calibrators.base import Calibrator
     from calibrant.sources.protocol import Columns
-    from calibrant.table.row_errors import Intake
+    from calibrant.table.missing import Intake
 
 # Shares of the job: rows are read, a map is fitted, and judged.
 _READ, _FITTED, _JUDGED = 0.6, 0.1, 0.3

@@ -1,0 +1,114 @@
+"""Values that are missing, and the account of the rows that are left out for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from calibrant.table.results import Result
+
+# What files have where an outcome, a score or a weight is not known, in small letters.
+NOT_KNOWN = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", ".", "?"})
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value says that it is not known: None, NaN, NaT or pandas.NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # noqa: PLR0124
+    except TypeError:
+        return True  # pandas.NA refuses to be judged
+
+
+def words_for_missing(pos_label: Any = None) -> frozenset[str]:
+    """Return `NOT_KNOWN` without the positive label, which may be such a word."""
+    return NOT_KNOWN - {str(pos_label).strip().lower()}
+
+
+class Moments(NamedTuple):
+    """Number, mean and variance of some scores; of none, or of one, as a mean is of nothing, NaN."""
+
+    n: int
+    mean: float
+    variance: float
+
+    @classmethod
+    def of(cls, n: Any, mean: Any, variance: Any) -> Moments:
+        """Return what an engine found; a mean of nothing may be anything."""
+        n = int(n or 0)
+        return cls(n, float(mean) if n else math.nan, float(variance) if n > 1 else math.nan)
+
+
+@dataclass(frozen=True)
+class LeftOut(Result):
+    """Rows that were left out because a value is missing, and whether their scores differ from those of the others.
+
+    Attributes
+    ----------
+    n : int
+        Rows left out.
+    n_read : int
+        Rows read.
+    causes : dict
+        Rows without an ``"outcome"``, a ``"score"``, a ``"weight"``, a ``"cluster"`` or a ``"value of COLUMN"`` that
+        makes segments; a row that lacks several counts for each.
+    mean_score : float
+        Mean score of the rows with an outcome; NaN if there is none with a score.
+    mean_score_without_outcome : float
+        The same of rows without an outcome.
+    p_value : float
+        Of Welch's test that both means are equal, which takes rows as independent; NaN if there are too few.
+    """
+
+    n: int
+    n_read: int
+    causes: dict[str, int]
+    mean_score: float
+    mean_score_without_outcome: float
+    p_value: float
+
+    @classmethod
+    def of(cls, n: int, n_read: int, causes: Mapping[str, int], known: Moments, unknown: Moments) -> LeftOut:
+        """Return the account, with the moments of the scores of rows with and without an outcome."""
+        counts = {cause: int(count) for cause, count in causes.items() if count}
+        # Rounded, so that the order in which an engine adds up does not show.
+        p_value = float(f"{_welch(known, unknown):.9g}")
+        return cls(int(n), int(n_read), counts, round(known.mean, 12), round(unknown.mean, 12), p_value)
+
+    def __str__(self) -> str:
+        of = f"{self.n:,} of {self.n_read:,} rows"
+        if not self.n:
+            return f"none of {self.n_read:,} rows"
+        named = {cause: f"{'an' if cause == 'outcome' else 'a'} {cause}" for cause in self.causes}
+        causes = [f"{count:,} without {named[cause]}" for cause, count in self.causes.items()]
+        several = " (some lack several)" if sum(self.causes.values()) > self.n else ""
+        return f"{of}: {', '.join(causes)}{several}{self._outcomes()}"
+
+    def _outcomes(self) -> str:
+        """Compare the scores of rows with and without an outcome, if both can be."""
+        if math.isnan(self.p_value):
+            return ""
+        p = f"p = {self.p_value:.2g}" if self.p_value > 1e-4 else "p <= 0.0001"
+        means = f"{self.mean_score_without_outcome:.4f}, of the others {self.mean_score:.4f} ({p}, Welch)"
+        meaning = ": outcomes may not be missing at random" if self.p_value <= 0.05 else ""
+        return f". Mean score of rows without an outcome {means}{meaning}"
+
+
+class Intake(NamedTuple):
+    """What reading did to rows beside pooling them."""
+
+    left_out: LeftOut | None = None  # where missing values were to be left out
+    others: tuple[str, ...] = ()  # labels that count as 0 beside a positive one that was named; a few of many
+
+
+def _welch(first: Moments, second: Moments) -> float:
+    """Return the p-value of Welch's test for unequal variances; NaN where both groups do not vary, or are too small."""
+    if min(first.n, second.n) < 2 or not first.variance + second.variance > 0.0:
+        return math.nan
+    from scipy.stats import ttest_ind_from_stats
+
+    described = (each for n, mean, variance in (first, second) for each in (mean, math.sqrt(variance), n))
+    return float(ttest_ind_from_stats(*described, equal_var=False).pvalue)

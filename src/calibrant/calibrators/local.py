@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.fits.isotonic import interpolate
 from calibrant.fits.local_polynomial import check_smoother, local_fit
+from calibrant.fits.maps import interpolate
 from calibrant.table.bins import bin_starts, equal_width_bins
 from calibrant.table.numbers import short
 from calibrant.table.parameters import check_between, check_choice, check_count

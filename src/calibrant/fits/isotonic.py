@@ -15,6 +15,7 @@ from typing import Annotated
 import numpy as np
 
 from calibrant.errors import DataError
+from calibrant.fits.maps import interpolate
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, ScoreArray
 from calibrant.table.remember import remembered
 from calibrant.table.score_table import ScoreTable
@@ -23,15 +24,6 @@ from calibrant.typed_json import Probabilities, Scores, Weights, sized
 # A round that leaves more than this share of the blocks is slow, unless they are few.
 _SLOW = 0.9
 _FEW = 2000
-
-
-def interpolate(score: ScoreArray, knot: FloatArray, value: FloatArray) -> FloatArray:
-    """Connect values at increasing scores by straight lines; outside of them the map keeps its end values."""
-    result = np.asarray(np.interp(score, knot, value), dtype=np.float64)
-    steep = ~np.isfinite(result)  # a gap so narrow, near 0, that its slope is beyond float64: there it jumps
-    if steep.any():
-        result[steep] = value[np.searchsorted(knot, score[steep], side="right") - 1]
-    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,17 +198,3 @@ def _touching_points(n: NumberArray, k: NumberArray, corner: IndexArray) -> tupl
             if steepest >= 1.0:
                 break  # only ones follow, and the points to come may lie behind the corner
     return np.array(left), np.array(right)
-
-
-def shortened(table: ScoreTable, groups: int, single: int = 512) -> ScoreTable:
-    """Join neighbouring scores to so many groups, each at its mean score, but for the scores at either end.
-
-    These stay single: the lowest and the highest scores weigh more than others in regressions and isotonic fits.
-    """
-    m = len(table)
-    if m <= groups + 2 * single:
-        return table
-    inner = np.linspace(single, m - single, groups, endpoint=False).astype(np.intp)
-    starts = np.concatenate([np.arange(single), inner, np.arange(m - single, m)])
-    n = np.add.reduceat(table.n, starts)
-    return ScoreTable(np.add.reduceat(table.n * table.score, starts) / n, n, np.add.reduceat(table.k, starts))

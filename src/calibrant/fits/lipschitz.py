@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from calibrant.errors import DataError
-from calibrant.fits.isotonic import interpolate
+from calibrant.fits.maps import interpolate
 from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.typed_json import Probabilities, Scores, sized

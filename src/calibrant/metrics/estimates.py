@@ -23,7 +23,7 @@ import numpy as np
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits, limit_excess
 from calibrant.distributions.cluster_draws import cluster_draws
 from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Parts, Scale, allows_unseen
-from calibrant.fits.isotonic import shortened
+from calibrant.fits.maps import shortened
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import BoolArray, FloatArray

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.fits.isotonic import interpolate
 from calibrant.fits.local_polynomial import LocalFit, LocalRegression
+from calibrant.fits.maps import interpolate
 from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers, score_order
 from calibrant.table.results import Count, Result
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table

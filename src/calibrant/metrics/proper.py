@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.fits.isotonic import isotonic_fit, shortened
+from calibrant.fits.isotonic import isotonic_fit
+from calibrant.fits.maps import shortened
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 from calibrant.table.row_sums import mean_of_rows, rows_or_table

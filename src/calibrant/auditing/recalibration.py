@@ -29,7 +29,8 @@ from calibrant.table.pooling import FloatArray, NumberArray, pool_counts
 from calibrant.table.progress import report_progress
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.seeding import generator_for, split_counts
+from calibrant.table.seeding import generator_for
+from calibrant.table.splitting import split_counts
 from calibrant.table.visible_scores import score_view
 
 if TYPE_CHECKING:

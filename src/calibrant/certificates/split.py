@@ -21,7 +21,8 @@ from calibrant.table.fixed_point import BITS, UNIT, score_units
 from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray, NumberArray
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
-from calibrant.table.seeding import generator_for, split_counts
+from calibrant.table.seeding import generator_for
+from calibrant.table.splitting import split_counts
 
 
 def split_lower_bound(

@@ -18,8 +18,9 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table.missing import Intake
 from calibrant.table.pooling import NumberArray, pool_counts, pool_rows, pool_weighted
 from calibrant.table.row_errors import describe_one_outcome
-from calibrant.table.seeding import digest_rows, split_counts
+from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
+from calibrant.table.splitting import split_counts
 from calibrant.table.table_sums import CellSums, TableSums, join_cells
 from calibrant.table.validation import Chunks, CleanRows, clean_counts, clean_rows
 from calibrant.upward import resolve

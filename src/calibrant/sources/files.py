@@ -18,7 +18,7 @@ from calibrant.cells.slices import PackedRows, Slices
 from calibrant.errors import DataError
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.segments.values import describe_dates
-from calibrant.sources.checks import Summary, check, check_scores
+from calibrant.sources.checks import Summary, check
 from calibrant.sources.connection import open_source
 from calibrant.sources.paths import PathSpec, name_of
 from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, OrderedRows, Rows
@@ -92,18 +92,6 @@ def read_table(
     columns = Columns(label, score, weight, pos_label, missing=missing)
     with open_source(path, columns.names) as source:
         return FileRows(source, columns).table()
-
-
-def expected_brier(source: Any, score: str) -> float:
-    """Return the mean of s (1 - s) over the scores s of files or a query, in which values may be missing."""
-    with open_source(source, (score,)) as opened:
-        opened.found(score)
-        check_scores(opened, score)
-        number = as_number(opened.column(score), opened.kind(score))
-        mean = opened.rows(f"SELECT avg(s * (1 - s)) FROM (SELECT {number} AS s FROM ({opened.sql}))")[0][0]
-        if mean is None:
-            raise DataError("at least one score", f"none in column {score} of {opened.name}", "name another column")
-        return float(mean)
 
 
 class FileRows(Rows):

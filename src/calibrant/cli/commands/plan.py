@@ -32,7 +32,7 @@ def plan(
     from calibrant.certificates import plan_table
 
     if score is not None or files or query is not None:
-        from calibrant.sources.files import expected_brier
+        from calibrant.sources.expected_brier import expected_brier
 
         if score is None:
             raise ArgumentError("--score with a file", "none", "name the column of scores")

@@ -15,7 +15,8 @@ from calibrant.auditing.warnings import RowOrder
 from calibrant.errors import ArgumentError
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import Request, SegmentTotals, check_depth
-from calibrant.sources.protocol import ArrayRows, Columns, Rows, TableRows
+from calibrant.sources.array_rows import ArrayRows, TableRows
+from calibrant.sources.protocol import Columns, Rows
 from calibrant.sources.rows import is_read, rows_of
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.missing import Intake

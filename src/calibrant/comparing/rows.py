@@ -16,7 +16,8 @@ from calibrant.comparing.units import Units
 from calibrant.decisions.cost import cost_pair
 from calibrant.distributions.cluster_jackknife import LEAST_CLUSTERS, LEAST_EFFECTIVE, Guarantee, allows_unseen
 from calibrant.errors import ArgumentError, DataError
-from calibrant.sources.protocol import Columns, ModelRows, TableRows
+from calibrant.sources.array_rows import TableRows
+from calibrant.sources.protocol import Columns, ModelRows
 from calibrant.sources.rows import rows_of
 from calibrant.table.clusters import cluster_numbers
 from calibrant.table.pooling import FloatArray, number_values, score_order

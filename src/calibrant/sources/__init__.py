@@ -5,9 +5,10 @@
 A row of a file goes this way. `paths` finds the file, `formats` recognises it, `connection` opens it (several
 together, the result of a `query` likewise) as one `source`, whose queries `query_runner` runs. `checks` looks at
 all rows once; what is wrong with one is said in the words of `faults`. `files` then asks for the row: pooled or in
-slices for a table, which `calibrant.cells` makes; by segment (`segment_scan`); or in its order.
+slices for a table, which `calibrant.cells` makes; by segment (`segment_scan`); or in its order. Without labels,
+`expected_brier` asks for one number.
 
-A row of a dataframe is taken out of it by `frames`, if it is in memory, and is one of `ArrayRows` from then on. In an
+A row of a dataframe is taken out of it by `frames`, if it is in memory, and is one of `array_rows` from then on. In an
 engine it stays there: `frame_checks` leaves it out if it lacks something, and looks at it, `frames` asks for
 it pooled. Rows that come in chunks are read by `chunks`.
 """

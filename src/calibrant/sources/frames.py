@@ -19,9 +19,10 @@ from calibrant.cells.slices import PackedRows, Slices
 from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.segments.values import describe_dates
+from calibrant.sources.array_rows import ArrayRows
 from calibrant.sources.faults import describe_no_column
 from calibrant.sources.frame_checks import checked_rows, column_of, find_gaps, holds_numbers, need_numbers
-from calibrant.sources.protocol import ArrayRows, Columns, EngineColumn, HeldRows, ModelRows, Rows
+from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, Rows
 from calibrant.sources.segment_scan import collect_columns, segments_of_engine
 from calibrant.table.missing import Intake
 from calibrant.table.pooling import IntArray

@@ -1,0 +1,147 @@
+"""Rows in arrays, which `calibrant.table.validation` checks, and those of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import DataError
+from calibrant.segments.totals import Request, SegmentTotals, segments_of_arrays
+from calibrant.segments.values import column_values
+from calibrant.sources.protocol import Columns, HeldRows, ModelRows, Rows
+from calibrant.table import row_errors
+from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, Moments, is_missing, words_for_missing
+from calibrant.table.pooling import BoolArray, IntArray
+from calibrant.table.score_table import ScoreTable
+from calibrant.table.validation import CleanRows, clean_rows
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayRows(Rows):
+    """Labels, scores and further columns in memory, of which values are still to be checked."""
+
+    label: Any
+    score: Any
+    weight: Any = None
+    clusters: Any = None
+    by: Mapping[str, Any] = field(default_factory=dict)
+    pos_label: Any = None
+    columns: Columns | None = None
+    scores: Mapping[str, Any] = field(default_factory=dict)  # of the models to compare, by name
+    left_out: LeftOut | None = None
+    places: IntArray | None = None  # of the rows that are here among those given, if some are left out
+
+    @cached_property
+    def clean(self) -> CleanRows:
+        """The values, checked: an error names columns, and rows by their places among those given."""
+        names = () if self.columns is None else (self.columns.score, self.columns.label, str(self.columns.weight))
+        try:
+            return clean_rows(self.label, self.score, sample_weight=self.weight, pos_label=self.pos_label, names=names)
+        except DataError as error:
+            raise error if self.places is None else row_errors.renumbered(error, self.places) from None
+
+    @property
+    def intake(self) -> Intake:
+        """See `Rows`."""
+        return Intake(self.left_out, self.clean.others)
+
+    def table(self) -> ScoreTable:
+        """See `Rows`."""
+        return replace(ScoreTable.from_clean(self.clean), intake=self.intake)
+
+    def held(self) -> HeldRows:
+        """See `Rows`."""
+        return HeldRows(*self.clean[:3], self.clusters, dict(self.by))
+
+    def segments(self, request: Request) -> SegmentTotals:
+        """See `Rows`."""
+        return segments_of_arrays(self.clean.label, self.clean.score, self.by, request)
+
+    def models(self) -> ModelRows:
+        """See `Rows`."""
+        return ModelRows(self.label, dict(self.scores), self.clusters, self.pos_label)
+
+    def without_gaps(self) -> ArrayRows:
+        """Leave out the rows that lack something, and count them."""
+        words = {"outcome": words_for_missing(self.pos_label), "score": NOT_KNOWN, "weight": NOT_KNOWN}
+        segments = {name: f"value of {name}" for name in self.by}
+        columns = {"outcome": self.label, "score": self.score, "weight": self.weight, "cluster": self.clusters}
+        columns |= {cause: self.by[name] for name, cause in segments.items()}
+        arrays = {cause: _column(values, cause) for cause, values in columns.items() if values is not None}
+        if len({len(array) for array in arrays.values()}) > 1:
+            lengths = ", ".join(f"{len(array)} of {cause}" for cause, array in arrays.items())
+            raise DataError("columns of equal length", lengths, "pass columns of the same table")
+        gaps = {cause: _missing(array, words.get(cause, frozenset({""}))) for cause, array in arrays.items()}
+        places = np.flatnonzero(~np.logical_or.reduce(list(gaps.values())))
+        known, unknown = (_moments(arrays["score"], ~gaps["score"] & of) for of in (~gaps["outcome"], gaps["outcome"]))
+        n = len(arrays["score"])
+        causes = {cause: int(gap.sum()) for cause, gap in gaps.items()}
+        left_out = LeftOut.of(n - len(places), n, causes, known, unknown)
+        if n and not len(places):
+            raise row_errors.describe_all_left_out(str(left_out))
+        picked = {cause: array[places] for cause, array in arrays.items()}
+        label, score, weight, clusters = map(picked.get, ("outcome", "score", "weight", "cluster"))
+        by = {name: picked[cause] for name, cause in segments.items()}
+        return ArrayRows(label, score, weight, clusters, by, self.pos_label, left_out=left_out, places=places)
+
+
+@dataclass(frozen=True, eq=False)
+class TableRows(Rows):
+    """A table, in which rows are no longer told apart."""
+
+    pooled: ScoreTable
+
+    @property
+    def intake(self) -> Intake:
+        """See `Rows`."""
+        return self.pooled.intake
+
+    def table(self) -> ScoreTable:
+        """See `Rows`."""
+        return self.pooled
+
+    def held(self) -> HeldRows:
+        """See `Rows`."""
+        remedy = "a table does not know which row belongs to which cluster: pass the rows"
+        self._refuse("labels and scores together with clusters", "a ScoreTable", remedy)
+
+    def segments(self, request: Request) -> SegmentTotals:
+        """See `Rows`."""
+        self._refuse("rows, with the columns of `by`", "a ScoreTable", "pass the rows: a table has no columns")
+
+    def models(self) -> ModelRows:
+        """See `Rows`."""
+        remedy = "pass the rows: a table does not know which row had which score"
+        self._refuse("labels, and the scores of the models", "a ScoreTable", remedy)
+
+
+def _column(values: Any, name: str) -> npt.NDArray[Any]:
+    return np.asarray(values) if len(np.shape(values)) == 2 else column_values(values, name)
+
+
+def _missing(array: npt.NDArray[Any], words: frozenset[str]) -> BoolArray:
+    """Return which rows have no value; with several columns, none in one of them."""
+    if array.ndim == 2:
+        return np.asarray(np.any([_missing(column, words) for column in array.T], axis=0))
+    if array.dtype.kind == "f":
+        return np.asarray(np.isnan(array))
+    if array.dtype.kind not in "OUS":
+        return np.zeros(len(array), dtype=bool)
+    values = array.tolist()
+    gaps = (is_missing(v) or (isinstance(v, str) and v.strip().lower() in words) for v in values)
+    return np.fromiter(gaps, bool, len(values))
+
+
+def _moments(score: npt.NDArray[Any], rows: BoolArray) -> Moments:
+    try:
+        values = (score if score.ndim == 1 else score[:, -1])[rows].astype(np.float64)
+    except (TypeError, ValueError):  # scores that are no numbers are refused later
+        values = np.empty(0)
+    values = values[(values >= 0.0) & (values <= 1.0)]
+    n = len(values)
+    return Moments.of(n, values.mean() if n else None, values.var(ddof=1) if n > 1 else None)

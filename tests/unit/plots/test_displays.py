@@ -42,7 +42,7 @@ DISPLAYS = [
     CumulativeResidualsDisplay,
 ]
 FROM_SCORES = DISPLAYS[1:]
-OF_SEGMENTS = {SegmentDisplay, SegmentMapDisplay}  # which need further columns: see test_segment_displays.py
+OF_SEGMENTS = {SegmentDisplay, SegmentMapDisplay}  # which need further columns: see test_segments.py
 
 every = pytest.mark.parametrize("display", DISPLAYS)
 of_scores = pytest.mark.parametrize("display", FROM_SCORES)

@@ -7,10 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from calibrant import metrics
 from calibrant.certificates import Band, isotonic_band
 from calibrant.curves import Curve, local_curve
 from calibrant.decisions import Decision, NetBenefit, net_benefit
+from calibrant.metrics import (
+    BinnedCalibration,
+    IntegratedCalibration,
+    LocalCalibration,
+    ScoreDecomposition,
+    binned_calibration,
+    brier_decomposition,
+    integrated_calibration_index,
+    local_calibration,
+    smooth_calibration_error,
+)
 from calibrant.metrics.proper import calibrated_miscalibration
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
@@ -42,22 +52,22 @@ class Measures(Result):
         whole numbers.
     """
 
-    binned: metrics.BinnedCalibration
-    integrated: metrics.IntegratedCalibration
-    local: metrics.LocalCalibration
+    binned: BinnedCalibration
+    integrated: IntegratedCalibration
+    local: LocalCalibration
     smooth: float
-    brier_parts: metrics.ScoreDecomposition
+    brier_parts: ScoreDecomposition
     miscalibration_null_mean: float
 
 
 def measure(table: ScoreTable) -> Measures:
     """Compute them all on a table with rows of both classes."""
     return Measures(
-        binned=metrics.binned_calibration(table),
-        integrated=metrics.integrated_calibration_index(table),
-        local=metrics.local_calibration(table),
-        smooth=metrics.smooth_calibration_error(table),
-        brier_parts=metrics.brier_decomposition(table),
+        binned=binned_calibration(table),
+        integrated=integrated_calibration_index(table),
+        local=local_calibration(table),
+        smooth=smooth_calibration_error(table),
+        brier_parts=brier_decomposition(table),
         miscalibration_null_mean=calibrated_miscalibration(table)[0],
     )
 

@@ -1,8 +1,9 @@
 """Statements about the true calibration error that hold with a stated probability."""
 
-from calibrant.certificates.bands import Band, CumulativeBand, cumulative_band, isotonic_band, window_band
+from calibrant.certificates.bands import Band, isotonic_band, window_band
 from calibrant.certificates.calibration_test import calibration_test
 from calibrant.certificates.certify import certify, cutoff_interval
+from calibrant.certificates.cumulative_band import CumulativeBand, cumulative_band
 from calibrant.certificates.expected_error.certify import (
     ExpectedErrorCertificate,
     certify_ece,

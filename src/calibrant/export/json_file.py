@@ -10,12 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from calibrant import typed_json
 from calibrant.atomic_write import write_text
 from calibrant.calibrators.base import Calibrator, Training
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.export.layouts import LAYOUTS, METHODS, Exported, not_exportable
-from calibrant.typed_json import FieldError, check_fields, list_of, plain, structure
+from calibrant.typed_json import (
+    FieldError,
+    check_fields,
+    fields_of,
+    list_of,
+    load_document,
+    number_of,
+    plain,
+    read_document,
+    structure,
+)
 from calibrant.version import __version__
 
 # Raised when the meaning of a field changes. Older files stay readable: tests/unit/export/golden has one of every kind.
@@ -109,9 +118,9 @@ def from_json(text: str) -> Exported:
     >>> from_json(to_json(PlattCalibrator().fit([0.1, 0.4, 0.8], [0, 1, 1])))
     PlattCalibrator()
     """
-    document = typed_json.load_document(text, "calibrator", _EXPECTED, _REMEDY)
+    document = load_document(text, "calibrator", _EXPECTED, _REMEDY)
     try:
-        with typed_json.fields_of("a model file", _REMEDY):
+        with fields_of("a model file", _REMEDY):
             return _checked(document)
     except RecursionError:
         raise SourceError(_EXPECTED, "fits inside fits without end", _REMEDY) from None
@@ -172,7 +181,7 @@ def load_model(path: str | PathLike[str]) -> Exported:
 
     >>> from calibrant import load_model
     """
-    return from_json(typed_json.read_document(path, "a model file"))
+    return from_json(read_document(path, "a model file"))
 
 
 @plain.register(Calibrator)
@@ -260,7 +269,7 @@ def _rebuilt_parameter(value: Any, path: str) -> Any:
         return _rebuilt_unfitted(check_fields(value, ["calibrator"], f"{path}.")["calibrator"], f"{path}.calibrator.")
     if isinstance(value, list):
         return structure(list[str], value, path)
-    return value if value is None or isinstance(value, bool | int | float | str) else typed_json.number_of(value, path)
+    return value if value is None or isinstance(value, bool | int | float | str) else number_of(value, path)
 
 
 def _rebuilt(value: Any, kind: Any, path: str, training: Training) -> Any:

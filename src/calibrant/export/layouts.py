@@ -9,7 +9,19 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from calibrant import calibrators
+from calibrant.calibrators import (
+    AutoCalibrator,
+    BetaCalibrator,
+    CutoffCalibrator,
+    HistogramCalibrator,
+    IsotonicCalibrator,
+    LipschitzIsotonicCalibrator,
+    LocalCalibrator,
+    PlattCalibrator,
+    SegmentCalibrator,
+    TemperatureCalibrator,
+    VennAbersCalibrator,
+)
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.log_odds import LogOddsCalibrator
 from calibrant.calibrators.segment.gains import SegmentGains
@@ -21,7 +33,7 @@ from calibrant.fits.lipschitz import LipschitzFit
 from calibrant.segments.columns import SegmentColumn
 from calibrant.typed_json import RISING, Checks, Finite, Positive, Probabilities, Scores, Weights, sized, within
 
-Exported = Calibrator | calibrators.SegmentCalibrator
+Exported = Calibrator | SegmentCalibrator
 
 _DEEPEST = 20
 
@@ -62,7 +74,7 @@ def _same(calibrator: Any, path: str, *names: str, more: int = 0) -> Checks:
         yield f"fitted.{name}", expected, len(operator.attrgetter(name)(calibrator)) == size
 
 
-def _isotonic(calibrator: calibrators.IsotonicCalibrator) -> Checks:
+def _isotonic(calibrator: IsotonicCalibrator) -> Checks:
     fit = calibrator.fit_
     yield "parameters.interpolation", "'linear' or 'step'", calibrator.interpolation in ("linear", "step")
     yield from _same(calibrator, "fit_.value", "fit_.low", "fit_.high", "fit_.n", "fit_.k")
@@ -70,25 +82,25 @@ def _isotonic(calibrator: calibrators.IsotonicCalibrator) -> Checks:
     yield "fitted.fit_.high", "scores from fitted.fit_.low on, below the next of them", bool(within)
 
 
-def _venn_abers(calibrator: calibrators.VennAbersCalibrator) -> Checks:
+def _venn_abers(calibrator: VennAbersCalibrator) -> Checks:
     for side in ("lower", "upper"):
         yield from _same(calibrator, f"fit_.{side}_edge", f"fit_.{side}_value", more=1)
 
 
-def _platt(calibrator: calibrators.PlattCalibrator) -> Checks:
+def _platt(calibrator: PlattCalibrator) -> Checks:
     yield "parameters.on", "'logit' or 'score'", calibrator.on in ("logit", "score")
     of_logit = [distance > 0.0 for distance in calibrator.clip_] == [calibrator.on == "logit"] * 2
     yield "fitted.clip_", "two distances above 0, or two zeros where parameters.on is 'score'", of_logit
 
 
-def _cutoff(calibrator: calibrators.CutoffCalibrator) -> Checks:
+def _cutoff(calibrator: CutoffCalibrator) -> Checks:
     families = ("platt", "beta", "temperature")
     yield "parameters.family", f"one of {', '.join(families)}", calibrator.family in families
     inner = type(calibrator.calibrator_) is LAYOUTS[calibrator.family].estimator
     yield "fitted.calibrator_", f"a fit of the method {calibrator.family!r}, as parameters.family says", inner
 
 
-def _auto(calibrator: calibrators.AutoCalibrator) -> Checks:
+def _auto(calibrator: AutoCalibrator) -> Checks:
     weights = calibrator.weights_
     yield "fitted.weights_", "shares that add up to 1", abs(float(weights.sum()) - 1.0) < 1e-9
     yield from _same(calibrator, "weights_", "members_")
@@ -97,7 +109,7 @@ def _auto(calibrator: calibrators.AutoCalibrator) -> Checks:
     yield "fitted.decision_", "'pooled', or 'left alone' where the first of fitted.weights_ is 1", alone
 
 
-def _segment(calibrator: calibrators.SegmentCalibrator) -> Checks:
+def _segment(calibrator: SegmentCalibrator) -> Checks:
     sizes = [len(column) for column in calibrator.columns_]
     for i, column in enumerate(calibrator.columns_):
         path, kinds = f"fitted.columns_[{i}].", {type(level) for level in column.levels}
@@ -129,12 +141,12 @@ def _depth(node: Node) -> int:
     return 1 + max(_depth(node.first), _depth(node.second)) if isinstance(node, Split) else 0
 
 
-def _isotonic_formula(calibrator: calibrators.IsotonicCalibrator) -> Formula:
+def _isotonic_formula(calibrator: IsotonicCalibrator) -> Formula:
     fit = calibrator.fit_
     return lines_through(*fit.knots()) if calibrator.interpolation == "linear" else steps(fit.low[1:], fit.value)
 
 
-def _venn_abers_formula(calibrator: calibrators.VennAbersCalibrator) -> Formula:
+def _venn_abers_formula(calibrator: VennAbersCalibrator) -> Formula:
     # One of the two probabilities jumps at its edges, the other just after them.
     at, after = calibrator.fit_.lower_edge, np.nextafter(calibrator.fit_.upper_edge, 2.0)
     after = after[after <= 1.0]
@@ -142,7 +154,7 @@ def _venn_abers_formula(calibrator: calibrators.VennAbersCalibrator) -> Formula:
     return steps(start, calibrator.predict(np.append(0.0, start)))
 
 
-def _platt_formula(calibrator: calibrators.PlattCalibrator) -> Formula:
+def _platt_formula(calibrator: PlattCalibrator) -> Formula:
     slope, intercept = calibrator.slope_, calibrator.intercept_
     if calibrator.on == "score":
         return Logistic(Lines(np.zeros(1), np.full(2, intercept), np.array([0.0, slope])))
@@ -153,7 +165,7 @@ def _of_log_odds(of_score: float, of_rest: float, constant: float, calibrator: L
     return Logistic(LogOdds(of_score, of_rest, constant, calibrator.clip_))
 
 
-def _auto_formula(calibrator: calibrators.AutoCalibrator) -> Formula:
+def _auto_formula(calibrator: AutoCalibrator) -> Formula:
     if calibrator.decision_ == "left alone":
         return IDENTITY
     members = [IDENTITY, *(formula_of(member) for member in calibrator.calibrators_)]
@@ -167,7 +179,7 @@ _Factor = Annotated[float, within(0.0)]
 # Name in files and on the command line -> layout.
 LAYOUTS = {
     "auto": Layout(
-        calibrators.AutoCalibrator,
+        AutoCalibrator,
         {
             "members_": list[str],
             "weights_": Annotated[Probabilities, sized(1)],
@@ -179,47 +191,45 @@ LAYOUTS = {
         _auto_formula,
         _auto,
     ),
-    "isotonic": Layout(calibrators.IsotonicCalibrator, {"fit_": IsotonicFit}, _isotonic_formula, _isotonic),
+    "isotonic": Layout(IsotonicCalibrator, {"fit_": IsotonicFit}, _isotonic_formula, _isotonic),
     "lipschitz": Layout(
-        calibrators.LipschitzIsotonicCalibrator,
+        LipschitzIsotonicCalibrator,
         {"fit_": LipschitzFit},
         lambda c: lines_through(c.fit_.score, c.fit_.value),
         lambda c: _same(c, "fit_.score", "fit_.value"),
     ),
     "local": Layout(
-        calibrators.LocalCalibrator,
+        LocalCalibrator,
         {"score_": Annotated[Scores, sized(1)], "value_": Probabilities},
         lambda c: lines_through(c.score_, c.value_),
         lambda c: _same(c, "score_", "value_"),
     ),
-    "venn-abers": Layout(calibrators.VennAbersCalibrator, {"fit_": VennAbersFit}, _venn_abers_formula, _venn_abers),
+    "venn-abers": Layout(VennAbersCalibrator, {"fit_": VennAbersFit}, _venn_abers_formula, _venn_abers),
     "histogram": Layout(
-        calibrators.HistogramCalibrator,
+        HistogramCalibrator,
         {"edges_": Scores, "value_": Probabilities, "count_": Weights},
         lambda c: steps(c.edges_, c.value_),
         lambda c: _same(c, "edges_", "value_", "count_", more=1),
     ),
-    "platt": Layout(
-        calibrators.PlattCalibrator, {"slope_": Finite, "intercept_": Finite, "clip_": _Clip}, _platt_formula, _platt
-    ),
+    "platt": Layout(PlattCalibrator, {"slope_": Finite, "intercept_": Finite, "clip_": _Clip}, _platt_formula, _platt),
     "temperature": Layout(
-        calibrators.TemperatureCalibrator,
+        TemperatureCalibrator,
         {"inverse_temperature_": _Factor, "clip_": _Distances},
         lambda c: _of_log_odds(c.inverse_temperature_, -c.inverse_temperature_, 0.0, c),
     ),
     "beta": Layout(
-        calibrators.BetaCalibrator,
+        BetaCalibrator,
         {"a_": _Factor, "b_": _Factor, "c_": Finite, "clip_": _Distances},
         lambda c: _of_log_odds(c.a_, -c.b_, c.c_, c),
     ),
     "cutoff": Layout(
-        calibrators.CutoffCalibrator,
+        CutoffCalibrator,
         {"calibrator_": Calibrator, "cutoff_": float, "limit_": float, "refuted_": bool, "message_": str},
         lambda c: formula_of(c.calibrator_),
         _cutoff,
     ),
     "segment": Layout(
-        calibrators.SegmentCalibrator,
+        SegmentCalibrator,
         {
             "calibrator_": Calibrator,
             "columns_": Annotated[list[SegmentColumn], sized(1)],

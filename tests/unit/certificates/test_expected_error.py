@@ -21,6 +21,7 @@ from calibrant.certificates.expected_error.bounds import (
     reversal_p_value,
     square_cost,
 )
+from calibrant.certificates.expected_error.constants import SquareCells
 from calibrant.references import cite
 from calibrant.table.numbers import claim_upper
 from calibrant.table.table_sums import CellSums
@@ -300,3 +301,17 @@ def test_a_square_cell_is_charged_for_the_width_of_its_scores_beyond_q(variance)
     cost = [float(square_cost(np.array(variance), np.array(spread), lam)) for spread in (0.0, q, q + 2.0)]
     assert cost[1] == cost[0]
     assert cost[2] - cost[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("variance", [2.0, 50.0, 1000.0])
+def test_a_square_cell_is_charged_least_near_q_and_about_what_is_planned(variance):
+    """Calibrated rows at a score of 1/2: their charge is the constant, since Y has mean 0."""
+    lam = np.array([0.01])
+    n, mean, variances = np.array([4.0 * variance]), np.array([0.5]), np.array([variance])
+    q = huber_width(variances, lam)
+
+    def charge(width):
+        return float(SquareCells(n, mean, variances, lam, width, 0.05).constant(width)[0])
+
+    assert charge(q) <= 1.05 * min(charge(q * times) for times in np.geomspace(0.25, 4.0, 9))
+    assert float(square_cost(variances, np.zeros(1), lam)[0]) == pytest.approx(charge(q), rel=0.03)

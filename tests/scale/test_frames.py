@@ -19,7 +19,7 @@ from calibrant.cells import gathering, refinement
 from calibrant.errors import CalibrantError, DataError, SourceError
 from calibrant.metrics import cutoff_calibration
 from calibrant.segments.totals import Request
-from calibrant.sources import frames
+from calibrant.sources import frames, segment_scan
 from calibrant.sources.protocol import Columns
 from support.frame_cases import RIGHT, WRONG
 from support.routes import BROKEN, CASES, assert_same, expected, few_in_memory, summary
@@ -254,6 +254,7 @@ class TestErrorsOfEngines:
             raise ValueError("Non-trivial complex aggregation found.\n\nHint: rewrite your query")
 
         monkeypatch.setattr(nw.LazyFrame, "group_by", refuse)
+        monkeypatch.setattr(segment_scan, "_MOST_EXACT", 1)
         relation = in_duckdb({"y": [0, 1], "p": [0.2, 0.7], "site": ["a", "b"]})
         rows = frames.open_frame(relation, Columns(**NAMES, by=("site",)))
         for ask in (rows.table, lambda: rows.segments(Request(1, 1, {}))):

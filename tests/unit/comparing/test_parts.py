@@ -122,8 +122,7 @@ def test_variance_of_parts_of_cells(rng, cluster, models):
                 parts = [np.where(here[i] & within(scores[i], place), residuals[i], 0.0) for i in models]
                 sums = units.sums(parts[0] - parts[1] if len(parts) == 2 else parts[0])
                 expected[side, cell] = max(expected[side, cell], (sums**2).sum() * units.few / 400**2)
-    chosen = [scores[i] for i in models], [residuals[i] for i in models]
-    np.testing.assert_allclose(_parts(*chosen, cells, units, first=models[0]), expected, atol=1e-15)
+    np.testing.assert_allclose(_parts(models, scores, residuals, cells, units), expected, atol=1e-15)
 
 
 def test_a_path_rises_and_falls_most_from_the_first_cell_of_an_interval_to_its_last(rng):

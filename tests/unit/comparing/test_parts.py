@@ -125,6 +125,21 @@ def test_variance_of_parts_of_cells(rng, cluster, models):
     np.testing.assert_allclose(_parts(models, scores, residuals, cells, units), expected, atol=1e-15)
 
 
+def test_a_path_rises_and_falls_most_from_the_first_cell_of_an_interval_to_its_last(rng):
+    s, t = rng.uniform(size=(2, 200))
+    y = (rng.uniform(size=200) < s).astype(float)
+    cells, paths = _cut((s, t), (y - s, y - t), 200)
+    borders = [*cells.starts, len(paths[0]) - 1]
+    assert max(np.diff(borders)) > 5
+    for path in paths:
+        start, stop = cells.ends(path)
+        most = []
+        for left, right in zip(cells.left, cells.right, strict=True):
+            before, after = (path[borders[at] + i : borders[at + 1] + i] for at, i in ((left, 0), (right, 1)))
+            most.append((after.max() - before.min(), before.max() - after.min()))
+        assert (path[stop] - path[start]).tolist() == np.array(most).T.ravel().tolist()
+
+
 @pytest.mark.parametrize("n", [2, 7, 60, 500])
 @pytest.mark.parametrize("kind", ["different", "few scores", "one score", "equal", "decreasing"])
 def test_limits_hold_the_estimate(kind, n, rng):

@@ -1,6 +1,6 @@
 """The score table: at each score, how many rows and how many positives stand there; what functions take for one.
 
-Everything calibrant computes is a function of this table. Row order cannot matter, ties cannot be broken
+Nearly everything calibrant computes is a function of this table. No order of rows shows, ties cannot be broken
 the wrong way, weights live in one place and two tables merge into one.
 """
 

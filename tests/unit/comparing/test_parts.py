@@ -154,7 +154,7 @@ def test_variance_of_an_interval_is_that_of_the_sum_over_its_cells(rng):
             assert deviations[:, i] ** 2 == pytest.approx([square, square], abs=1e-9)
 
 
-def test_variance_that_scores_promise_and_rows_do_not_show(rng):
+def test_variance_that_calibrated_scores_would_have_and_rows_do_not_show(rng):
     """Rare events of which none was seen; where clusters share their outcomes, as many times as rows of them vary."""
     y = np.repeat(rng.integers(0, 2, 30), 5).astype(float)
     scores = np.concatenate([[0.0] * 40, [0.02] * 60, [0.5] * 150]), np.concatenate([[0.0] * 50, [0.03] * 200])

@@ -23,7 +23,7 @@ from calibrant.certificates.expected_error.bounds import (
     reversal_p_value,
     square_cost,
 )
-from calibrant.certificates.expected_error.constants import SquareCells
+from calibrant.certificates.expected_error.constants import SquareCells, _log_peaks
 from calibrant.references import cite
 from calibrant.table.numbers import claim_upper
 from calibrant.table.table_sums import CellSums
@@ -343,3 +343,18 @@ def test_a_square_cell_is_charged_least_near_q_and_about_what_is_planned(varianc
 
     assert charge(q) <= 1.05 * min(charge(q * times) for times in np.geomspace(0.25, 4.0, 9))
     assert float(square_cost(variances, np.zeros(1), lam)[0]) == pytest.approx(charge(q), rel=0.03)
+
+
+def test_the_largest_product_of_two_chords_whatever_their_ends_are():
+    """Along u in [0, 1] the chords run between exponentials of which one may vanish beside the other."""
+    rng = np.random.default_rng(0)
+    u = np.linspace(0.0, 1.0, 2001)[:, None]
+    for spread in (0.3, 3.0, 2000.0):
+        left, right = rng.uniform(-spread, spread, size=(2, 50))
+        weight = rng.uniform(-spread, spread, size=51)
+        with np.errstate(divide="ignore"):
+            chords = [
+                np.logaddexp(np.log1p(-u) + start, np.log(u) + stop)
+                for start, stop in ((left, right), (weight[:-1], weight[1:]))
+            ]
+        assert _log_peaks(left[None], right[None], weight[None])[0] == pytest.approx(sum(chords).max(axis=0), abs=1e-5)

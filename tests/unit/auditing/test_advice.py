@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -212,6 +213,21 @@ def test_columns_of_weights_and_labels_by_name():
     other = next_step("check the labels", place, None, expected_brier=0.1)
     assert other.command == "calibrant audit FILE --label y --score p --weight w --pos-label OTHER"
     assert other.python == "cal.audit(frame, label='y', score='p', weight='w', pos_label=...)"
+
+
+def test_a_refuted_tolerance_is_explained_where_the_diagonal_is_inside_the_band():
+    score = np.array([0.2, 0.6])
+    certificate = SimpleNamespace(estimate=0.06, lower_bound=0.04, bound=0.1, tolerance=0.01)
+    inside = SimpleNamespace(score=score, lower=score - 0.1, upper=score + 0.1, consistent=True)
+    above = SimpleNamespace(score=score, lower=score + 0.01, upper=score + 0.1, consistent=True)
+
+    def said(band, of=certificate):
+        return band_sentence(SimpleNamespace(certificate=of, band=band))
+
+    assert said(inside).startswith("The diagonal lies inside the band though the true error is at least 0.04")
+    assert said(above) == said(None) == said(inside, None) == ""
+    assert said(SimpleNamespace(**vars(inside) | {"consistent": False})) == ""
+    assert said(inside, SimpleNamespace(**vars(certificate) | {"lower_bound": 0.0})) == ""
 
 
 @pytest.mark.slow

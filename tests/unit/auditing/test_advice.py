@@ -15,6 +15,7 @@ import calibrant as cal
 from calibrant.auditing import cross_fitted
 from calibrant.auditing.next_steps import next_step, texts_of
 from calibrant.auditing.summary import details
+from calibrant.auditing.warnings import RowOrder, _runs
 from calibrant.auditing.wording import (
     band_sentence,
     gain_sentence,
@@ -104,6 +105,20 @@ def test_the_order_of_rows_is_seen_where_there_is_one():
     assert codes(cal.audit(pl.DataFrame({"y": y, "p": p}).lazy(), label="y", score="p")) == []
     assert codes(cal.audit(cal.ScoreTable.from_scores(y, p))) == []
     assert codes(cal.audit(y, p, sample_weight=np.ones(2_000, dtype=int))) == []
+
+
+def test_rows_in_order_of_the_score_or_of_the_outcome_are_in_no_other_order():
+    """Of tied scores all negatives may then stand first; where the middle scores come first, that shows."""
+    rng = np.random.default_rng(0)
+    p = rng.choice([0.2, 0.5, 0.7], 600)
+    y = (rng.uniform(size=600) < p).astype(int)
+
+    def seen(*keys):
+        order = np.lexsort(keys)
+        return _runs(cal.ScoreTable.from_scores(y, p), RowOrder(y[order], p[order]))
+
+    assert seen(y, p) is seen(y, -p) is seen(y) is None
+    assert "tend to have the same outcome" in seen(y, np.abs(p - 0.5))
 
 
 def test_the_advice_is_about_what_recalibrate_fits():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.special import expit, stdtrit
 
 import calibrant as cal
 from calibrant.auditing import cross_fitted
+from calibrant.auditing.wording import rows_needed
 from calibrant.calibrators.base import Calibrator
 from calibrant.decisions import expected_cost
 from calibrant.metrics import observed_expected_ratio
@@ -237,3 +239,9 @@ def test_ten_clusters_of_equal_size_are_not_few():
     for clusters, named in ((10, False), (8, True)):
         found = cal.audit(y, score, clusters=np.arange(1000) % clusters)
         assert ("few_clusters" in [warning.code for warning in found.warnings]) == named
+
+
+def test_rows_that_would_decide_are_told_in_clusters_like_these_where_there_are_clusters():
+    """Arithmetic: 12,001 rows are 60.005 clusters of 200."""
+    assert rows_needed(SimpleNamespace(rows_needed=12_001, n=5000, n_clusters=25)) == "61 clusters like these"
+    assert rows_needed(SimpleNamespace(rows_needed=12_001, n=5000, n_clusters=None)) == "12,001 rows"

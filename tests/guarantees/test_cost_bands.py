@@ -11,9 +11,9 @@ from scipy.stats import kstwo
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.calibrators.base import fit_part
 from calibrant.decisions import cost_curve, isotonic_harm_bound, net_benefit_difference
 from calibrant.distributions.brownian import kuiper_upper_quantile
+from calibrant.fits.score_map import fit_part
 from support.counting import assert_failures_within, assert_seldom
 from support.worlds import WORLDS, World, at, spread
 

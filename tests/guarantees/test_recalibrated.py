@@ -7,9 +7,9 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.calibrators.base import fit_part
 from calibrant.certificates import certify_recalibrated
 from calibrant.distributions.brownian import range_quantile
+from calibrant.fits.score_map import fit_part
 from calibrant.metrics import brier_score
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import assert_failures_within, assert_seldom

@@ -13,7 +13,6 @@ from scipy.stats import beta
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.calibrators.base import fit_part
 from calibrant.certificates import (
     calibration_test,
     certify,
@@ -25,6 +24,7 @@ from calibrant.certificates import (
     split_lower_bound,
 )
 from calibrant.decisions import cost_forecast, max_regret, saving_bound
+from calibrant.fits.score_map import fit_part
 from calibrant.metrics import cutoff_calibration
 from support.counting import assert_probability_within, assert_seldom
 from support.search import BEYOND, Claim, crowded, lower, upper, worst_failure

@@ -150,3 +150,13 @@ def test_a_root_a_thousand_times_as_far_is_found_and_one_a_million_times_is_infi
     assert _root(lambda x: 1000.0 - x, 0.0, 1e-3, -math.inf) == pytest.approx(1000.0)
     assert _root(lambda x: 1.0 - x / 1e6, 0.0, 1.0, -math.inf) == math.inf
     assert _root(lambda x: -1.0 - x / 1e6, 0.0, 1.0, -3.0) == -3.0
+
+
+def test_of_clusters_an_infinite_slope_has_no_limit_on_either_side():
+    """Coefficients without each cluster are infinite too; the likelihood of single rows gives one limit."""
+    s = (np.arange(60) + 0.5) / 60
+    y = (s > 0.5).astype(int)
+    alone, clustered = calibration_slope(y, s), calibration_slope(y, s, clusters=np.arange(60) % 12)
+    assert alone.slope == clustered.slope == math.inf
+    assert alone.slope_interval[0] > 0.5
+    assert clustered.slope_interval == (-math.inf, math.inf)

@@ -305,17 +305,13 @@ def advice_on_loans(seeds, shift):
 
 @pytest.mark.slow
 def test_a_wrong_level_of_rare_events_is_named_and_mended():
-    """The Brier score hardly sees that defaults are 30% above prediction."""
-    assert advice_on_loans(range(4), 0.26)["recalibrate", True] >= 3
-
-
-@pytest.mark.slow
-def test_thirty_portfolios_of_rare_events():
-    found = advice_on_loans(range(30), 0.26)
+    """The Brier score hardly sees that defaults are 30% above prediction; where they are not, nothing is mended."""
+    found = advice_on_loans(range(16), 0.26)
+    assert found["recalibrate", True] >= 12
     assert found["collect more data", True] == 0
-    assert sum(n for (action, _), n in found.items() if action == "collect more data") <= 6
-    calibrated = advice_on_loans(range(100, 130), 0.0)
-    assert sum(n for (action, _), n in calibrated.items() if action == "recalibrate") <= 3
+    assert sum(n for (action, _), n in found.items() if action == "collect more data") <= 2
+    calibrated = advice_on_loans(range(100, 116), 0.0)
+    assert sum(n for (action, _), n in calibrated.items() if action == "recalibrate") <= 1
 
 
 @pytest.mark.slow

@@ -140,6 +140,21 @@ def test_scores_within_a_wide_tolerance_are_left_alone_and_the_gain_of_a_map_is_
     assert "though it is more than chance explains and recalibration would lower the log loss." in advice.reason
 
 
+@pytest.mark.parametrize(
+    ("gain", "clear", "unchanged", "said"),
+    [
+        (0.02, True, False, "falls by 0.0200 (standard error 0.0050), more than chance explains"),
+        (0.02, False, False, "falls by 0.0200 (standard error 0.0050), no more than chance explains"),
+        (0.02, False, True, "falls by 0.0200 (standard error 0.0050)"),
+        (-0.02, False, False, "rises by 0.0200 (standard error 0.0050)"),
+    ],
+)
+def test_the_gain_is_told_with_its_standard_error(gain, clear, unchanged, said):
+    found = SimpleNamespace(brier_gain=gain, brier_gain_error=0.005, improves_brier_score=clear, unchanged=unchanged)
+    assert gain_sentence(found) == f"The Brier score {said} (each map is assessed on rows it was not fitted on)."
+    assert gain_sentence(None) == ""
+
+
 def test_one_voice_with_a_calibrator_that_changes_nothing():
     for seed in range(40):
         y, p = world(300, seed=seed)
@@ -305,17 +320,13 @@ def advice_on_loans(seeds, shift):
 
 @pytest.mark.slow
 def test_a_wrong_level_of_rare_events_is_named_and_mended():
-    """The Brier score hardly sees that defaults are 30% above prediction."""
-    assert advice_on_loans(range(4), 0.26)["recalibrate", True] >= 3
-
-
-@pytest.mark.slow
-def test_thirty_portfolios_of_rare_events():
-    found = advice_on_loans(range(30), 0.26)
+    """The Brier score hardly sees that defaults are 30% above prediction; where they are not, nothing is mended."""
+    found = advice_on_loans(range(16), 0.26)
+    assert found["recalibrate", True] >= 12
     assert found["collect more data", True] == 0
-    assert sum(n for (action, _), n in found.items() if action == "collect more data") <= 6
-    calibrated = advice_on_loans(range(100, 130), 0.0)
-    assert sum(n for (action, _), n in calibrated.items() if action == "recalibrate") <= 3
+    assert sum(n for (action, _), n in found.items() if action == "collect more data") <= 2
+    calibrated = advice_on_loans(range(100, 116), 0.0)
+    assert sum(n for (action, _), n in calibrated.items() if action == "recalibrate") <= 1
 
 
 @pytest.mark.slow

@@ -133,6 +133,14 @@ def test_limits_that_allow_for_unseen_clusters_on_demand(rows, audit):
     assert found.decision.cost == audit.decision.cost
 
 
+@pytest.mark.parametrize(("clusters", "enough"), [(4, False), (5, True)])
+def test_five_clusters_of_equal_size_are_enough_for_a_bound_and_a_test(clusters, enough):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=200)
+    found = cal.audit((rng.uniform(size=200) < p).astype(int), p, clusters=np.resize(np.arange(clusters), 200))
+    assert (found.certificate is not None, found.test is not None) == (enough, enough)
+
+
 def test_few_clusters_are_named(rows):
     y, risk = rows
     found = cal.audit(y, risk, clusters=HOSPITALS % 4)

@@ -22,7 +22,7 @@ from calibrant.fits.isotonic import Isotonic
 from calibrant.fits.lipschitz import LipschitzIsotonic
 from calibrant.fits.log_odds import Beta, Temperature
 from calibrant.fits.pool import Auto
-from calibrant.fits.score_map import ScoreMap, fit_part
+from calibrant.fits.score_map import ScoreMap, fit_fold, fit_part
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 from calibrant.metrics.estimates import Terms
 from calibrant.metrics.proper import log_loss_of, squared_loss_of
@@ -172,14 +172,9 @@ def cross_fitted(
         table, folds = rows.table, _folds_of_clusters(rows, n_folds, random_state)
     else:
         table, folds = rows, _folds_of_rows(rows, n_folds, random_state)
-    parts, clusters = [], []
-    for number, (rest, score, n, k, of_fold) in enumerate(folds):  # one at a time: each holds nearly all rows
-        report_progress(f"Recalibration, fold {number + 1} of {n_folds}", number / n_folds)
-        parts.append(MappedPart(score, _mapped(fit_part(calibrator(), rest), score), n, k))
-        clusters.append(of_fold)
+    parts, cluster = _mapped_parts(folds, calibrator, n_folds)
     if not parts:
         return None
-    cluster = np.concatenate(clusters)
     brier_gain, brier_gain_error = _gain(parts, cluster, rows, squared_loss_of)
     log_loss_gain, log_loss_gain_error = _gain(parts, cluster, rows, log_loss_of)
     # Most scores of a fold share their value with others: they are pooled before those of all folds are sorted.
@@ -217,6 +212,18 @@ def cross_fitted(
         confidence_level=confidence_level,
         costs=costs,
     )
+
+
+def _mapped_parts(
+    folds: Iterator[_Fold], calibrator: Callable[[], ScoreMap], n_folds: int
+) -> tuple[list[MappedPart], npt.NDArray[np.int64]]:
+    """Return what fits on the others make of the scores of each fold, and the clusters of all."""
+    parts, clusters = [], [np.zeros(0, np.int64)]
+    for number, (rest, score, n, k, of_fold) in enumerate(folds):  # one at a time: each holds nearly all rows
+        report_progress(f"Recalibration, fold {number + 1} of {n_folds}", number / n_folds)
+        parts.append(MappedPart(score, _mapped(fit_fold(calibrator(), rest), score), n, k))
+        clusters.append(of_fold)
+    return parts, np.concatenate(clusters)
 
 
 def _mapped(calibrator: ScoreMap, score: FloatArray) -> FloatArray:
@@ -269,7 +276,7 @@ def _gain(
         for before, after, n, k in parts:
             fall = np.zeros(len(n))
             for label, count in ((1, k), (0, n - k)):
-                there = count > 0
+                there = np.flatnonzero(count > 0)
                 gained = loss(label, before[there]) - loss(label, after[there])
                 fall[there] += count[there] * gained
                 squares += float((count[there] * gained**2).sum())

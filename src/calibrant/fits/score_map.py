@@ -87,10 +87,16 @@ _Kind = TypeVar("_Kind", bound=ScoreMap)
 
 def fit_part(score_map: _Kind, table: ScoreTable) -> _Kind:
     """Fit a map to a part of the rows that `fit` was given, in which one class may be missing; return it."""
-    _check_weights(table)
-    score_map._fit_table(table)
+    fit_fold(score_map, table)
     count = int if table.whole else float
     score_map.training_ = Training(count(table.total), count(table.positives), f"{table.digest:016x}", utc_now())
+    return score_map
+
+
+def fit_fold(score_map: _Kind, table: ScoreTable) -> _Kind:
+    """Fit a map for the rows of a fold, without a record of the rows fitted to: their digest takes its time."""
+    _check_weights(table)
+    score_map._fit_table(table)
     score_map.n_features_in_ = 1
     return score_map
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.cells.grid import Grid
 from calibrant.cells.losses import LossTotals
 from calibrant.table.fixed_point import BITS, UNIT, FixedPoint, score_units
-from calibrant.table.pooling import FloatArray, IntArray, NumberArray, score_order
+from calibrant.table.pooling import BoolArray, FloatArray, IntArray, NumberArray, score_order
 from calibrant.table.table_sums import CellSums
 
 
@@ -20,8 +20,9 @@ class BucketSums:
     """What is known of each bucket that holds rows. Sums are over its rows, each times its weight."""
 
     bucket: IntArray  # number of the bucket on its grid, increasing
-    low: FloatArray  # limits of the scores; attained where they are equal
+    low: FloatArray  # limits of the scores
     high: FloatArray
+    attained: BoolArray  # whether both limits are scores of rows
     counts: NumberArray  # shape (2, m): rows; positives. Floats if weights are not numbers of rows
     away: FixedPoint  # shape (2, m): sum of `1 - s` over positives; of `s` over negatives
 
@@ -32,12 +33,12 @@ class BucketSums:
         Without a grid each score has a bucket of its own.
         """
         units = score_units(score)
-        bucket = np.arange(len(score)) if grid is None else grid.bucket_of(units)
+        bucket = np.arange(len(score)) if grid is None else grid.bucket_of(score)
         starts = _run_starts(bucket)
         ends = np.append(starts[1:], len(score))[: len(starts)] - 1
         counts = np.stack([np.add.reduceat(n, starts), np.add.reduceat(k, starts)])
         away = FixedPoint.product(np.stack([k, n - k]), np.stack([(1 << BITS) - units, units])).add_runs(starts)
-        return cls(bucket[starts], score[starts], score[ends], counts, away)
+        return cls(bucket[starts], score[starts], score[ends], np.ones(len(starts), dtype=np.bool_), counts, away)
 
     @classmethod
     def above_starts(cls, grid: Grid, bucket: IntArray, counts: NumberArray, above: NumberArray) -> BucketSums:
@@ -51,16 +52,17 @@ class BucketSums:
         away += FixedPoint.of_units(np.stack([-above[1], above[0]]))
         low = np.clip((start - 0.5) * UNIT, 0.0, 1.0)  # units are the nearest multiples
         end = np.clip((start + ((1 << grid.shift) - 0.5)) * UNIT, 0.0, 1.0)
-        return cls(bucket, low, np.where(end < 1.0, np.nextafter(end, 0.0), 1.0), counts, away)
+        attained = np.zeros(len(bucket), dtype=np.bool_)
+        return cls(bucket, low, np.where(end < 1.0, np.nextafter(end, 0.0), 1.0), attained, counts, away)
 
     @classmethod
     def joined(cls, parts: Sequence[BucketSums]) -> BucketSums:
         """Return all buckets one after the other."""
         if len(parts) == 1:
             return parts[0]
-        columns = zip(*((part.bucket, part.low, part.high, part.counts) for part in parts), strict=True)
-        bucket, low, high, counts = (np.concatenate(column, axis=-1) for column in columns)
-        return cls(bucket, low, high, counts, FixedPoint.joined([part.away for part in parts]))
+        columns = zip(*((part.bucket, part.low, part.high, part.attained, part.counts) for part in parts), strict=True)
+        bucket, low, high, attained, counts = (np.concatenate(column, axis=-1) for column in columns)
+        return cls(bucket, low, high, attained, counts, FixedPoint.joined([part.away for part in parts]))
 
     def __len__(self) -> int:
         return len(self.bucket)
@@ -86,8 +88,9 @@ class BucketSums:
         if len(starts) == len(self):
             return self
         low, high = np.minimum.reduceat(self.low, starts), np.maximum.reduceat(self.high, starts)
+        attained = np.logical_and.reduceat(self.attained, starts)
         counts = np.add.reduceat(self.counts, starts, axis=1)
-        return BucketSums(self.bucket[starts], low, high, counts, self.away.add_runs(starts))
+        return BucketSums(self.bucket[starts], low, high, attained, counts, self.away.add_runs(starts))
 
     def coarser(self, bits: int) -> BucketSums:
         """Return the sums over buckets of which each is ``2**bits`` of these, see `Grid.coarser`."""
@@ -109,6 +112,16 @@ class BucketSums:
         """Positives of each bucket, or their weight."""
         k: NumberArray = self.counts[1]
         return k
+
+    @property
+    def pure(self) -> BoolArray:
+        """Whether all rows of a bucket are of one class: nothing turns inside, whatever its scores are."""
+        return np.asarray((self.k == 0) | (self.k == self.n))
+
+    @property
+    def settled(self) -> BoolArray:
+        """Whether there is nothing in a bucket to look for: it holds one score, or one class between known limits."""
+        return np.asarray((self.low == self.high) | (self.attained & self.pure))
 
     def sums(self) -> FloatArray:
         """Return both sums as floats, each rounded once, shape (2, m)."""

@@ -42,20 +42,19 @@ class FineSums:
     def add(self, rows: CleanRows) -> None:
         """Add those rows that lie in the set."""
         for part in rows.pieces(max(1, min(BLOCK, self._most // 2))):
-            self._add(part.label, score_units(part.score), part.weight)
+            index = self._inside.index(part.score)
+            if index.min() >= 0:
+                self._add(part, index)
+            elif index.max() >= 0:
+                inside = np.flatnonzero(index >= 0)
+                self._add(part.pick(inside), index[inside])
 
-    def _add(self, label: npt.NDArray[np.int8], units: IntArray, weight: NumberArray | None) -> None:
-        index = self._inside.index(units)
-        if index.min() < 0:
-            inside = np.flatnonzero(index >= 0)
-            if not len(inside):
-                return
-            label, units, index = label[inside], units[inside], index[inside]
-            weight = None if weight is None else weight[inside]
+    def _add(self, rows: CleanRows, index: IntArray) -> None:
+        label, units, weight = rows.label, score_units(rows.score), rows.weight
         self.rows += len(index)
         if self._bits:
             index <<= self._bits
-            index |= self._grid.bucket_of(units) & ((1 << self._bits) - 1)
+            index |= (units >> self._grid.shift) & ((1 << self._bits) - 1)
         index <<= 1
         index |= label
         above = units

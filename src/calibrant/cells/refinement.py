@@ -17,8 +17,7 @@ import numpy as np
 
 from calibrant.cells import bounds
 from calibrant.cells.bucket_sums import BucketSums
-from calibrant.cells.grid import BucketSet, Grid
-from calibrant.table.fixed_point import score_units
+from calibrant.cells.grid import BucketSet, DoubleGrid, Grid
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, Pooled, score_order
 from calibrant.table.validation import check_same_rows
 
@@ -41,6 +40,12 @@ class Rows(Protocol):
 
     def pool_scores(self, buckets: BucketSet) -> Pooled:
         """Return distinct scores in some buckets, with rows and positives at each."""
+
+    def limits(self, buckets: BucketSet) -> BucketSums:
+        """Return the sums of some buckets with the least and the largest score in each."""
+
+    def double_sums(self, buckets: BucketSet, most: int) -> tuple[BucketSums, Grid]:
+        """Divide buckets that are one unit wide, or less, by the doubles in them: into about `most` at most."""
 
     def keep(self, buckets: BucketSet) -> Rows:
         """Return the rows in some buckets, which are few, in memory if that is where they will be added up."""
@@ -102,6 +107,9 @@ def _choose(
     """Choose the buckets of a level that are looked into now; none if no scan is left that could hold one."""
     if open_rows <= most:
         return uncertain
+    pure = uncertain & sums.pure
+    if sums.n[pure].sum() > most:
+        return pure  # of which the limits are all that is wanted
     # What little is known of the heaviest buckets also keeps others open: where they are few, they go first.
     heavy = uncertain & (spread >= spread.max() / _HEAVY)
     chosen = heavy if 2 * heavy.sum() < uncertain.sum() else uncertain.copy()
@@ -112,10 +120,17 @@ def _choose(
 
 
 def _look_into(part: BucketSums, grid: Grid, source: Rows, most: float) -> _Level:
-    """Ask for the rows of some buckets: score by score if they are few, else in narrower buckets."""
+    """Ask for the rows of some buckets: score by score if they are few, else in narrower buckets.
+
+    Of many buckets of one class, each, only the limits are asked for.
+    """
     buckets = BucketSet(grid, part.bucket)
-    if part.n.sum() <= most or grid.shift == 0:
+    if part.n.sum() <= most:
         sums = BucketSums.of_scores(*source.pool_scores(buckets))
+    elif part.pure.all():
+        sums = source.limits(buckets)
+    elif grid.shift == 0 or isinstance(grid, DoubleGrid):
+        sums, grid = source.double_sums(buckets, most=2 << LATER_BITS)
     else:
         grid = grid.finer(max(_LEAST_BITS, LATER_BITS - len(part).bit_length()))
         sums = source.bucket_sums(grid, buckets)
@@ -129,32 +144,32 @@ def split_pending(first: BucketSums, grid: Grid, widest: Grid, *, corners: bool 
 
     What is put together is proved to hold no extreme and no block boundary even if nothing more is ever known.
     """
-    single = first.low == first.high
-    uncertain = _may_hold_part(first, single, corners)
-    starts = _run_starts(widest.bucket_of(score_units(first.low)))
-    alone = single[starts] & (np.diff(starts, append=len(first)) == 1)
+    settled = first.settled
+    uncertain = _may_hold_part(first, settled, corners)
+    starts = _run_starts(widest.bucket_of(first.low))
+    alone = settled[starts] & (np.diff(starts, append=len(first)) == 1)
     rise, fall = np.add.reduceat(first.sums(), starts, axis=1)
     turning = _can_turn(rise, fall, alone, float(first.n.sum()))
     cells, begins = _put_together(first, starts, turning, uncertain)
     return Pending(cells.pick(uncertain[begins]), cells.pick(~uncertain[begins]), grid)
 
 
-def _may_hold_part(sums: BucketSums, single: BoolArray, corners: bool) -> BoolArray:
-    """Tell which buckets, in increasing order, hold several scores and perhaps an extreme or a block boundary."""
+def _may_hold_part(sums: BucketSums, settled: BoolArray, corners: bool) -> BoolArray:
+    """Tell which buckets, in increasing order, are not settled and hold perhaps an extreme or a block boundary."""
     rise, fall = sums.sums()
-    turns = _can_turn(rise, fall, single, float(sums.n.sum()))
+    uncertain = _can_turn(rise, fall, settled, float(sums.n.sum()))
     del rise, fall
-    if not corners:
-        return np.asarray(turns & ~single)
-    # Blocks of the fit are told by their first and last score, so these have to be looked at too.
-    return np.asarray((turns | bounds.can_hold_corner(sums.n, sums.k) | bounds.beside_corner(sums.n, sums.k)) & ~single)
+    if corners:
+        # Blocks of the fit are told by their first and last score, so these have to be looked at too.
+        uncertain |= bounds.can_hold_corner(sums.n, sums.k) | bounds.beside_corner(sums.n, sums.k)
+    return np.asarray(uncertain & ~settled)
 
 
-def _can_turn(rise: FloatArray, fall: FloatArray, single: BoolArray, rows: float) -> BoolArray:
+def _can_turn(rise: FloatArray, fall: FloatArray, settled: BoolArray, rows: float) -> BoolArray:
     slack = bounds.rounding_slack(rise, fall)
     spare = rows * _NEGLIGIBLE if rows > _MANY else 0.0
     return np.asarray(
-        bounds.can_hold_extreme(rise, fall, slack) | bounds.can_hold_turn(rise, fall, single, slack - spare)
+        bounds.can_hold_extreme(rise, fall, slack) | bounds.can_hold_turn(rise, fall, settled, slack - spare)
     )
 
 
@@ -180,9 +195,8 @@ def _uncertain(levels: list[BucketSums], resolved: BucketSums, corners: bool) ->
     everything = BucketSums.joined([*levels, resolved])
     order = score_order(everything.low)
     everything = everything.pick(order)
-    single = everything.low == everything.high
-    uncertain = np.empty_like(single)
-    uncertain[order] = _may_hold_part(everything, single, corners)
+    uncertain = np.empty(len(everything), dtype=np.bool_)
+    uncertain[order] = _may_hold_part(everything, everything.settled, corners)
     return np.split(uncertain, np.cumsum([len(sums) for sums in levels]))[:-1]
 
 
@@ -195,7 +209,7 @@ def coarsen(sums: BucketSums, widest: Grid) -> BucketSums:
     together.
     """
     sums = sums.pick(score_order(sums.low))
-    starts = _run_starts(widest.bucket_of(score_units(sums.low)))
+    starts = _run_starts(widest.bucket_of(sums.low))
     rise, fall = sums.sums()
     slack = bounds.rounding_slack(rise, fall)
     turning = bounds.can_hold_extreme(np.add.reduceat(rise, starts), np.add.reduceat(fall, starts), slack)

@@ -14,7 +14,6 @@ from calibrant.cells import grid as grid_file
 from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.fine_sums import FineSums
 from calibrant.cells.grid import BucketSet, Grid
-from calibrant.table.fixed_point import score_units
 from calibrant.table.pooling import pool_rows, pool_weighted
 from calibrant.table.validation import CleanRows
 from support.strategies import Rows, small_rows
@@ -59,7 +58,7 @@ def test_sums_are_those_of_sorted_scores(rows, bits):
 @given(small_rows(), st.integers(0, 9), bits, st.data())
 def test_rows_in_some_buckets_of_a_coarser_grid(rows, wide, bits, data):
     coarse = Grid.over(0.0, 1.0, bits=wide)
-    place = coarse.bucket_of(score_units(rows.s.astype(float)))
+    place = coarse.bucket_of(rows.s)
     weighty = np.ones(len(place), dtype=bool) if rows.w is None else rows.w > 0
     numbers = np.unique(place[weighty])
     chosen = numbers[data.draw(st.lists(st.booleans(), min_size=len(numbers), max_size=len(numbers)).filter(any))]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.cells.bucket_sums import BucketSums
+from calibrant.cells.bucket_sums import GridSums
 from calibrant.cells.grid import BucketSet, Grid
 from calibrant.table.fixed_point import MOST_ROWS, score_units
 from calibrant.table.pooling import IntArray, NumberArray
@@ -70,7 +70,7 @@ class FineSums:
         np.add.at(self._counts, index, weight)
         np.add.at(self._above, index, above * weight)
 
-    def sums(self) -> BucketSums:
+    def sums(self) -> GridSums:
         """Return the sums of all buckets that hold rows; no row can be added afterwards."""
         self._unpack()
         counts, above = self._counts.reshape(-1, 2), self._above.reshape(-1, 2)
@@ -82,7 +82,7 @@ class FineSums:
         del rows, counts
         bucket = self._inside.numbers[filled >> self._bits] << self._bits
         bucket |= filled & ((1 << self._bits) - 1)
-        return BucketSums.above_starts(self._grid, bucket, both, above[filled].T)
+        return GridSums(self._grid, bucket, both, above[filled].T)
 
     def _reserve(self, rows: int) -> None:
         """See to it that so many more rows, half of the most at most, fit into any bucket."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.cells.bucket_sums import BucketSums
-from calibrant.cells.grid import BucketSet, Grid
+from calibrant.cells.grid import BucketSet, DoubleGrid, Grid
 from calibrant.cells.losses import HALF, LOG_LOSS_BITS, LossTotals
 from calibrant.cells.slices import PackedRows, Slices
 from calibrant.errors import need_package
@@ -66,9 +66,13 @@ class LazyRows:
         """Return the sums of some buckets with the least and the largest score in each."""
         return self.bucket_sums(buckets.grid, buckets)
 
-    def double_sums(self, buckets: BucketSet, most: int) -> tuple[BucketSums, Grid]:
-        """Return the sums of every score in some buckets: engines do not show the bits of a double."""
-        return BucketSums.of_scores(*self.pool_scores(buckets)), buckets.grid
+    def inside(self, buckets: BucketSet) -> LazyRows:
+        """Return the rows in some buckets, which are found anew whenever they are asked."""
+        return LazyRows(self._inside(buckets), self.weights, self.fetch)
+
+    def double_sums(self, most: int) -> tuple[BucketSums, Grid]:
+        """Return the sums at every score, however many: engines do not show the bits of a double."""
+        return BucketSums.of_scores(*self.pool_scores(None)), DoubleGrid(0)
 
     def all_sums(self, grid: Grid) -> tuple[BucketSums, LossTotals, int]:
         """Return the sums of all rows over the buckets of a grid, as `bucket_sums`, their losses, and an estimate.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.cells.accumulator import Accumulator, pool_together, pooled_batches
-from calibrant.cells.bucket_sums import BucketSums
+from calibrant.cells.bucket_sums import BucketSums, GridSums
 from calibrant.cells.fine_sums import BLOCK, FineSums
 from calibrant.cells.grid import BucketSet, DoubleGrid, Grid
 from calibrant.cells.losses import LossTotals
@@ -57,7 +57,7 @@ class SliceRows:
         self._slices = slices
         self._fetch = fetch
 
-    def all_sums(self, grid: Grid, low: float, high: float) -> tuple[BucketSums, LossTotals, int]:
+    def all_sums(self, grid: Grid, low: float, high: float) -> tuple[GridSums, LossTotals, int]:
         """Add up all rows, whose scores go from `low` to `high`; return also their losses, and how many have weight."""
         sums, losses, rows, weighty = FineSums(grid, BucketSet.over(grid, low, high)), LossTotals(), 0, 0
         for part in self._slices():
@@ -76,7 +76,7 @@ class SliceRows:
             sums.add(part)
         if not sums.rows:
             raise describe_other_rows("no row where the first reading had some")
-        return sums.sums()
+        return sums.sums().of_each()
 
     def pool_scores(self, buckets: BucketSet) -> Pooled:
         """Return distinct scores in some buckets, with rows and positives at each."""
@@ -94,19 +94,22 @@ class SliceRows:
             index = buckets.index(weighty.score)
             np.minimum.at(low, index, weighty.score)
             np.maximum.at(high, index, weighty.score)
-        found = sums.sums() if sums.rows else None
-        if found is None or len(found) < len(low):
+        if not sums.rows:
             raise describe_other_rows("no row where the first reading had some")
-        return replace(found, low=low, high=high, attained=np.ones(len(low), dtype=np.bool_))
+        filled = low <= high
+        attained = np.ones(int(filled.sum()), dtype=np.bool_)
+        return replace(sums.sums().of_each(), low=low[filled], high=high[filled], attained=attained)
 
-    def double_sums(self, buckets: BucketSet, most: int) -> tuple[BucketSums, Grid]:
-        """Divide buckets that are one unit wide, or less, by the doubles in them: into about `most` at most."""
+    def inside(self, buckets: BucketSet) -> SliceRows:
+        """Return the rows in some buckets, which are found anew whenever they are asked."""
+        return SliceRows(lambda: self._inside(buckets))
+
+    def double_sums(self, most: int) -> tuple[BucketSums, Grid]:
+        """Add up by the doubles of scores: one by one if at most so many differ, else in a `DoubleGrid`."""
         added = Accumulator(most_distinct=most, most_buckets=most, grid=DoubleGrid(0))
-        for pooled in pooled_batches(self._inside(buckets)):
+        for pooled in pooled_batches(self._slices()):
             added.add(pooled)
-        if isinstance(added.sums, BucketSums):
-            return added.sums, added.grid
-        return BucketSums.of_scores(*added.sums), buckets.grid
+        return added.sums if isinstance(added.sums, BucketSums) else BucketSums.of_scores(*added.sums), added.grid
 
     def keep(self, buckets: BucketSet) -> SliceRows:
         """Return the rows in some buckets, in memory."""

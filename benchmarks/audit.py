@@ -1,4 +1,4 @@
-"""Processor time and peak memory of an audit, without and with its report, from arrays and from the command line.
+"""Processor time and peak memory of an audit, without and with its report, and of a comparison of five models.
 
 Every run is a process of its own, so that it pays for what it imports and its memory is its own. Contestants take turns
 in each round, and the median of the rounds is shown, in milliseconds of processor time:
@@ -17,6 +17,8 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import numpy as np
 
 from benchmarks import timing
 from benchmarks.rows import HEADLINE, calibrated, rows_file
@@ -50,11 +52,27 @@ def from_file(n: int, folder: Path, *, report: bool) -> Callable[[], None]:
     return run
 
 
+def compared(n: int, folder: Path, *, report: bool) -> Callable[[], None]:
+    label, score = calibrated(n, power=1.1)
+    noise = np.random.default_rng(0).standard_normal((5, n))
+    models = {f"model {i}": score ** np.exp(0.1 * i * noise[i]) for i in range(5)}
+
+    def run() -> None:
+        import calibrant
+
+        found = calibrant.compare(label, models)
+        if report:
+            found.to_html(folder / REPORT)
+
+    return run
+
+
 CONTESTANTS = {
     "arrays": (from_arrays, False),
     "arrays, report": (from_arrays, True),
     "calibrant audit FILE": (from_file, False),
     "calibrant audit FILE --report": (from_file, True),
+    "compare": (compared, False),
 }
 
 
@@ -69,6 +87,7 @@ def main() -> None:
     parser = timing.parser(__doc__, sizes=[10**4, 10**5, 10**6], rounds=5)
     parser.add_argument("--against", help="folder with another version of the package")
     parser.add_argument("--folder", type=Path, default=timing.FOLDER, help="where files of rows and reports go")
+    parser.add_argument("--only", nargs="+", choices=CONTESTANTS, default=list(CONTESTANTS), help="contestants")
     parser.add_argument("--one", help="a contestant, to be run in this process")
     arguments = parser.parse_args()
     if arguments.one:
@@ -78,7 +97,7 @@ def main() -> None:
         return
     before = timing.start()
     others = {"": []} | ({", other version": ["--against", arguments.against]} if arguments.against else {})
-    options = {f"{name}{other}": [name, *option] for name in CONTESTANTS for other, option in others.items()}
+    options = {f"{name}{other}": [name, *option] for name in arguments.only for other, option in others.items()}
     timings = []
     for n in arguments.sizes:
         rows_file(arguments.folder, n, "float64")

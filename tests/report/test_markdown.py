@@ -11,6 +11,8 @@ import calibrant as cal
 from calibrant.auditing.facts import DETAILS, audit_facts
 from calibrant.cli.main import app
 from calibrant.errors import ArgumentError
+from calibrant.report import models
+from calibrant.table.results import Fact
 from support.html_page import NASTY, Page
 
 # A number as it is written: with its sign, digits in groups, an exponent or a percent sign.
@@ -148,6 +150,18 @@ def test_other_results_say_the_same_in_all_forms(others, case):
     notebook = result._repr_html_() if hasattr(result, "_repr_html_") else ""
     for label, value in re.findall(r"<tr><th[^>]*>([^<]*)</th><td[^>]*>([^<]*)</td></tr>", notebook):
         assert [number for number in numbers(unescape(value)) if number not in text] == [], label
+
+
+def test_a_further_fact_of_a_comparison_reaches_its_page(others, monkeypatch):
+    """Wherever it stands in the list, beside the sentence about the rows."""
+    comparison = others["comparison"]
+    facts = list(models.comparison_facts(comparison))
+    further = Fact("further", "Further", "This is new", section="headline")
+    for listed in ([further, *facts], [*facts, further]):
+        monkeypatch.setattr(models, "comparison_facts", lambda _, listed=listed: listed)
+        for text in (Page(comparison.to_html()).text, unescaped(comparison.to_markdown())):
+            assert "This is new." in text
+            assert next(fact.value for fact in facts if fact.key == "data") in text
 
 
 @pytest.mark.slow

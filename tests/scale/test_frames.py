@@ -18,7 +18,8 @@ from calibrant.cells import frame_rows as lazy_rows
 from calibrant.cells import gathering, refinement
 from calibrant.errors import CalibrantError, DataError, SourceError
 from calibrant.metrics import cutoff_calibration
-from calibrant.sources import frames
+from calibrant.segments.totals import Request
+from calibrant.sources import frames, segment_scan
 from calibrant.sources.protocol import Columns
 from support.frame_cases import RIGHT, WRONG
 from support.routes import BROKEN, CASES, assert_same, expected, few_in_memory, summary
@@ -245,6 +246,21 @@ class TestErrorsOfEngines:
         with pytest.raises(SourceError, match=r"an error of Polars: .*boom") as found:
             ScoreTable.from_frame(broken, **NAMES)
         assert len(str(found.value)) < 400
+
+    def test_an_engine_that_lacks_an_aggregation(self, monkeypatch):
+        """As Dask does: narwhals refuses to add up by group what is more than one of its columns."""
+
+        def refuse(*_):
+            raise ValueError("Non-trivial complex aggregation found.\n\nHint: rewrite your query")
+
+        monkeypatch.setattr(nw.LazyFrame, "group_by", refuse)
+        monkeypatch.setattr(segment_scan, "_MOST_EXACT", 1)
+        relation = in_duckdb({"y": [0, 1], "p": [0.2, 0.7], "site": ["a", "b"]})
+        rows = frames.open_frame(relation, Columns(**NAMES, by=("site",)))
+        for ask in (rows.table, lambda: rows.segments(Request(1, 1, {}))):
+            with pytest.raises(SourceError, match=": Non-trivial complex aggregation found; collect it") as found:
+                ask()
+            assert "Hint" not in str(found.value)
 
 
 def table_of(make, name):

@@ -1,8 +1,8 @@
 """Every fact that an audit shows, each written in one place.
 
 Sections: "headline" is what a summary and the first screen say; "calibration", "accuracy", "data", "clusters",
-"cost", "effect", "conclusion" and "origin" are the sentences of the details; "performance", "unseen", "costs",
-"measures" and "recalibration" are tables of numbers.
+"cost", "effect", "conclusion" and "origin" are the sentences of the details; "segments" is a line of the first screen;
+"performance", "unseen", "costs" and "measures" are tables of numbers on the page.
 """
 
 from __future__ import annotations

@@ -188,9 +188,10 @@ def cost_curve(
     p = points_or_grid(at, n_points)
     if after is None:
         return curve_of(table, p, confidence_level)
-    if before is None or isinstance(y_true, ScoreTable):
+    if isinstance(y_true, ScoreTable):
         remedy = "pass the rows: a table does not know which row had which score"
         raise ArgumentError("labels, scores before and scores after", "a ScoreTable with scores after", remedy)
+    assert before is not None  # or there was no table
     other = as_table(y_true, after, sample_weight=sample_weight, pos_label=pos_label)
     pairs = pair_rows(y_true, before, after, p, sample_weight=sample_weight, pos_label=pos_label)
     return curve_of(table, p, confidence_level, (other, pairs))

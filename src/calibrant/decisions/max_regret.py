@@ -242,12 +242,14 @@ def _bound(table: ScoreTable, worst: Worst, delta: float, slack: float) -> float
         best = cheapest(ratio)
         return per_row * (rows[best] - rows[cuts]) - per_positive * (k[best] - k[cuts]), best
 
-    of, against = min(worst.cut, worst.best), max(worst.cut, worst.best)
-    positives, all_rows = k[against] - k[of], rows[against] - rows[of]
-    squares = positives * (1.0 - worst.threshold) ** 2 + (all_rows - positives) * worst.threshold**2
-    bound = 1.0
+    def squares_between(cut: int, other: int, tau: float) -> float:
+        """Sum of the squares of what the rows between two cuts cost."""
+        positives, all_rows = abs(k[other] - k[cut]), abs(rows[other] - rows[cut])
+        return float(positives * (1.0 - tau) ** 2 + (all_rows - positives) * tau**2)
+
+    squares, bound = squares_between(worst.cut, worst.best, worst.threshold), 1.0
     for _ in range(_LINES):
-        slope, level = line_above(nodes, width, float(squares) / n)
+        slope, level = line_above(nodes, width, squares / n)
         # The gain at a cut is at most that at the first of its run, plus what all of the run can change: per_row and
         # per_positive are at most 1 + slope, and change by 1 + 2 slope and 2 slope times tau. Few runs can matter.
         first = [gains(slope, tau[starts], sign, starts)[0] for tau, sign in forms]
@@ -261,8 +263,7 @@ def _bound(table: ScoreTable, worst: Worst, delta: float, slack: float) -> float
             gain, best = gains(slope, tau[cuts], sign, cuts)
             at = int(np.argmax(gain))
             if gain[at] > largest:
-                largest, cut, to, threshold = float(gain[at]), cuts[at], best[at], tau[cuts[at]]
-                positives, all_rows = abs(k[to] - k[cut]), abs(rows[to] - rows[cut])
-                squares = positives * (1.0 - threshold) ** 2 + (all_rows - positives) * threshold**2
+                largest = float(gain[at])
+                squares = squares_between(int(cuts[at]), int(best[at]), float(tau[cuts[at]]))
         bound = min(bound, largest / n + level + (1.0 + slope) * slack)
     return bound

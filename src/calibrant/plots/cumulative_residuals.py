@@ -20,6 +20,7 @@ from calibrant.table.visible_scores import View, score_view
 # The x-axis shows rows instead of scores if so few of so many columns of the picture would hold half of the rows.
 _FEW, _COLUMNS = 3, 40
 _READINGS = 60
+_SCORES, _ERROR = 28.0, 22.0  # points that scores take above the rows, and the error beside the line
 
 
 class CumulativeResidualsDisplay(Display):
@@ -52,6 +53,7 @@ class CumulativeResidualsDisplay(Display):
         self, curve: CumulativeResiduals, *, cutoff: CutoffCalibration | None = None, name: str | None = None
     ) -> None:
         self.curve, self.cutoff, self.name = curve, cutoff, name
+        self.around = (_SCORES if crowded(curve) else 0.0), (0.0 if curve.interval is None else _ERROR)
 
     @classmethod
     def from_predictions(cls, y_true: Labels, y_proba: Scores = None, *, n_points: int = 900, **keywords: Any) -> Self:

@@ -44,6 +44,8 @@ class DecisionCurveDisplay(Display):
     [0.0]
     """
 
+    around = 0.0, 0.0
+
     def __init__(self, curve: NetBenefit, *, view: View | None = None, name: str | None = None) -> None:
         self.curve, self.view, self.name = curve, view or score_view(curve.threshold), name
 
@@ -148,6 +150,7 @@ class CostCurveDisplay(Display):
     """
 
     size = (4.8, 4.0)
+    around = 0.0, 0.0
 
     def __init__(
         self, curve: CostCurve, *, trivial: FloatArray | None = None, view: View | None = None, name: str | None = None

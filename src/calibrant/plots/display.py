@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.plots.canvas import Canvas, Inches, panels, prepare_canvas
+from calibrant.plots.margins import set_margins
 from calibrant.plots.style import LIGHT, drawing_style
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Drawable, frame_of
@@ -59,6 +60,8 @@ class Display(ABC):
     figure_: Figure
     size = (4.8, 3.8)  # inches of a figure of its own
     beneath = False  # whether such a figure has a second panel below
+    # Points that marks take above the axes and at their right, where that and the ticks are all there is around them.
+    around: tuple[float, float] | None = None
 
     @property
     def how_to_read(self) -> str:
@@ -114,8 +117,10 @@ class Display(ABC):
         with drawing_style():
             from matplotlib.figure import Figure
 
-            figure = Figure(figsize=(_NARROWER * width, height), layout="constrained")
+            figure = Figure(figsize=(_NARROWER * width, height), layout="constrained" if self.around is None else None)
             self.draw_panel(figure)
+            if self.around is not None:
+                set_margins(figure, *self.around)
         return figure
 
     def draw_panel(self, figure: FigureBase) -> None:

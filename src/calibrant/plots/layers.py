@@ -115,11 +115,15 @@ def shade(cutoff: CutoffCalibration, canvas: Canvas, view: View) -> None:
 
 def draw_bars(histogram: Histogram, ax: Axes, palette: Palette, **keywords: Any) -> None:
     """Draw the shares of both classes by bin, positives above zero and negatives below, on one scale."""
-    widths = np.diff(histogram.edges)
+    from matplotlib.collections import PolyCollection
+
+    across = np.column_stack([histogram.edges[:-1], histogram.edges[1:]]).repeat(2, axis=1)
     up, down = _shares(histogram)
     for heights, colour in ((up, palette.blue), (-down, palette.grey)):
         manner: dict[str, Any] = {"color": colour, "edgecolor": ground_of(ax), "linewidth": 0.4} | keywords
-        ax.bar(histogram.edges[:-1], heights, widths, align="edge", **manner)
+        manner["facecolor"] = manner.pop("color")  # which would colour edges too
+        # All bars as one: each by itself, they took a third of the time of the whole diagram.
+        ax.add_collection(PolyCollection(list(np.dstack([across, np.outer(heights, [0.0, 1.0, 1.0, 0.0])])), **manner))
     ax.axhline(0.0, color=palette.ink, linewidth=0.6)
     most, least = float(up.max()), float(down.max())
     ax.set_ylim(-1.05 * (least or 0.05 * most), 1.05 * (most or 0.05 * least))

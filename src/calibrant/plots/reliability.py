@@ -74,6 +74,8 @@ class ReliabilityDisplay(Display):
     ['binned', 'binned', 'isotonic', 'isotonic']
     """
 
+    around = 0.0, 0.0
+
     def __init__(
         self,
         points: Curve | None = None,

@@ -33,7 +33,8 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
     """
     provenance, models = comparison.provenance, comparison.models
     facts = list(comparison_facts(comparison))
-    sentences = [fact.value for fact in facts if fact.key == "verdict"]
+    headline = of_section(facts, "headline")
+    sentences = [fact.value for fact in headline if fact.key == "verdict"]
     decided = [one.better is not None for one in comparison.differences]
     picture = partial(Picture, of_what=comparison.name, anchor="comparison")
     errors = ", ".join(f"{name} {number(model.cutoff.value)}" for name, model in models.items())
@@ -49,7 +50,7 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
         verdict="certified" if any(decided) else "undecided",
         heading="Decided" if all(decided) else "Decided in part" if any(decided) else "Undecided",
         sentences=sentences,
-        data=facts[-1].value,
+        remarks=[fact.value for fact in headline if fact.key != "verdict"],
         sure=confidence(comparison.confidence_level),
         differences=[fact.cells for fact in of_section(facts, "differences")],
         measure_heads=["Model", *(MEASURES[key].name for key in comparison.measures)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -185,6 +185,26 @@ def _segments(audit: SegmentAudit, name: str, anchor: str) -> dict[str, Any]:
 
 def fill_page(template: str, form: Form, *, title: str, note: str, **content: Any) -> str:
     """Fill a template of a page; all pages of a form share their head, their pieces and their foot."""
+    page = (
+        _environment(form)
+        .get_template(template)
+        .render(
+            form=form,
+            title=title,
+            title_css=_css_text(title),
+            note=note,
+            version=__version__,
+            light=LIGHT.by_name(),
+            dark=DARK.by_name(),
+            **content,
+        )
+    )
+    return page if form == "html" else _tidy(page)
+
+
+@cache
+def _environment(form: Form) -> Any:
+    """Return where templates are found, and compiled once."""
     need_package("jinja2")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -197,17 +217,7 @@ def fill_page(template: str, form: Form, *, title: str, note: str, **content: An
         lstrip_blocks=True,
     )
     environment.filters.update(upper_limit=write_upper, confidence=confidence, code=_as_code)
-    page = environment.get_template(template).render(
-        form=form,
-        title=title,
-        title_css=_css_text(title),
-        note=note,
-        version=__version__,
-        light=LIGHT.by_name(),
-        dark=DARK.by_name(),
-        **content,
-    )
-    return page if form == "html" else _tidy(page)
+    return environment
 
 
 def _as_markdown(value: Any) -> Any:

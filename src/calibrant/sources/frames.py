@@ -16,7 +16,7 @@ import numpy as np
 from calibrant.cells.frame_rows import Arrays, CheckedRows, fetch_arrays
 from calibrant.cells.gathering import table_of_rows
 from calibrant.cells.slices import PackedRows, Slices
-from calibrant.errors import ArgumentError, DataError, SourceError
+from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.segments.values import describe_dates
 from calibrant.sources.array_rows import ArrayRows
@@ -68,7 +68,8 @@ class EngineRows(Rows):
 
     def table(self) -> ScoreTable:
         """See `Rows`."""
-        return table_of_rows(self.checked)
+        with _adding_up(self._frame.implementation):
+            return table_of_rows(self.checked)
 
     def held(self) -> HeldRows:
         """See `Rows`."""
@@ -90,7 +91,8 @@ class EngineRows(Rows):
         for column in columns:
             if str(kinds[column.key]).startswith(("Date", "Time", "Duration")):
                 raise describe_dates(column.name)
-        return segments_of_engine(frame, fetch, columns, request)
+        with _adding_up(self._frame.implementation):
+            return segments_of_engine(frame, fetch, columns, request)
 
     def models(self) -> ModelRows:
         """See `Rows`."""
@@ -243,10 +245,27 @@ def _failing(engine: nw.Implementation) -> Iterator[None]:
     except MemoryError:
         raise
     except Exception as error:
-        name = str(engine.value).replace("_", " ").capitalize()
-        failure = f"an error of {name}: {_gist(str(error)) or type(error).__name__}"
+        failure = f"an error of {_name_of(engine)}: {_gist(str(error)) or type(error).__name__}"
         remedy = "run the query that makes the dataframe by itself to see all of the error"
         raise SourceError("a dataframe of which all rows can be read", failure, remedy) from None
+
+
+@contextmanager
+def _adding_up(engine: nw.Implementation) -> Iterator[None]:
+    """Say what to do where narwhals refuses an aggregation that an engine lacks, which it does before it is run."""
+    try:
+        yield
+    except CalibrantError:
+        raise
+    except (ValueError, NotImplementedError) as error:
+        expected = "a dataframe whose engine can add up the rows of each score"
+        failure = f"one of {_name_of(engine)}: {_gist(str(error)) or type(error).__name__}"
+        remedy = "collect it to a dataframe of pandas or Polars, or write it to Parquet and name the file"
+        raise SourceError(expected, failure, remedy) from error
+
+
+def _name_of(engine: nw.Implementation) -> str:
+    return str(engine.value).replace("_", " ").capitalize()
 
 
 def _gist(text: str) -> str:

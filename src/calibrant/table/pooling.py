@@ -24,15 +24,24 @@ _BLOCK = 1 << 15  # rows of which all temporary arrays fit the cache
 
 def score_order(score: npt.NDArray[Any], *further: npt.NDArray[Any]) -> IndexArray:
     """Return the order by score, where that is equal by each further key, and where all are by place."""
-    order = np.argsort(score)
-    same = score[order[1:]] == score[order[:-1]]
-    if not same.any():
+    packed = score.dtype.kind == "f" and bool(score.min(initial=0.0) >= 0.0)
+    if packed:
+        # Bit patterns order numbers that are not negative. The place is put where their lowest bits were: numbers that
+        # only these tell apart count as equal at first.
+        key = (score.astype(np.float64, copy=False) + 0.0).view(np.int64)
+        key >>= len(score).bit_length()
+        order = key_order(key)
+    else:
+        key, order = score, np.argsort(score)
+    ordered = key[order]
+    same = ordered[1:] == ordered[:-1]
+    if not same.any() or (packed and not further and (score[order[1:]] >= score[order[:-1]]).all()):
         return order
     # Sorting that need not keep the order of equal keys is several times faster: mend it where keys are equal.
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
     part = np.sort(order[tied])
-    for key in (*reversed(further), score):
-        part = part[np.argsort(key[part], kind="stable")]
+    for column in (*reversed(further), score):
+        part = part[np.argsort(column[part], kind="stable")]
     order[tied] = part
     return order
 

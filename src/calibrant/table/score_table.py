@@ -1,6 +1,6 @@
 """The score table: at each score, how many rows and how many positives stand there; what functions take for one.
 
-Everything calibrant computes is a function of this table. Row order cannot matter, ties cannot be broken
+Nearly everything calibrant computes is a function of this table. No order of rows shows, ties cannot be broken
 the wrong way, weights live in one place and two tables merge into one.
 """
 
@@ -242,11 +242,14 @@ class ScoreTable(TableSums):
         """
         if not isinstance(other, ScoreTable):
             raise ArgumentError("another ScoreTable to merge", repr(other), "build it with ScoreTable.from_scores")
+        if other.binary != self.binary:
+            remedy = "merge tables of one kind of outcome"
+            raise ArgumentError("both tables of outcomes that are 0 or 1, or none", "one of other numbers", remedy)
         n = np.concatenate([self.n, other.n])
         k = np.concatenate([self.k, other.k])
         if self.cells is None and other.cells is None:
-            return ScoreTable(*pool_counts(np.concatenate([self.score, other.score]), n, k))
-        return ScoreTable.from_cells(n, k, self._cell_sums() + other._cell_sums())
+            return type(self)(*pool_counts(np.concatenate([self.score, other.score]), n, k))
+        return type(self).from_cells(n, k, self._cell_sums() + other._cell_sums())
 
     def split(self, parts: int | Sequence[float], rng: np.random.Generator) -> list[ScoreTable]:
         """Split the rows at random into exact tables, each row independently.
@@ -290,7 +293,7 @@ class ScoreTable(TableSums):
         """
         with_rows = np.flatnonzero(n != 0)
         whole = [counts[with_rows].astype(np.int64, copy=False) for counts in (n, k)]
-        return ScoreTable(self.score[with_rows], whole[0], whole[1])
+        return type(self)(self.score[with_rows], whole[0], whole[1])
 
 
 # What functions of rows take: labels, or a table in place of labels and scores; the scores; and weights.

@@ -115,6 +115,15 @@ def test_the_advice_is_about_what_recalibrate_fits():
     assert (result.recalibration.method, result.recalibration.unchanged) == ("auto", False)
 
 
+def test_scores_within_a_wide_tolerance_are_left_alone_and_the_gain_of_a_map_is_said():
+    rng = np.random.default_rng(0)
+    log_odds = rng.normal(size=2_000)
+    y = rng.uniform(size=2_000) < 1.0 / (1.0 + np.exp(-log_odds))
+    advice = cal.audit(y, 1.0 / (1.0 + np.exp(-1.6 * log_odds)), tolerance=0.2).advice
+    assert advice.action == "leave alone"
+    assert "though it is more than chance explains and recalibration would lower the log loss." in advice.reason
+
+
 def test_one_voice_with_a_calibrator_that_changes_nothing():
     for seed in range(40):
         y, p = world(300, seed=seed)

@@ -260,6 +260,18 @@ def test_text_has_the_verdict_first_and_error_never_alone():
     assert "Brier" in text
 
 
+def test_a_narrow_summary_has_fourteen_lines_in_which_the_verdict_and_the_next_step_are_whole():
+    y, p = world(1_000)
+    audit = cal.audit(y, p, tolerance=0.05, costs=(1, 4))
+    lines = summary(audit, 40).splitlines()
+    assert len(lines) == 14
+    assert any(line.endswith(" ...") for line in lines)
+    text = " ".join(map(str.strip, lines))
+    whole = summary(audit).splitlines()
+    assert text.startswith(whole[0])
+    assert text.endswith(whole[-1])
+
+
 def test_plain_data_is_valid_json():
     # A certain score that was wrong: the log loss is infinite, which JSON cannot say.
     result = cal.audit([0, 1, 1, 0, 1] * 4, [0.0, 0.0, 0.9, 0.3, 0.6] * 4, tolerance=0.1)

@@ -411,6 +411,12 @@ def test_groups_bound_scores_from_the_group_that_starts_next():
     assert (lower <= np.array(best[0]) + 1e-12).all()
 
 
+@pytest.mark.parametrize("n", [11, 100, 3000, 10_000_000])
+def test_groups_are_four_times_the_cube_root_of_the_rows_rounded_up_and_at_most_400(n):
+    rows = np.full(min(n, 5000), n // min(n, 5000))
+    assert len(monotone_limits._group_starts(rows)) == min(400, math.ceil(4 * n ** (1 / 3)))
+
+
 @pytest.mark.parametrize("method", ["binomial", "fixed_design"])
 def test_band_is_ordered_and_holds_the_fit(method):
     y, p, _ = some_rows(2_000)

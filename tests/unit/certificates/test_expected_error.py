@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from calibrant.certificates.expected_error.bounds import (
     Cells,
     Terms,
     Units,
+    _charged,
     cut_evenly,
     huber_width,
     hypergeometric_tail,
@@ -21,6 +23,7 @@ from calibrant.certificates.expected_error.bounds import (
     reversal_p_value,
     square_cost,
 )
+from calibrant.certificates.expected_error.constants import SquareCells
 from calibrant.references import cite
 from calibrant.table.numbers import claim_upper
 from calibrant.table.table_sums import CellSums
@@ -175,6 +178,25 @@ def test_heavy_scores_stand_alone():
     assert cells.n.sum() == 1500
 
 
+def test_a_rise_inside_a_cell_is_charged_at_the_dearest_cell():
+    """G of Lemma 4.4: the largest price of all cells with several scores, and at least 2 + kappa for each loose row."""
+    _, score = calibrated(1000)
+    units = Units.of(ScoreTable.from_scores(np.arange(1500) % 2, np.append(score, np.full(500, 0.4))))
+    cells, lam, kappa = Cells.of(units, cut_evenly(units, positions(units), 20)), 0.1, 0.05
+    assert (cells.loose == 0.0).any()
+    n_cells = len(cells.n)
+    q = huber_width(cells.variance, lam)
+    square = SquareCells(cells.n, cells.mean, cells.variance, np.full(n_cells, lam), q, kappa)
+    prices = square.jump_price(q, square.constant(q), cells.loose)[cells.loose > 0.0]
+    direct = (2.0 + kappa) * cells.loose.max()
+    assert direct < prices.max()
+    for any_square, dearest in ((True, prices.max()), (False, direct)):
+        charged, without_rises = (
+            _charged(these, lam, kappa, square=any_square) for these in (cells, replace(cells, loose=np.zeros(n_cells)))
+        )
+        assert charged - without_rises == pytest.approx(dearest, rel=1e-9)
+
+
 # --- tables with cells ----------------------------------------------------------------------------------------
 
 
@@ -283,6 +305,13 @@ def test_planned_rows_have_the_power_asked_for():
     assert 0.65 * 60 <= reached <= 60
 
 
+def test_bounds_of_calibrated_rows_are_about_those_that_rows_are_planned_for():
+    """At half of the samples .7 to 1.05 times the gap, as the notes of the function say."""
+    middle = np.median([certify_ece(*calibrated(2000, seed)).bound for seed in range(40)])
+    rows = [required_sample_size_ece(middle / times, brier=0.1475, power=0.5) for times in (0.7, 1.05)]
+    assert rows[0] <= 2000 <= rows[1]
+
+
 def test_plans_grow_the_right_way():
     plain = required_sample_size_ece(0.03)
     assert required_sample_size_ece(0.02) > 2.3 * plain
@@ -300,3 +329,17 @@ def test_a_square_cell_is_charged_for_the_width_of_its_scores_beyond_q(variance)
     cost = [float(square_cost(np.array(variance), np.array(spread), lam)) for spread in (0.0, q, q + 2.0)]
     assert cost[1] == cost[0]
     assert cost[2] - cost[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("variance", [2.0, 50.0, 1000.0])
+def test_a_square_cell_is_charged_least_near_q_and_about_what_is_planned(variance):
+    """Calibrated rows at a score of 1/2: their charge is the constant, since Y has mean 0."""
+    lam = np.array([0.01])
+    n, mean, variances = np.array([4.0 * variance]), np.array([0.5]), np.array([variance])
+    q = huber_width(variances, lam)
+
+    def charge(width):
+        return float(SquareCells(n, mean, variances, lam, width, 0.05).constant(width)[0])
+
+    assert charge(q) <= 1.05 * min(charge(q * times) for times in np.geomspace(0.25, 4.0, 9))
+    assert float(square_cost(variances, np.zeros(1), lam)[0]) == pytest.approx(charge(q), rel=0.03)

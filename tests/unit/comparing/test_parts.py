@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from calibrant.comparing.calibration import _cut, _parts, calibration_limits
+from calibrant.comparing.calibration import _cut, _parts, _shortfall, calibration_limits
 from calibrant.comparing.compare import _difference
 from calibrant.comparing.joint import Limits, critical_value, paired_limits
 from calibrant.comparing.losses import MEASURES, Possible, measures_of, possible_changes, terms_of
@@ -122,8 +122,57 @@ def test_variance_of_parts_of_cells(rng, cluster, models):
                 parts = [np.where(here[i] & within(scores[i], place), residuals[i], 0.0) for i in models]
                 sums = units.sums(parts[0] - parts[1] if len(parts) == 2 else parts[0])
                 expected[side, cell] = max(expected[side, cell], (sums**2).sum() * units.few / 400**2)
-    chosen = [scores[i] for i in models], [residuals[i] for i in models]
-    np.testing.assert_allclose(_parts(*chosen, cells, units, first=models[0]), expected, atol=1e-15)
+    np.testing.assert_allclose(_parts(models, scores, residuals, cells, units), expected, atol=1e-15)
+
+
+def test_a_path_rises_and_falls_most_from_the_first_cell_of_an_interval_to_its_last(rng):
+    s, t = rng.uniform(size=(2, 200))
+    y = (rng.uniform(size=200) < s).astype(float)
+    cells, paths = _cut((s, t), (y - s, y - t), 200)
+    borders = [*cells.starts, len(paths[0]) - 1]
+    assert max(np.diff(borders)) > 5
+    for path in paths:
+        start, stop = cells.ends(path)
+        most = []
+        for left, right in zip(cells.left, cells.right, strict=True):
+            before, after = (path[borders[at] + i : borders[at + 1] + i] for at, i in ((left, 0), (right, 1)))
+            most.append((after.max() - before.min(), before.max() - after.min()))
+        assert (path[stop] - path[start]).tolist() == np.array(most).T.ravel().tolist()
+
+
+def test_variance_of_an_interval_is_that_of_the_sum_over_its_cells(rng):
+    s, t = rng.uniform(size=(2, 200))
+    y = (rng.uniform(size=200) < s).astype(float)
+    cells, _ = _cut((s, t), (y - s, y - t), 200)
+    products = Units(200).products(cells.of_rows[:1], (y - s,), cells.size)
+    parts = rng.uniform(size=(2, cells.size))
+    for added in (None, parts):
+        deviations = cells.deviations(products, added).reshape(2, -1)
+        for i, (left, right) in enumerate(zip(cells.left, cells.right, strict=True)):
+            inside = slice(left, right + 1)
+            square = products[inside, inside].sum() + (0.0 if added is None else added[0, left] + added[1, right])
+            assert deviations[:, i] ** 2 == pytest.approx([square, square], abs=1e-9)
+
+
+def test_variance_that_calibrated_scores_would_have_and_rows_do_not_show(rng):
+    """Rare events of which none was seen; where clusters share their outcomes, as many times as rows of them vary."""
+    y = np.repeat(rng.integers(0, 2, 30), 5).astype(float)
+    scores = np.concatenate([[0.0] * 40, [0.02] * 60, [0.5] * 150]), np.concatenate([[0.0] * 50, [0.03] * 200])
+    y = np.append(np.zeros(100), y)
+    residuals = y - scores[0], np.zeros(250) - scores[1]
+    for units in (Units(250), Units(250, np.arange(250) // 5)):
+        cells, _ = _cut(scores, residuals, 250)
+        products = units.products(cells.of_rows, residuals, cells.size)
+        found = _shortfall(scores, residuals, cells, products / 250**2, units).reshape(2, -1)
+        for i, residual in enumerate(residuals):
+            effect = 1.0
+            if units.cluster is not None:
+                own = products.diagonal()[i * cells.size : (i + 1) * cells.size].sum()
+                effect = max(1.0, own / (residual**2).sum())
+            for cell in range(cells.size):
+                here = cells.of_rows[i] == cell
+                lacking = (scores[i] * (1.0 - scores[i]) - residual**2)[here].sum()
+                assert found[i, cell] == pytest.approx(effect * max(0.0, lacking) / 250**2)
 
 
 @pytest.mark.parametrize("n", [2, 7, 60, 500])

@@ -203,6 +203,12 @@ def right_side(table: ScoreTable, delta: float) -> float:
     return float((np.array(means) + mean_width(table.total, squares, delta, reach=1.0)).max())
 
 
+@pytest.mark.parametrize(("n", "k"), [((500, 500), (20, 250)), ((1000, 2000), (50, 1000)), ((3000, 500), (200, 100))])
+def test_the_line_above_the_width_costs_little_where_the_regret_is(n, k):
+    table = ScoreTable.from_counts(np.array([0.1, 0.6]), n, k)
+    assert 1.0 - 1e-9 < max_regret(table).bound / right_side(table, 0.05) < 1.01
+
+
 @pytest.mark.slow
 def test_bound_is_the_largest_over_thresholds_and_cuts_or_a_little_more():
     rng, excess = np.random.default_rng(5), []

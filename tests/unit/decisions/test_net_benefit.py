@@ -8,9 +8,12 @@ from hypothesis import given
 
 from calibrant import ScoreTable
 from calibrant.decisions import expected_cost
+from calibrant.decisions.clusters import cluster_net_benefit
 from calibrant.decisions.cost_curve import cost_curve
 from calibrant.decisions.net_benefit import net_benefit
+from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.errors import ArgumentError
+from calibrant.table.clusters import cluster_rows
 from support import strategies
 from support.worlds import WORLDS
 
@@ -96,6 +99,24 @@ def test_intervals_hold_at_least_as_often_as_they_say(name):
         curve = net_benefit(table, at=at, confidence_level=0.9)
         held += (curve.lower <= truth) & (truth <= curve.upper)
     assert (held / 400 > 0.9 - 4 * np.sqrt(0.09 / 400) - 0.01).all()
+
+
+def test_limits_of_clusters_are_those_of_curves_without_each_of_them():
+    rng = np.random.default_rng(4)
+    g = np.minimum(rng.integers(0, 12, 300), rng.integers(0, 12, 300))
+    s = np.round(rng.uniform(size=300), 2)
+    y = (rng.uniform(size=300) < 0.3 * rng.uniform(size=12)[g] + 0.6 * s).astype(int)
+    thresholds = [0.1, 0.3, 0.6]
+    curve = cluster_net_benefit(cluster_rows(y, s, g), net_benefit(y, s, at=thresholds))
+    without = np.array([net_benefit(y[g != i], s[g != i], at=thresholds).net_benefit for i in range(12)])
+    jackknife = Jackknife(np.bincount(g).astype(float))
+    for i, tau in enumerate(thresholds):
+        acts = s >= tau
+        sums = np.array([np.bincount(g, acts * y), tau / (1.0 - tau) * np.bincount(g, acts * (1 - y))])
+        limits = jackknife.limits(curve.net_benefit[i], without[:, i], 0.95, parts=jackknife.parts(sums))[:2]
+        assert (curve.lower[i], curve.upper[i]) == pytest.approx(limits, rel=1e-9)
+        spread = np.sqrt(11 / 12 * ((without[:, i] - curve.net_benefit[i]) ** 2).sum())
+        assert curve.standard_error[i] == pytest.approx(spread, rel=1e-9)
 
 
 def test_no_use_beats_perfect_scores():

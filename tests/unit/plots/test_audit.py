@@ -3,15 +3,17 @@
 import math
 import subprocess
 import sys
+from itertools import pairwise
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import calibrant
 from calibrant.auditing.wording import verdict_sentence
 from calibrant.plots import AuditDisplay, figure_svg
-from calibrant.plots.audit import cumulative_residuals_of, reliability_of
+from calibrant.plots.audit import costs_of, cumulative_residuals_of, decisions_of, reliability_of
 from calibrant.plots.cumulative_residuals import crowded
 from calibrant.plots.style import LIGHT
 
@@ -35,6 +37,19 @@ def audit(audit_of, kind):
 
 
 class TestEveryKind:
+    @pytest.mark.slow
+    def test_pictures_of_a_page_are_within_their_figures(self, audit):
+        shown = (reliability_of(audit), cumulative_residuals_of(audit), decisions_of(audit), costs_of(audit))
+        for display in filter(None, shown):
+            figure = display.own_figure()
+            FigureCanvasAgg(figure).draw()
+            width, height = figure.get_size_inches()
+            drawn = figure.get_tightbbox()
+            assert 0.0 <= drawn.x0 < drawn.x1 <= width
+            assert 0.0 <= drawn.y0 < drawn.y1 <= height
+            panels = [ax.get_tightbbox() for ax in figure.axes]
+            assert all(lower.y1 <= upper.y0 for upper, lower in pairwise(panels))
+
     @pytest.mark.slow
     @pytest.mark.grid
     def test_figure_can_be_drawn(self, audit, tmp_path):
@@ -110,7 +125,7 @@ class TestReliability:
     def test_close_scores_are_counted_where_they_are(self, audit_of):
         audit = audit_of("rare")
         _, beneath = reliability_of(audit).own_figure().get_axes()
-        assert len(beneath.containers[0]) == 40
+        assert len(beneath.collections[0].get_paths()) == 40
         assert audit.histogram.view.high < 0.0011
 
     def test_readings_are_the_bins(self, audit_of):

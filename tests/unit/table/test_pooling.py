@@ -40,3 +40,11 @@ def test_distinct_numbers_are_those_of_a_set(numbers):
     found = pooling.distinct_numbers(*(np.array(part, dtype=np.int32) for part in numbers))
     assert found.tolist() == sorted(set().union(*numbers))
     assert found.dtype == np.int64
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@given(st.lists(st.tuples(st.sampled_from([0.0, -0.0, 0.2, np.nextafter(0.2, 1.0), 0.3, 1.0]), st.integers(0, 2))))
+def test_order_by_scores_that_differ_in_the_last_bit_and_by_a_further_key(sign, rows):
+    score, further = sign * np.array([s for s, _ in rows]), np.array([key for _, key in rows])
+    assert pooling.score_order(score).tolist() == np.lexsort([score]).tolist()
+    assert pooling.score_order(score, further).tolist() == np.lexsort([further, score]).tolist()

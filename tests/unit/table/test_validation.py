@@ -414,3 +414,18 @@ def test_what_needs_labels_says_so(call, because):
     with pytest.raises(DataError, match="0 or 1") as caught:
         call(amounts)
     assert because in caught.value.remedy
+
+
+def test_what_is_made_of_amounts_needs_no_labels_either():
+    labels = ScoreTable.from_scores(Y, S)
+    amounts = _Amounts(labels.score, labels.n, labels.k)
+    # Cells have their own way to be merged.
+    cells = _Amounts.from_cells(labels.n, labels.k, labels._cell_sums())
+    made = [amounts.merge(amounts), amounts.merge(cells), amounts.with_counts(labels.n, labels.k)]
+    for table in made + amounts.split(2, np.random.default_rng(0)):
+        assert isinstance(table, _Amounts)
+        with pytest.raises(DataError, match="0 or 1"):
+            log_loss(table)
+    for one, other in ((amounts, labels), (labels, amounts)):
+        with pytest.raises(ArgumentError, match="one of other numbers; merge tables of one kind"):
+            one.merge(other)

@@ -83,7 +83,10 @@ class BucketSet:
 
     def index(self, score: ScoreArray) -> IntArray:
         """Return at which place of `numbers` the bucket of each score stands; -1 if it is none."""
-        number = self.grid.bucket_of(score)
+        return self.places(self.grid.bucket_of(score))
+
+    def places(self, number: IntArray) -> IntArray:
+        """Do the same with numbers of buckets, in place of which the result may be written."""
         if self.numbers[-1] - self.numbers[0] == len(self.numbers) - 1:
             number -= self.numbers[0]
             number[(number < 0) | (number >= len(self.numbers))] = -1

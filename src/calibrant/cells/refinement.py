@@ -96,7 +96,7 @@ def refine(
         if source is rows and sums.n.sum() <= _KEPT * most:
             source = rows.keep(BucketSet(grid, sums.bucket))
         at_once = most if source is rows else most / _PARTS
-        chosen = _choose(sums, spread[widest_spread], at_once, open_rows, last=scans == 1)
+        chosen = _choose(sums, spread[widest_spread], at_once, open_rows, scans)
         if not chosen.any():
             break
         levels[widest_spread] = _Level(sums.pick(~chosen), grid, source)
@@ -107,18 +107,18 @@ def refine(
     return coarsen(BucketSums.joined([*(level.sums for level in levels), resolved]), widest)
 
 
-def _choose(sums: BucketSums, spread: FloatArray, most: float, open_rows: float, *, last: bool) -> BoolArray:
-    """Choose the buckets of a level that are looked into now; none if no scan is left that could hold one."""
+def _choose(sums: BucketSums, spread: FloatArray, most: float, open_rows: float, scans: int | None) -> BoolArray:
+    """Choose the buckets of a level that are looked into now; none if none of the `scans` left could hold one."""
     everything = np.ones(len(sums), dtype=np.bool_)
     if open_rows <= most:
         return everything
     pure = sums.pure
-    if sums.n[pure].sum() > most:
-        return pure  # of which the limits are all that is wanted
+    if scans is None and sums.n[pure].sum() > max(most, 0.0):
+        return pure  # of which the limits are all that is wanted; few scans, as of engines, are to divide others
     # What little is known of the heaviest buckets also keeps others open: where they are few, they go first.
     heavy = spread >= spread.max() / _HEAVY
     chosen = heavy if 2 * heavy.sum() < len(sums) else everything
-    if last:
+    if scans == 1:
         heaviest = score_order(-spread)
         chosen[heaviest[np.cumsum(sums.n[heaviest]) > most]] = False
     return chosen

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.cells import grid as grid_file
-from calibrant.cells.grid import BucketSet, Grid
+from calibrant.cells.grid import BucketSet, DoubleGrid, Grid
 from calibrant.table.fixed_point import BITS, UNIT, score_units
 
 score = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 1.0, 0.5, 1e-5, 5e-324, 2.0**-43, np.nextafter(1.0, 0.0)]))
@@ -77,3 +77,14 @@ def test_ranges_at_the_ends_of_a_power_of_two(bits, spare):
         assert grid.shift == (3 if spare <= 0 else 4)
         low, high = grid.bucket_of(np.array([first, first + last]) * UNIT).tolist()
         assert 2 ** (bits - 1) <= high - low <= 2**bits
+
+
+@given(scores, st.integers(0, 62))
+def test_bits_of_doubles_make_buckets_in_the_order_of_scores(values, shift):
+    s, grid = np.array(sorted(values)), DoubleGrid(shift)
+    number = grid.bucket_of(s)
+    assert (np.diff(number) >= 0).all()
+    assert (DoubleGrid(0).bucket_of(s) >> shift).tolist() == number.tolist()
+    assert grid.coarser(1) == DoubleGrid(shift + 1)
+    assert (np.diff(DoubleGrid(0).bucket_of(s)) > 0).tolist() == (np.diff(s) > 0).tolist()
+    assert DoubleGrid(shift).bucket_of(np.array([-0.0])).tolist() == [0]

@@ -33,6 +33,11 @@ class Grid:
         first, last = (int(unit) for unit in score_units(np.array([low, high])))
         return cls(max(0, max(0, last - first - 1).bit_length() - bits))
 
+    @property
+    def divisible(self) -> bool:
+        """Whether there is a finer grid, see `finer`; else only a `DoubleGrid` tells scores apart."""
+        return self.shift > 0
+
     def finer(self, bits: int) -> Grid:
         """Return a grid that divides each bucket into ``2**bits``, or as many as there are units."""
         return Grid(max(0, self.shift - bits))
@@ -49,6 +54,8 @@ class Grid:
 @dataclass(frozen=True)
 class DoubleGrid(Grid):
     """Buckets of scores whose doubles are equal but for their last `shift` bits: they divide those of one unit too."""
+
+    divisible = False
 
     def bucket_of(self, score: ScoreArray) -> IntArray:
         """Return the bucket of scores; positive doubles increase with their bits read as a whole number."""

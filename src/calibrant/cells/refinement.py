@@ -17,7 +17,7 @@ import numpy as np
 
 from calibrant.cells import bounds
 from calibrant.cells.bucket_sums import BucketSums, GridSums
-from calibrant.cells.grid import BucketSet, DoubleGrid, Grid
+from calibrant.cells.grid import BucketSet, Grid
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, Pooled, merged_order, score_order
 from calibrant.table.validation import check_same_rows
 
@@ -97,6 +97,8 @@ def refine(
             source = rows.keep(BucketSet(grid, sums.bucket))
         at_once = most if source is rows else most / _PARTS
         chosen = _choose(sums, spread[widest_spread], at_once, open_rows, scans)
+        if not grid.divisible:
+            chosen[np.flatnonzero(chosen)[1 << LATER_BITS :]] = False  # so that each can be divided once at least
         if not chosen.any():
             break
         levels[widest_spread] = _Level(sums.pick(~chosen), grid, source)
@@ -134,7 +136,7 @@ def _look_into(part: BucketSums, grid: Grid, source: Rows, most: float) -> _Leve
         sums = BucketSums.of_scores(*source.pool_scores(buckets))
     elif part.pure.all():
         sums = source.limits(buckets)
-    elif grid.shift == 0 or isinstance(grid, DoubleGrid):
+    elif not grid.divisible:
         source = source.inside(buckets)
         sums, grid = source.double_sums(most=2 << LATER_BITS)
     else:

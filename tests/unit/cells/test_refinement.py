@@ -207,3 +207,13 @@ def test_few_scores_of_crowded_buckets_are_asked_for(small_limits, distribution,
     assert answers(table) == answers(exact)
     assert sum(asked) <= 2_000
     assert len(table) < 2_000
+
+
+@pytest.mark.parametrize("most", [-1, 40])
+def test_doubles_that_share_a_unit_are_divided_until_they_stand_alone(small_limits, most):
+    """A thousand neighbours of one unit, of which fewer are told apart at once, and hardly any row is pooled."""
+    small_limits.setattr(refinement, "LATER_BITS", 3)
+    small_limits.setattr(gathering, "MOST_DISTINCT", most)
+    s = score_distributions.scores("neighbours", 3_000)
+    y = score_distributions.outcomes(s, "calibrated")
+    assert answers(ScoreTable.from_chunks(Source(y, s))) == answers(ScoreTable.from_scores(y, s))

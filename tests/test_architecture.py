@@ -9,6 +9,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import calibrant
@@ -29,24 +30,24 @@ LAYER = {
     "typed_json": 2,
     "table": 2,
     "references": 3,
-    "fits": 3,
     "distributions": 3,
     "segments": 3,
-    "cells": 4,
-    "sources": 5,
-    "metrics": 6,
-    "curves": 6,
-    "decisions": 6,
-    "calibrators": 6,
-    "certificates": 7,
-    "export": 7,
-    "papers": 8,
-    "auditing": 8,
-    "comparing": 9,
-    "monitoring": 9,
-    "plots": 10,
-    "report": 11,
-    "cli": 12,
+    "fits": 4,
+    "cells": 5,
+    "sources": 6,
+    "metrics": 7,
+    "curves": 7,
+    "decisions": 7,
+    "calibrators": 7,
+    "certificates": 8,
+    "export": 8,
+    "papers": 9,
+    "auditing": 9,
+    "comparing": 10,
+    "monitoring": 10,
+    "plots": 11,
+    "report": 12,
+    "cli": 13,
 }
 
 HEAVY = {
@@ -301,6 +302,46 @@ def test_statements_about_arrays_load_nothing_that_is_for_others(call):
     loaded = loaded_by(f"import calibrant as cal\ny, p = [0, 1] * 50, [0.2, 0.7] * 50\ncal.{call}")
     assert "calibrant" in loaded
     assert not loaded & {"sklearn", "pandas", "matplotlib", "narwhals"}
+
+
+FIT = ["rows.csv", "--label", "y", "--score", "p"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["audit", *FIT],
+        ["audit", *FIT, "--tolerance", "0.2", "--by", "half"],
+        ["compare", *FIT, "--score", "q"],
+        ["recalibrate", *FIT, "--model", "new.json"],
+        ["recalibrate", *FIT, "--method", "cutoff", "--model", "new.json"],
+        ["apply", "rows.csv", "--score", "p", "--model", "model.json", "--output", "out.csv"],
+        ["apply", "rows.csv", "--score", "p", "--model", "segment.json", "--output", "out.csv"],
+        ["export", "model.json", "--to", "python"],
+        ["monitor", *FIT, "--tolerance", "0.2", "--state", "state.json"],
+        ["plan", "--tolerance", "0.02"],
+    ],
+    ids=lambda words: " ".join(word for word in words if word.isalpha()),
+)
+def test_commands_that_neither_draw_nor_train_load_nothing_that_is_for_others(words, tmp_path, monkeypatch):
+    """Of scikit-learn's estimators `recalibrate` trains one only where segments are repaired."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    p, y, half = rng.uniform(size=400), rng.uniform(size=400), np.arange(400) % 2
+    y = (y < p).astype(int)
+    table = np.column_stack([y, p, p**2, half])
+    np.savetxt("rows.csv", table, fmt=["%d", "%.4f", "%.4f", "%d"], delimiter=",", header="y,p,q,half", comments="")
+    calibrant.export.save_model(calibrant.AutoCalibrator().fit(p, y), "model.json")
+    calibrant.export.save_model(calibrant.SegmentCalibrator().fit(p, y, {"half": half}), "segment.json")
+    run = f"from calibrant.cli.main import app\napp({words!r}, standalone_mode=False)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", f"{run}\nimport sys\nprint('loaded', *sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()[-1]
+    assert loaded.startswith("loaded ")
+    assert not set(loaded.split()) & {"sklearn", "pandas", "pyarrow", "matplotlib", "jinja2", "rich", "scipy.stats"}
 
 
 def test_help_loads_only_the_parser():

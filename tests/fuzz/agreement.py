@@ -18,6 +18,7 @@ import numpy as np
 
 import calibrant as cal
 from calibrant.errors import CalibrantError
+from calibrant.export.json_file import as_calibrator
 from calibrant.export.layouts import LAYOUTS, METHODS, formula_of
 from fuzz.files import read_back
 from fuzz.oracles import check, parsed, run
@@ -162,7 +163,7 @@ def recalibrate(rng: np.random.Generator, folder: Path) -> str:
     model, held = folder / "model.json", [in_memory(segments)] if segments else []
 
     def fit() -> Any:
-        estimator = LAYOUTS[method].estimator()
+        estimator = as_calibrator(LAYOUTS[method].kind())
         if segments:
             return cal.SegmentCalibrator(estimator).fit(rows.p, rows.y, *held)
         return estimator.fit(rows.p, rows.y, rows.written.get("weight"))

@@ -8,7 +8,6 @@ from scipy.stats import binom
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.calibrators.base import fit_part
 from calibrant.certificates import certify_sample, cumulative_band, isotonic_band, window_band
 from calibrant.certificates.widths import (
     cumulative_width,
@@ -17,6 +16,7 @@ from calibrant.certificates.widths import (
     weighted_fixed_design_width,
 )
 from calibrant.curves import binned_curve
+from calibrant.fits.score_map import fit_part
 from support.counting import (
     assert_failures_within,
     assert_probability_within,

@@ -12,8 +12,8 @@ from calibrant.certificates import certify
 from calibrant.certificates.widths import default_width
 from calibrant.distributions import mean_limits
 from support.counting import (
-    assert_failures_within,
     assert_probability_within,
+    assert_seldom,
     failure_probability,
     failure_probability_by_count,
     per_count,
@@ -119,22 +119,19 @@ def test_without_the_constants_of_its_proof_the_default_is_caught(monkeypatch, s
 # --- many scores: counted failures ----------------------------------------------------------------------------
 
 
-def count_failures(name: str, n: int, repetitions: int, delta: float, methods=METHODS[:3], shrink: float = 1.0):
-    """How often the bound, with its width times `shrink`, is below the true error; for each method."""
-    world, failures = WORLDS[name], dict.fromkeys(methods, 0)
+def failures(name: str, n: int, repetitions: int, delta: float, methods=METHODS[:3], shrink: float = 1.0):
+    """Whether the bound, with its width times `shrink`, is below the true error; for each method, in some samples."""
+    world = WORLDS[name]
     for table in world.samples(n, repetitions, np.random.default_rng([n, *name.encode()])):
-        for method in methods:
-            found = certify(table, confidence_level=1 - delta, method=method)
-            failures[method] += found.estimate + shrink * found.width < world.error
-    return failures
+        found = (certify(table, confidence_level=1 - delta, method=method) for method in methods)
+        yield [one.estimate + shrink * one.width < world.error for one in found]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
 @pytest.mark.parametrize("name", WORLDS)
 def test_true_error_is_seldom_above_the_bound(name, n):
-    for failures in count_failures(name, n, 120, 0.05).values():
-        assert_failures_within(failures, 120, 0.05)
+    assert_seldom(failures(name, n, 120, 0.05), 120, 0.05)
 
 
 @pytest.mark.slow
@@ -142,8 +139,7 @@ def test_true_error_is_seldom_above_the_bound(name, n):
 @pytest.mark.parametrize("n", [10, 100, 1000])
 @pytest.mark.parametrize("name", WORLDS)
 def test_true_error_is_seldom_above_the_bound_in_many_samples(name, n, delta):
-    for failures in count_failures(name, n, 500, delta, methods=("default",)).values():
-        assert_failures_within(failures, 500, delta)
+    assert_seldom(failures(name, n, 500, delta, methods=("default",)), 500, delta)
 
 
 def test_true_errors_of_the_worlds():
@@ -166,11 +162,10 @@ def test_true_errors_of_the_worlds():
 @pytest.mark.slow
 def test_scores_without_ties():
     """Uniform scores, overconfident: the error is .05 in closed form."""
-    rng, failures = np.random.default_rng(3), 0
-    for _ in range(400):
-        s = rng.random(500)
-        failures += certify(rng.random(500) < 0.5 + 0.6 * (s - 0.5), s).bound < 0.05
-    assert_failures_within(failures, 400, 0.05)
+    rng = np.random.default_rng(3)
+    drawn = (rng.random((2, 500)) for _ in range(400))
+    bounds = (certify(u < 0.5 + 0.6 * (s - 0.5), s).bound for s, u in drawn)
+    assert_seldom((bound < 0.05 for bound in bounds), 400, 0.05)
 
 
 # --- verdicts -------------------------------------------------------------------------------------------------
@@ -180,12 +175,15 @@ def test_scores_without_ties():
 @pytest.mark.parametrize("n", [50, 2000])
 @pytest.mark.parametrize("name", ["overconfident", "one atom", "several atoms", "rare, never predicted", "ten grades"])
 def test_wrong_verdicts_are_rare(name, n):
-    world, certified, refuted = WORLDS[name], 0, 0
-    for table in world.samples(n, 120, np.random.default_rng([n, 1])):
-        certified += certify(table, tolerance=world.error * (1.0 - 1e-9)).verdict == "certified"
-        refuted += certify(table, tolerance=world.error).verdict == "refuted"
-    assert_failures_within(certified, 120, 0.05)
-    assert_failures_within(refuted, 120, 0.05)
+    world = WORLDS[name]
+    wrong = (
+        (
+            certify(table, tolerance=world.error * (1.0 - 1e-9)).verdict == "certified",
+            certify(table, tolerance=world.error).verdict == "refuted",
+        )
+        for table in world.samples(n, 120, np.random.default_rng([n, 1]))
+    )
+    assert_seldom(wrong, 120, 0.05)
 
 
 @pytest.mark.slow
@@ -231,10 +229,9 @@ def test_a_shrunk_bound_is_caught_exactly(shrink):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "n"), [("one atom", 1000), ("one atom", 50), ("shifted", 10_000)])
 def test_a_shrunk_bound_is_caught_by_counting(name, n):
-    with pytest.raises(AssertionError, match="failures in 300"):
-        assert_failures_within(count_failures(name, n, 300, 0.05, shrink=0.3)["default"], 300, 0.05)
-    with pytest.raises(AssertionError, match="failures in 300"):
-        assert_failures_within(count_failures(name, n, 300, 0.05, shrink=0.0)["default"], 300, 0.05)
+    for shrink in (0.3, 0.0):
+        with pytest.raises(AssertionError, match="failures in"):
+            assert_seldom(failures(name, n, 300, 0.05, methods=("default",), shrink=shrink), 300, 0.05)
 
 
 @pytest.mark.slow

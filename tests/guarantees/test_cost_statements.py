@@ -11,7 +11,7 @@ from scipy.stats import binom, multinomial
 from calibrant import ScoreTable
 from calibrant.decisions import cost_curve, cost_forecast, net_benefit
 from calibrant.decisions.comparison import normal_half_width
-from support.counting import assert_failures_within, assert_probability_within
+from support.counting import assert_probability_within, assert_seldom
 from support.worlds import WORLDS, World, at, true_cost, true_forecast
 
 PRICES = [(1.0, 1.0), (1.0, 3.0), (3.0, 1.0), (1.0, 50.0), (0.0, 1.0)]
@@ -98,25 +98,24 @@ def test_no_mixture_of_the_two_mistakes_is_missed_too_often(n, a, b):
             assert_probability_within(float(chances[failed].sum()), 0.1)
 
 
-def count_failures(world: World, n: int, repetitions: int, a: float, b: float, shrink: float = 1.0) -> tuple[int, int]:
-    """How often the cost and how often the error is outside its limits."""
+def failures(world: World, n: int, repetitions: int, a: float, b: float, shrink: float = 1.0):
+    """Whether the cost and whether the error is outside its limits, in each of some samples."""
     cost, off = true_cost(world, a, b), true_cost(world, a, b) - true_forecast(world, a, b)
-    failures, rounding = [0, 0], 1e-12 * (a + b)
+    rounding = 1e-12 * (a + b)
     for table in world.samples(n, repetitions, np.random.default_rng([n, len(world.mass)])):
-        found = found_in(table, a, b)
-        for i, (truth, part) in enumerate(((cost, "cost"), (off, "error"))):
+        found, outside = found_in(table, a, b), []
+        for truth, part in ((cost, "cost"), (off, "error")):
             ends = (getattr(found, name) for name in (f"{part}_lower", part, f"{part}_upper"))
             lower, upper = shrunk(*ends, shrink)
-            failures[i] += not lower - rounding <= truth <= upper + rounding
-    return failures[0], failures[1]
+            outside.append(not lower - rounding <= truth <= upper + rounding)
+        yield outside
 
 
 @pytest.mark.parametrize("n", [3, 30, 1000])
 @pytest.mark.parametrize("name", ALL)
 def test_true_cost_and_error_are_seldom_outside(name, n):
     for a, b in ((1.0, 1.0), (1.0, 20.0)):
-        for failures in count_failures(ALL[name], n, 100, a, b):
-            assert_failures_within(failures, 100, 0.05)
+        assert_seldom(failures(ALL[name], n, 100, a, b), 100, 0.05)
 
 
 @pytest.mark.slow
@@ -124,8 +123,7 @@ def test_true_cost_and_error_are_seldom_outside(name, n):
 @pytest.mark.parametrize("name", ALL)
 def test_true_cost_and_error_are_seldom_outside_in_many_samples(name, n):
     for a, b in ((1.0, 1.0), (1.0, 20.0), (9.0, 1.0)):
-        for failures in count_failures(ALL[name], n, 500, a, b):
-            assert_failures_within(failures, 500, 0.05)
+        assert_seldom(failures(ALL[name], n, 500, a, b), 500, 0.05)
 
 
 # Exact limits cannot be made narrower; those of the forecast are half as wide again as 1.96 standard errors.
@@ -134,9 +132,9 @@ def test_shrunk_limits_are_caught(part, shrink):
     with pytest.raises(AssertionError, match="failure probability"):
         assert_probability_within(worst_at_one_score(part, 0.5, 200, 1.0, 1.0, 0.05, shrink), 0.05)
     index = ("cost", "error").index(part)
-    failures = count_failures(WORLDS["one atom"], 1000, 300, 1.0, 1.0, shrink - 0.15)[index]
-    with pytest.raises(AssertionError, match="failures in 300"):
-        assert_failures_within(failures, 300, 0.05)
+    outside = (both[index] for both in failures(WORLDS["one atom"], 1000, 300, 1.0, 1.0, shrink - 0.15))
+    with pytest.raises(AssertionError, match="failures in"):
+        assert_seldom(outside, 300, 0.05)
 
 
 def test_limits_say_something():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from functools import partial
 from typing import get_args
 
@@ -12,7 +13,6 @@ from scipy.stats import beta
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.calibrators.base import fit_part
 from calibrant.certificates import (
     calibration_test,
     certify,
@@ -24,8 +24,9 @@ from calibrant.certificates import (
     split_lower_bound,
 )
 from calibrant.decisions import cost_forecast, max_regret, saving_bound
+from calibrant.fits.score_map import fit_part
 from calibrant.metrics import cutoff_calibration
-from support.counting import assert_failures_within, assert_probability_within
+from support.counting import assert_probability_within, assert_seldom
 from support.search import BEYOND, Claim, crowded, lower, upper, worst_failure
 from support.worlds import World, cumulative_hull, rows_of, true_cost, true_forecast, true_largest_regret
 
@@ -151,19 +152,28 @@ def test_no_population_found_in_a_longer_search(name, scores, n, tries):
     assert_probability_within(searched(name, scores, n, tries), DELTA)
 
 
-def rejections(score, n, repetitions: int, rng) -> int:
+def rejected(score, n, repetitions: int, rng) -> Iterator[bool]:
+    """Whether calibrated scores are rejected, in each of some samples."""
     tables = (ScoreTable.from_counts(score, n, rng.binomial(n, score)) for _ in range(repetitions))
-    return sum(calibration_test(table).p_value <= DELTA for table in tables)
+    return (calibration_test(table).p_value <= DELTA for table in tables)
 
 
 def worst_scores(designs: int, repetitions: int, rng):
-    """Scores, and rows at each, that are rejected most often of some that are drawn."""
-    found = []
+    """Scores, and rows at each, that are rejected most often of some that are drawn.
+
+    Half of them are given up after a fifth of the samples, and half of the others after half of them.
+    """
+    drawn = []
     for i in range(designs):
         score = np.unique(crowded(rng.random(24 + 12 * (i % 3))))
-        n = 1 + rng.multinomial(80, np.full(len(score), 1.0 / len(score)))
-        found.append((rejections(score, n, repetitions, rng), i, score, n))
-    return max(found)[2:]
+        drawn.append((0, i, score, 1 + rng.multinomial(80, np.full(len(score), 1.0 / len(score)))))
+    for share in (0.2, 0.3, 0.5):
+        counted = [
+            (count + sum(rejected(score, n, round(share * repetitions), rng)), i, score, n)
+            for count, i, score, n in drawn
+        ]
+        drawn = sorted(counted)[len(counted) // 2 :]
+    return drawn[-1][2:]
 
 
 @pytest.mark.slow
@@ -171,11 +181,11 @@ def worst_scores(designs: int, repetitions: int, rng):
 def test_no_scores_found_that_are_rejected_too_often(designs, repetitions):
     """What is worst in some samples is counted again in fresh ones: of many scores, outcomes are too many to sum up.
 
-    Scores that are rejected 7.5% of the time fail with probability .84 in the longer search.
+    Scores that are rejected 7.5% of the time fail with probability .83 in the longer search.
     """
     rng = np.random.default_rng(0)
     score, n = worst_scores(designs, repetitions, rng)
-    assert_failures_within(rejections(score, n, 8 * repetitions, rng), 8 * repetitions, DELTA)
+    assert_seldom(rejected(score, n, 8 * repetitions, rng), 8 * repetitions, DELTA)
 
 
 def exact_upper(table: ScoreTable, factor: float = 1.0) -> float:

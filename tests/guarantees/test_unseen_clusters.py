@@ -12,7 +12,7 @@ from calibrant import ScoreTable
 from calibrant.auditing.performance import Performance, performance_of
 from calibrant.distributions import cluster_draws
 from calibrant.table.clusters import cluster_rows
-from support.counting import assert_failures_within
+from support.counting import assert_failures_within, decided
 
 NAMES = [field.name for field in fields(Performance)]
 LEVEL, THRESHOLD = 0.05, 0.2
@@ -79,7 +79,10 @@ CASES = {
 
 
 def missed(name: str, repetitions: int, shrink: float = 1.0) -> tuple[dict[str, int], int]:
-    """How often each interval leaves out the truth, among samples with both classes, and how many these are."""
+    """How often each interval leaves out the truth, among samples with both classes, and how many these are.
+
+    Counting ends early where it is clear what all samples would show of every interval.
+    """
     case = CASES[name]
     true, rng = case.truth(), np.random.default_rng([*name.encode()])
     counts, valid = dict.fromkeys(NAMES, 0), 0
@@ -97,6 +100,8 @@ def missed(name: str, repetitions: int, shrink: float = 1.0) -> tuple[dict[str, 
                 for end in (one.lower, one.upper)
             )
             counts[key] += not lower - 1e-9 <= value <= upper + 1e-9
+        if decided([*counts.values()], valid, repetitions, LEVEL).all():
+            break
     return counts, valid
 
 

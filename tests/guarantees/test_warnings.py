@@ -13,7 +13,7 @@ from calibrant.auditing.warnings import RowOrder, data_warnings
 from calibrant.calibrators import HistogramCalibrator, IsotonicCalibrator
 from calibrant.distributions.null_distribution import null_lower_tail
 from calibrant.metrics import cutoff_calibration_error
-from support.counting import assert_failures_within
+from support.counting import assert_failures_within, assert_seldom, decided
 
 RATE = 0.01  # of false alarms, at most, for each warning
 CHANCE = ("reversed_labels", "in_sample", "dependent_rows")  # warnings that chance can raise
@@ -161,11 +161,9 @@ def test_how_often_independent_rows_are_asked_whether_they_are(name):
 @pytest.mark.parametrize("n", [30, 300, 10_000])
 def test_the_area_under_a_useless_score_is_seldom_taken_for_reversed(n):
     """Where the area is 1/2: a limit one standard error lower would be raised in a sixth of the samples."""
-    rng, repetitions = np.random.default_rng(n), 300
-    alarms = sum(
-        "reversed_labels" in raised(rng.uniform(size=n) < 0.4, rng.uniform(size=n)) for _ in range(repetitions)
-    )
-    assert_failures_within(alarms, repetitions, RATE)
+    rng = np.random.default_rng(n)
+    found = (raised(rng.uniform(size=n) < 0.4, rng.uniform(size=n)) for _ in range(300))
+    assert_seldom(("reversed_labels" in codes for codes in found), 300, RATE)
 
 
 @pytest.mark.slow
@@ -173,14 +171,16 @@ def test_the_area_under_a_useless_score_is_seldom_taken_for_reversed(n):
 @pytest.mark.parametrize("n", [10, 100, 1_000])
 def test_the_lower_tail_of_the_null_distribution_is_none_too_small(scores, n):
     """At levels from .01 to .2."""
-    rng, repetitions = np.random.default_rng([n, *scores.encode()]), 1500
-    tails = []
-    for _ in range(repetitions):
+    rng, repetitions, levels = np.random.default_rng([n, *scores.encode()]), 1500, np.array([0.01, 0.05, 0.2])
+    counts = np.zeros(3, dtype=int)
+    for seen in range(1, repetitions + 1):
         s = SCORES[scores](rng, n)
         table = ScoreTable.from_scores(rng.uniform(size=n) < s, s)
-        tails.append(null_lower_tail(table, cutoff_calibration_error(table)))
-    for level in (0.01, 0.05, 0.2):
-        assert_failures_within(int(np.sum(np.array(tails) <= level)), repetitions, level)
+        counts += null_lower_tail(table, cutoff_calibration_error(table)) <= levels
+        if all(decided(count, seen, repetitions, level) for count, level in zip(counts, levels.tolist(), strict=True)):
+            break
+    for count, level in zip(counts.tolist(), levels, strict=True):
+        assert_failures_within(count, seen, level)
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calibrant import ScoreTable
-from calibrant.calibrators.base import fit_part
+from calibrant.fits.score_map import fit_part
 
 __all__ = ["fit_rows"]
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.calibrators.base import fit_part
 from calibrant.curves import binned_curve
 from calibrant.fits.local_polynomial import local_fit
+from calibrant.fits.score_map import fit_part
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.worlds import (
     WORLDS,

@@ -6,8 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,11 @@ from calibrant.decisions.comparison import MappedPart, pair_mapped
 from calibrant.decisions.cost_curve import curve_of
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.cluster_jackknife import Jackknife
-from calibrant.fits.pool import Pool, PooledMap, fit_default_pool
+from calibrant.fits.isotonic import Isotonic
+from calibrant.fits.lipschitz import LipschitzIsotonic
+from calibrant.fits.log_odds import Beta, Temperature
+from calibrant.fits.pool import Auto
+from calibrant.fits.score_map import ScoreMap, fit_fold, fit_part
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 from calibrant.metrics.estimates import Terms
 from calibrant.metrics.proper import log_loss_of, squared_loss_of
@@ -32,9 +35,6 @@ from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.splitting import split_counts
 from calibrant.table.visible_scores import score_view
-
-if TYPE_CHECKING:
-    from calibrant.calibrators.base import Calibrator
 
 # Pools of logistic maps may fall by rounding, since exp is not monotone to the last digit.
 _ROUNDING = 1e-12
@@ -126,9 +126,9 @@ _Fold: TypeAlias = tuple[ScoreTable, FloatArray, NumberArray, NumberArray, npt.N
 
 def cross_fitted(
     rows: ScoreTable | ClusteredRows,
-    calibrator: Callable[[], Calibrator] | None = None,
+    calibrator: Callable[[], ScoreMap] = Auto,
     *,
-    whole: Calibrator | None = None,
+    whole: ScoreMap | None = None,
     n_folds: int = 5,
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator = 0,
@@ -168,25 +168,19 @@ def cross_fitted(
     (0.17, 0.01, True)
     """
     n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
-    fit = fit_default_pool if calibrator is None else partial(_fit_new, calibrator)
     if isinstance(rows, ClusteredRows):
         table, folds = rows.table, _folds_of_clusters(rows, n_folds, random_state)
     else:
         table, folds = rows, _folds_of_rows(rows, n_folds, random_state)
-    parts, clusters = [], []
-    for number, (rest, score, n, k, of_fold) in enumerate(folds):  # one at a time: each holds nearly all rows
-        report_progress(f"Recalibration, fold {number + 1} of {n_folds}", number / n_folds)
-        parts.append(MappedPart(score, _mapped(fit(rest), score), n, k))
-        clusters.append(of_fold)
+    parts, cluster = _mapped_parts(folds, calibrator, n_folds)
     if not parts:
         return None
-    cluster = np.concatenate(clusters)
     brier_gain, brier_gain_error = _gain(parts, cluster, rows, squared_loss_of)
     log_loss_gain, log_loss_gain_error = _gain(parts, cluster, rows, log_loss_of)
     # Most scores of a fold share their value with others: they are pooled before those of all folds are sorted.
     pooled = (np.concatenate(columns) for columns in zip(*(pool_counts(*part[1:]) for part in parts), strict=True))
     after = ScoreTable(*pool_counts(*pooled))
-    fitted_map = whole or fit(table)  # rows of one class too
+    fitted_map = whole or fit_part(calibrator(), table)  # rows of one class too
     fitted = _mapped(fitted_map, table.score)
     bound, costs, critical_value = None, None, normal_quantile(1.0 - _CHANCE)
     if all((part.second[1:] >= part.second[:-1]).all() for part in parts):
@@ -220,39 +214,33 @@ def cross_fitted(
     )
 
 
-def _fit_new(calibrator: Callable[[], Calibrator], table: ScoreTable) -> Calibrator:
-    from calibrant.calibrators.base import fit_part
+def _mapped_parts(
+    folds: Iterator[_Fold], calibrator: Callable[[], ScoreMap], n_folds: int
+) -> tuple[list[MappedPart], npt.NDArray[np.int64]]:
+    """Return what fits on the others make of the scores of each fold, and the clusters of all."""
+    parts, clusters = [], [np.zeros(0, np.int64)]
+    for number, (rest, score, n, k, of_fold) in enumerate(folds):  # one at a time: each holds nearly all rows
+        report_progress(f"Recalibration, fold {number + 1} of {n_folds}", number / n_folds)
+        parts.append(MappedPart(score, _mapped(fit_fold(calibrator(), rest), score), n, k))
+        clusters.append(of_fold)
+    return parts, np.concatenate(clusters)
 
-    return fit_part(calibrator(), table)
 
-
-def _mapped(calibrator: PooledMap, score: FloatArray) -> FloatArray:
+def _mapped(calibrator: ScoreMap, score: FloatArray) -> FloatArray:
     """Return what a fitted calibrator makes of increasing scores; where that falls by rounding only, it is level."""
     value = calibrator.predict(score)
     top = np.maximum.accumulate(value)
     return top if (top - value <= _ROUNDING).all() else value
 
 
-def _never_falls(calibrator: PooledMap) -> bool:
+def _never_falls(calibrator: ScoreMap) -> bool:
     """Whether the maps of a calibrator are nondecreasing on all of [0, 1], whatever rows they are fitted on."""
-    if isinstance(calibrator, Pool):
-        return True
-    from calibrant.calibrators import (
-        AutoCalibrator,
-        BetaCalibrator,
-        IsotonicCalibrator,
-        LipschitzIsotonicCalibrator,
-        TemperatureCalibrator,
-    )
-
-    known = (AutoCalibrator, BetaCalibrator, IsotonicCalibrator, LipschitzIsotonicCalibrator, TemperatureCalibrator)
+    known = (Auto, Beta, Isotonic, LipschitzIsotonic, Temperature)
     return isinstance(calibrator, known) and getattr(calibrator, "members", None) is None
 
 
-def _name(calibrator: PooledMap) -> str:
+def _name(calibrator: ScoreMap) -> str:
     """Return the name of a class of calibrators in small letters, such as "venn-abers"."""
-    if isinstance(calibrator, Pool):
-        return "auto"
     words = type(calibrator).__name__.removesuffix("Calibrator").removesuffix("Isotonic") or "Isotonic"
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", words).lower()
 
@@ -288,7 +276,7 @@ def _gain(
         for before, after, n, k in parts:
             fall = np.zeros(len(n))
             for label, count in ((1, k), (0, n - k)):
-                there = count > 0
+                there = np.flatnonzero(count > 0)
                 gained = loss(label, before[there]) - loss(label, after[there])
                 fall[there] += count[there] * gained
                 squares += float((count[there] * gained**2).sum())

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
-from functools import partial
+from dataclasses import dataclass
 
-import numpy as np
 from sklearn.base import clone
 
-from calibrant.calibrators.base import Calibrator, fit_part
+from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.isotonic import IsotonicCalibrator
 from calibrant.calibrators.log_odds import BetaCalibrator, PlattCalibrator, TemperatureCalibrator
 from calibrant.errors import ArgumentError
-from calibrant.fits.pool import Pool, fit_pool
-from calibrant.table.parameters import check_count, check_random_state
-from calibrant.table.pooling import FloatArray
-from calibrant.table.score_table import ScoreTable
+from calibrant.fits.pool import Auto
 
 
 @dataclass(eq=False, repr=False)
-class AutoCalibrator(Calibrator):
+class AutoCalibrator(Calibrator, Auto):
     """Weighted mean of several calibrated probabilities and of the score itself; it may leave scores alone.
 
     The weights make the labels most likely on rows that the maps were not fitted to: rows are split at random into
@@ -84,25 +79,17 @@ class AutoCalibrator(Calibrator):
     """
 
     members: Sequence[Calibrator] | None = None
-    _: KW_ONLY
-    n_folds: int = 5
-    random_state: int | np.random.Generator = 0
 
-    def _fit_table(self, table: ScoreTable) -> None:
-        n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
-        check_random_state(self.random_state)
-        members = _checked(self.members)
-        fits = [partial(_fit_member, member) for member in members]
-        pool = fit_pool(table, _names(members), fits, n_folds=n_folds, random_state=self.random_state)
-        self.members_, self.weights_, self.calibrators_ = pool.names, pool.weights, pool.maps
-        self.decision_, self.reason_, self.gain_ = pool.decision, pool.reason, pool.gain
-
-    def _predict(self, scores: FloatArray) -> FloatArray:
-        pool = Pool(self.members_, self.weights_, self.calibrators_, self.decision_, self.reason_, self.gain_)
-        return pool.predict(scores)
-
-    def _in_words(self) -> str:
-        return self.reason_
+    def _unfitted(self) -> list[Calibrator]:
+        if self.members is None:
+            return [TemperatureCalibrator(), PlattCalibrator(increasing=True), BetaCalibrator(), IsotonicCalibrator()]
+        members = list(self.members) if isinstance(self.members, Iterable) else [self.members]
+        wrong = [member for member in members if not isinstance(member, Calibrator)]
+        if wrong or not members:
+            given = repr(wrong[0]) if wrong else "none"
+            remedy = "pass a list such as [PlattCalibrator(), IsotonicCalibrator()]"
+            raise ArgumentError("members to be calibrators, at least one", given, remedy)
+        return [clone(member) for member in members]
 
 
 def given_or_auto(calibrator: Calibrator | None) -> Calibrator:
@@ -112,26 +99,3 @@ def given_or_auto(calibrator: Calibrator | None) -> Calibrator:
     if not isinstance(calibrator, Calibrator):
         raise ArgumentError("calibrator to be one of calibrant.calibrators", repr(calibrator), "pass an instance")
     return calibrator
-
-
-def _checked(members: Sequence[Calibrator] | None) -> list[Calibrator]:
-    if members is None:
-        return [TemperatureCalibrator(), PlattCalibrator(increasing=True), BetaCalibrator(), IsotonicCalibrator()]
-    members = list(members) if isinstance(members, Iterable) else [members]
-    wrong = [member for member in members if not isinstance(member, Calibrator)]
-    if wrong or not members:
-        given = repr(wrong[0]) if wrong else "none"
-        remedy = "pass a list such as [PlattCalibrator(), IsotonicCalibrator()]"
-        raise ArgumentError("members to be calibrators, at least one", given, remedy)
-    return members
-
-
-def _names(members: Sequence[Calibrator]) -> list[str]:
-    """Return lower-case names of the classes, numbered where a class is met again."""
-    kinds = [type(member).__name__.removesuffix("Calibrator").lower() for member in members]
-    return [kind if kinds.count(kind) == 1 else f"{kind} {kinds[: i + 1].count(kind)}" for i, kind in enumerate(kinds)]
-
-
-def _fit_member(member: Calibrator, table: ScoreTable) -> Calibrator:
-    fitted: Calibrator = fit_part(clone(member), table)
-    return fitted

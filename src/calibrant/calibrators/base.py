@@ -2,55 +2,26 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from calibrant.clock import utc_now
-from calibrant.errors import ArgumentError, DataError
+from calibrant.errors import ArgumentError
+from calibrant.fits.score_map import ScoreMap
 from calibrant.table.pooling import FloatArray
-from calibrant.table.results import Result
-from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
+from calibrant.table.score_table import ScoreTable, as_table
 from calibrant.table.shown import html_table
 from calibrant.table.validation import clean_scores
-from calibrant.typed_json import Positive, matching, within
-
-_MOST_RATIO, _MOST_TOTAL = 1e12, 1e15
-_DATE = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ"
 
 
-@dataclass(frozen=True)
-class Training(Result):
-    """The rows that a calibrator was fitted to.
-
-    Attributes
-    ----------
-    n, events : int or float
-        Rows and positives among them, or their weight.
-    digest : str
-        64-bit digest of the rows, the same in any order and from any source: 16 hexadecimal digits.
-    date : str
-        When the fit was made, in UTC (ISO 8601).
-    """
-
-    n: Annotated[int, within(1, 10**300)] | Positive
-    events: Annotated[int, within(0, 10**300)] | Annotated[float, within(0.0)]
-    digest: Annotated[str, matching("[0-9a-f]{16}", "16 hexadecimal digits")]
-    date: Annotated[str, matching(_DATE, "a date such as 2026-11-23T08:15:00Z")]
-
-
-class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class Calibrator(RegressorMixin, BaseEstimator, ScoreMap):  # type: ignore[misc]
     """Base of the calibrators, which are scikit-learn regressors on one column, as its `IsotonicRegression` is.
 
-    A subclass stores its parameters in `__init__`, checks them and learns from a score table in `_fit_table`, and maps
-    clean float64 scores in `_predict`. What it learns are attributes that end in an underscore; `training_`
-    (`Training`) is one of all, and `_in_words` says what the map does.
+    A subclass takes from another base, a `ScoreMap`, its parameters, how it learns, and how it maps scores.
     """
 
     def fit(
@@ -89,8 +60,7 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             raise ArgumentError("labels for the scores", "none", "pass y as second argument")
         else:
             table = as_table(y, scores, sample_weight=sample_weight, pos_label=pos_label)
-        need_both_classes(table)
-        fit_part(self, table)
+        super().fit(table)
         if _is_column(scores):
             validate_data(self, scores, skip_check_array=True)  # remembers the name of the column
         return self
@@ -153,47 +123,12 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             validate_data(self, scores, skip_check_array=True, reset=False)
         return clean
 
-    @abstractmethod
-    def _fit_table(self, table: ScoreTable) -> None:
-        """Check the parameters and learn the map from a table with at least one row."""
-
-    @abstractmethod
-    def _predict(self, scores: FloatArray) -> FloatArray:
-        """Map scores known to be in [0, 1]."""
-
-    @abstractmethod
-    def _in_words(self) -> str:
-        """Say what the fitted map does, in one or two sentences."""
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         tags.input_tags.positive_only = True
         return tags
-
-
-_Kind = TypeVar("_Kind", bound=Calibrator)
-
-
-def fit_part(calibrator: _Kind, table: ScoreTable) -> _Kind:
-    """Fit a calibrator to a part of the rows that `fit` was given, in which one class may be missing; return it."""
-    _check_weights(table)
-    calibrator._fit_table(table)
-    count = int if table.whole else float
-    calibrator.training_ = Training(count(table.total), count(table.positives), f"{table.digest:016x}", utc_now())
-    calibrator.n_features_in_ = 1
-    return calibrator
-
-
-def _check_weights(table: ScoreTable) -> None:
-    """Refuse weights of which rounding would lose the small ones, and what they stand for."""
-    smallest, largest = float(table.n.min()), float(table.n.max())
-    if table.whole or (largest <= _MOST_RATIO * smallest and table.total <= _MOST_TOTAL):
-        return
-    expected = f"weights within a factor of {_MOST_RATIO:g} of each other that add up to at most {_MOST_TOTAL:g}"
-    actual = f"weights from {smallest:.3g} to {largest:.3g}, {table.total:.3g} in all"
-    raise DataError(expected, actual, "drop rows whose weight is next to nothing, and divide the others by their mean")
 
 
 def _is_column(scores: Any) -> bool:

@@ -21,9 +21,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, has_fit_parameter
 
 from calibrant.calibrators.auto import given_or_auto
-from calibrant.calibrators.base import Calibrator, fit_part
+from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.log_odds import probability
+from calibrant.fits.score_map import fit_part
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.row_errors import need_two_classes
 from calibrant.table.score_table import ScoreTable

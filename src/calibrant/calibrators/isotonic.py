@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Literal
 
-import numpy as np
 import numpy.typing as npt
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.fits.isotonic import IsotonicFit, VennAbersFit, isotonic_fit, venn_abers_fit
-from calibrant.fits.lipschitz import LipschitzFit, lipschitz_fit
-from calibrant.table.numbers import short
-from calibrant.table.parameters import check_between, check_choice
+from calibrant.fits.isotonic import Isotonic, VennAbers
+from calibrant.fits.lipschitz import LipschitzIsotonic
 from calibrant.table.pooling import FloatArray
-from calibrant.table.score_table import ScoreTable
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class IsotonicCalibrator(Calibrator):
+@dataclass(eq=False, repr=False)
+class IsotonicCalibrator(Calibrator, Isotonic):
     """Best nondecreasing map from scores to probabilities (pool adjacent violators).
 
     Equal scores are pooled before the fit, without which the guarantees of Gao et al. (2017), Claim 5, fail. Outside
@@ -52,29 +46,9 @@ class IsotonicCalibrator(Calibrator):
     [0.0, 0.5, 0.75, 1.0]
     """
 
-    interpolation: Literal["linear", "step"] = "linear"
-    log_safe: bool = True
 
-    def _fit_table(self, table: ScoreTable) -> None:
-        check_choice("interpolation", self.interpolation, ("linear", "step"))
-        self.fit_: IsotonicFit = isotonic_fit(table, log_safe=self.log_safe)
-
-    def _predict(self, scores: FloatArray) -> FloatArray:
-        return self.fit_.linear(scores) if self.interpolation == "linear" else self.fit_.step(scores)
-
-    def _in_words(self) -> str:
-        fit, jumps = self.fit_, self.interpolation == "step"
-        if len(fit.value) == 1:
-            return f"Maps every score to {short(fit.value[0])}: higher scores do not go with a higher rate."
-        return (
-            f"Nondecreasing map with {len(fit.value)} levels, from {short(fit.value[0])} for scores up to "
-            f"{short(fit.high[0])} to {short(fit.value[-1])} from {short(fit.low[-1])} on; between levels "
-            f"{'it jumps' if jumps else 'it is linear'}."
-        )
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class LipschitzIsotonicCalibrator(Calibrator):
+@dataclass(eq=False, repr=False)
+class LipschitzIsotonicCalibrator(Calibrator, LipschitzIsotonic):
     """Best nondecreasing map from scores to probabilities that nowhere rises faster than a given slope.
 
     The limit makes the map continuous: scores that differ little get probabilities that differ little, where plain
@@ -117,27 +91,9 @@ class LipschitzIsotonicCalibrator(Calibrator):
     [0.0, 0.3, 0.5, 0.7, 0.85]
     """
 
-    lipschitz: float = 5.0
-    log_safe: bool = True
 
-    def _fit_table(self, table: ScoreTable) -> None:
-        limit = check_between("lipschitz", self.lipschitz, 0.0, math.inf, closed="both", remedy="it is a largest slope")
-        self.fit_: LipschitzFit = lipschitz_fit(table, lipschitz=limit, log_safe=self.log_safe)
-
-    def _predict(self, scores: FloatArray) -> FloatArray:
-        return self.fit_.linear(scores)
-
-    def _in_words(self) -> str:
-        score, value = self.fit_.score, self.fit_.value
-        rises = f"; it rises at most {self.lipschitz:g} times as fast as the score"
-        limit = "" if math.isinf(self.lipschitz) else rises
-        return (
-            f"Nondecreasing map, linear between {len(score)} points, from {short(value[0])} for scores up to "
-            f"{short(score[0])} to {short(value[-1])} from {short(score[-1])} on{limit}."
-        )
-
-
-class VennAbersCalibrator(Calibrator):
+@dataclass(eq=False, repr=False)
+class VennAbersCalibrator(Calibrator, VennAbers):
     """Inductive Venn-Abers predictor: a pair of probabilities for every score, one of which is calibrated.
 
     A new object is added to the sample at its score, once as a negative and once as a positive, and the isotonic fit
@@ -191,17 +147,3 @@ class VennAbersCalibrator(Calibrator):
         """
         clean = self._clean(scores)
         return self.fit_.lower(clean), self.fit_.upper(clean)
-
-    def _fit_table(self, table: ScoreTable) -> None:
-        self.fit_: VennAbersFit = venn_abers_fit(table)
-
-    def _predict(self, scores: FloatArray) -> FloatArray:
-        p0, p1 = self.fit_.lower(scores), self.fit_.upper(scores)
-        return np.asarray(p1 / (1.0 - p0 + p1))
-
-    def _in_words(self) -> str:
-        low, high = self.predict(np.array([0.0, 1.0]))
-        return (
-            "Joins two isotonic fits, one in which the new row counts as negative and one in which it counts as "
-            f"positive; values rise from {short(low)} to {short(high)}."
-        )

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
-
-import numpy as np
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.fits.local_polynomial import check_smoother, local_fit
-from calibrant.fits.maps import interpolate
-from calibrant.table.bins import bin_starts, equal_width_bins
-from calibrant.table.numbers import short
-from calibrant.table.parameters import check_between, check_choice, check_count
-from calibrant.table.pooling import FloatArray
-from calibrant.table.score_table import ScoreTable
+from calibrant.fits.histogram import Histogram
+from calibrant.fits.local_polynomial import Local
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class HistogramCalibrator(Calibrator):
+@dataclass(eq=False, repr=False)
+class HistogramCalibrator(Calibrator, Histogram):
     """Histogram binning: every score of a bin is mapped to the share of positives in that bin.
 
     The map has few values and need not be monotone, so statements about monotone recalibration do not cover it.
@@ -59,37 +51,9 @@ class HistogramCalibrator(Calibrator):
     ([0.45], [0.333333, 0.333333, 0.666667])
     """
 
-    n_bins: int = 10
-    strategy: Literal["quantile", "uniform"] = "quantile"
-    smoothing: float = 0.5
 
-    def _fit_table(self, table: ScoreTable) -> None:
-        check_choice("strategy", self.strategy, ("quantile", "uniform"))
-        starts = bin_starts(table, self.n_bins, self.strategy)
-        smoothing = check_between("smoothing", self.smoothing, 0.0, np.inf, closed="left")
-        n = np.add.reduceat(table.n, starts).astype(np.float64)
-        k = np.add.reduceat(table.k, starts).astype(np.float64)
-        if self.strategy == "quantile":
-            last, first = table.high[starts[1:] - 1], table.low[starts[1:]]
-            middle = last + 0.5 * (first - last)
-            self.edges_ = np.where(middle > last, middle, first)  # neighbouring floats have nothing between them
-        else:  # the common edge of neighbours, or the middle of the empty bins between them
-            filled = equal_width_bins(table, int(self.n_bins))[starts]
-            self.edges_ = (filled[:-1] + 1 + filled[1:]) / (2 * int(self.n_bins))
-        self.value_ = (k + smoothing) / (n + 2.0 * smoothing)
-        self.count_ = n
-
-    def _predict(self, scores: FloatArray) -> FloatArray:
-        return np.asarray(self.value_[np.searchsorted(self.edges_, scores, side="right")])
-
-    def _in_words(self) -> str:
-        bins = f"each of {len(self.value_)} bins" if len(self.value_) > 1 else "one bin"
-        extent = f"from {short(self.value_.min())} to {short(self.value_.max())}"
-        return f"Maps a score to the share of positives in {bins}, {extent}."
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class LocalCalibrator(Calibrator):
+@dataclass(eq=False, repr=False)
+class LocalCalibrator(Calibrator, Local):
     """Local regression of the labels on the scores nearest to each score.
 
     The map is smooth where data are dense, but need not be monotone. Statements about monotone recalibration on the
@@ -138,29 +102,3 @@ class LocalCalibrator(Calibrator):
     >>> LocalCalibrator(span=0.5).fit(scores, y).predict([0.0, 0.2, 0.7]).round(6).tolist()
     [0.333333, 0.333333, 0.666667]
     """
-
-    span: float = 0.15
-    degree: Literal[0, 1, 2] = 0
-    kernel: Literal["rectangular", "tricube"] = "rectangular"
-    n_points: int = 1000
-    log_safe: bool = True
-
-    def _fit_table(self, table: ScoreTable) -> None:
-        span, degree, kernel = check_smoother(self.span, self.degree, self.kernel)
-        n_points = check_count("n_points", self.n_points, 2, "1000 suit most samples")
-        last = len(table) - 1
-        chosen = np.arange(last + 1) if last < n_points else np.arange(n_points) * last // (n_points - 1)
-        fit = local_fit(table, table.score[chosen], span=span, degree=degree, kernel=kernel)
-        margin = 0.5 / (fit.windows.n + 1.0) if self.log_safe else 0.0
-        self.score_: FloatArray = table.score[chosen]
-        self.value_: FloatArray = np.clip(fit.value, margin, 1.0 - margin)
-
-    def _predict(self, scores: FloatArray) -> FloatArray:
-        return interpolate(scores, self.score_, self.value_)
-
-    def _in_words(self) -> str:
-        return (
-            f"Local regression of degree {self.degree} in windows of {self.span:.0%} of the rows, linear between "
-            f"{len(self.score_)} scores from {short(self.score_[0])} to {short(self.score_[-1])}; its values lie "
-            f"between {short(self.value_.min())} and {short(self.value_.max())} and may fall as the score rises."
-        )

@@ -1,66 +1,15 @@
-"""Maps of the log-odds: a base class, and Platt scaling, temperature scaling and beta calibration."""
+"""Platt scaling, temperature scaling and beta calibration."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-import numpy as np
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.fits.log_odds import (
-    BETA,
-    PLATT,
-    TEMPERATURE,
-    Clip,
-    LogOddsFamily,
-    combine,
-    find_clip,
-    fit_platt,
-    probability,
-    target_positives,
-)
-from calibrant.table.numbers import plus, short
-from calibrant.table.parameters import check_choice
-from calibrant.table.pooling import FloatArray
-from calibrant.table.score_table import ScoreTable
+from calibrant.fits.log_odds import Beta, Platt, Temperature
 
 
-class LogOddsCalibrator(Calibrator):
-    """Base of the maps whose log-odds are a sum of coefficients times columns made of the score."""
-
-    _COEFFICIENTS: ClassVar[tuple[str, ...]]  # names of the attributes, in the order of the columns
-    _FAMILY: ClassVar[LogOddsFamily]
-
-    smooth_targets: bool
-    clip: float | Literal["auto"]
-    clip_: Clip
-
-    def _likeliest(self, table: ScoreTable) -> tuple[float, ...]:
-        """Choose where to clip, and return the coefficients with the largest likelihood."""
-        self.clip_ = find_clip(table, self.clip)
-        positives = target_positives(table, self.smooth_targets)
-        return self._FAMILY.fit(table, self._columns(table.score), positives)
-
-    def _columns(self, scores: FloatArray) -> list[FloatArray]:
-        """Return the columns; a constant one is the last of several."""
-        return self._FAMILY.columns(scores, self.clip_)
-
-    @property
-    def _theta(self) -> FloatArray:
-        return np.array([getattr(self, name) for name in self._COEFFICIENTS])
-
-    @_theta.setter
-    def _theta(self, theta: FloatArray) -> None:
-        for name, value in zip(self._COEFFICIENTS, theta.tolist(), strict=True):
-            setattr(self, name, value)
-
-    def _predict(self, scores: FloatArray) -> FloatArray:
-        return combine(self._theta.tolist(), self._columns(scores))
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class PlattCalibrator(LogOddsCalibrator):
+@dataclass(eq=False, repr=False)
+class PlattCalibrator(Calibrator, Platt):
     """Logistic calibration: ``logit P(y = 1) = slope * x + intercept``, by maximum likelihood.
 
     Where scores are probabilities, `x` should be their logit, so that the identity is among the maps; on the score
@@ -108,38 +57,9 @@ class PlattCalibrator(LogOddsCalibrator):
     [0.25, 0.5, 0.75]
     """
 
-    on: Literal["logit", "score"] = "logit"
-    increasing: bool = False
-    smooth_targets: bool = True
-    clip: float | Literal["auto"] = "auto"
 
-    _COEFFICIENTS = ("slope_", "intercept_")
-    _FAMILY = PLATT
-
-    def _fit_table(self, table: ScoreTable) -> None:
-        check_choice("on", self.on, ("logit", "score"))
-        self.clip_ = find_clip(table, self.clip) if self.on == "logit" else (0.0, 0.0)
-        columns, positives = self._columns(table.score), target_positives(table, self.smooth_targets)
-        self.slope_, self.intercept_ = fit_platt(table, columns, positives, increasing=self.increasing)
-
-    def _columns(self, scores: FloatArray) -> list[FloatArray]:
-        if self.on == "score":
-            return [scores, np.ones(len(scores))]
-        return super()._columns(scores)
-
-    def _in_words(self) -> str:
-        slope, intercept = short(self.slope_), short(abs(self.intercept_))
-        if self.slope_ == 0.0:
-            return constant_in_words(self.intercept_)
-        moves = "raises" if self.intercept_ > 0.0 else "lowers"
-        moved = "" if intercept == "0" else f" and {moves} them by {intercept}"
-        if self.on == "logit":
-            return f"Multiplies the log odds by {slope}{moved}: {spread_in_words(self.slope_)}."
-        return f"Takes {slope} times the score {plus(self.intercept_)} for the log odds."
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class TemperatureCalibrator(LogOddsCalibrator):
+@dataclass(eq=False, repr=False)
+class TemperatureCalibrator(Calibrator, Temperature):
     """Temperature scaling: ``logit P(y = 1) = logit(score) / temperature``, by maximum likelihood.
 
     The map keeps 1/2 where it is, so it can repair scores that are too sharp or too flat, but no bias. Predictions are
@@ -173,29 +93,9 @@ class TemperatureCalibrator(LogOddsCalibrator):
     (2.0, [0.25, 0.5, 0.75])
     """
 
-    smooth_targets: bool = True
-    clip: float | Literal["auto"] = "auto"
 
-    _COEFFICIENTS = ("inverse_temperature_",)
-    _FAMILY = TEMPERATURE
-
-    @property
-    def temperature_(self) -> float:
-        """Temperature: above 1 if the scores were too sharp; infinite if `inverse_temperature_` is 0."""
-        return 1.0 / self.inverse_temperature_ if self.inverse_temperature_ > 0.0 else float("inf")
-
-    def _fit_table(self, table: ScoreTable) -> None:
-        (self.inverse_temperature_,) = self._likeliest(table)
-
-    def _in_words(self) -> str:
-        if self.inverse_temperature_ == 0.0:
-            return "Maps every score to 0.5: the classes stand on the wrong sides of it."
-        divided = f"Divides the log odds by {short(self.temperature_)}, the temperature"
-        return f"{divided}: {spread_in_words(self.inverse_temperature_)}."
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class BetaCalibrator(LogOddsCalibrator):
+@dataclass(eq=False, repr=False)
+class BetaCalibrator(Calibrator, Beta):
     """Beta calibration: ``logit P(y = 1) = a log(score) - b log(1 - score) + c`` with ``a, b >= 0``.
 
     The right family if the scores of either class follow a beta distribution. It holds the identity (a = b = 1, c = 0),
@@ -232,33 +132,3 @@ class BetaCalibrator(LogOddsCalibrator):
     >>> fitted.predict([0.1, 0.2, 0.7]).round(6).tolist()
     [0.1, 0.2, 0.7]
     """
-
-    smooth_targets: bool = True
-    clip: float | Literal["auto"] = "auto"
-
-    _COEFFICIENTS = ("a_", "b_", "c_")
-    _FAMILY = BETA
-
-    def _fit_table(self, table: ScoreTable) -> None:
-        self.a_, self.b_, self.c_ = self._likeliest(table)
-
-    def _in_words(self) -> str:
-        if self.a_ == self.b_ == 0.0:
-            return constant_in_words(self.c_)
-        terms = f"{short(self.a_)} log(score) - {short(self.b_)} log(1 - score) {plus(self.c_)}"
-        return f"Takes {terms} for the log odds; factors of 1 and a constant of 0 would change nothing."
-
-
-def spread_in_words(factor: float) -> str:
-    """Say what a factor of the log odds says about the scores."""
-    if factor < 0.0:
-        return "the scores rank the classes the wrong way"
-    if factor == 1.0:
-        return "their spread was right"
-    return "the scores were too extreme" if factor < 1.0 else "the scores were not extreme enough"
-
-
-def constant_in_words(log_odds: float) -> str:
-    """Say what a map without slope does."""
-    value = float(probability(np.array([log_odds]))[0])
-    return f"Maps every score to {short(value)}: scores tell the classes apart in the wrong order or not at all."

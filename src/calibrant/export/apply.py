@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrant.atomic_write import check_writable, replacing
-from calibrant.calibrators import SegmentCalibrator
+from calibrant.calibrators.segment.repair import Segment
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.export.copies import ENDINGS, copy_of
-from calibrant.export.layouts import Exported
 from calibrant.export.lookup import predictions
+from calibrant.fits.score_map import FittedMap
 from calibrant.segments.columns import SegmentColumn
 from calibrant.sources.checks import check_scores
 from calibrant.sources.connection import open_source
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
 
 def apply_to_file(
-    calibrator: Exported, path: PathSpec | Query, output: str | PathLike[str], *, score: str, column: str = "calibrated"
+    calibrator: FittedMap,
+    path: PathSpec | Query,
+    output: str | PathLike[str],
+    *,
+    score: str,
+    column: str = "calibrated",
 ) -> int:
     """Copy a file with one more column, what `calibrator.predict` gives, in bounded memory; return the number of rows.
 
@@ -55,7 +60,7 @@ def apply_to_file(
         copy = copy_of(source, target.suffix.lower(), column)
         operand = copy.value(score)
         number = as_number(operand, source.kind(score))
-        columns = calibrator.columns_ if isinstance(calibrator, SegmentCalibrator) else []
+        columns = calibrator.columns_ if isinstance(calibrator, Segment) else []
         segments = {of.name: _as_segments(of, copy.value(of.name), source) for of in columns}
         source.connection.execute("SET preserve_insertion_order = true")
         unused = _unused(source)

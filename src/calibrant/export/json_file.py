@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant.atomic_write import write_text
-from calibrant.calibrators.base import Calibrator, Training
 from calibrant.errors import ArgumentError, SourceError
-from calibrant.export.layouts import LAYOUTS, METHODS, Exported, not_exportable
+from calibrant.export.layouts import LAYOUTS, METHODS, Layout, check_fitted, not_exportable
+from calibrant.fits.score_map import FittedMap, ScoreMap, Training
 from calibrant.typed_json import (
     FieldError,
     check_fields,
@@ -26,6 +26,10 @@ from calibrant.typed_json import (
     structure,
 )
 from calibrant.version import __version__
+
+if TYPE_CHECKING:
+    from calibrant.calibrators import SegmentCalibrator
+    from calibrant.calibrators.base import Calibrator
 
 # Raised when the meaning of a field changes. Older files stay readable: tests/unit/export/golden has one of every kind.
 _SCHEMA = 1
@@ -49,7 +53,7 @@ class _Document:
     sha256: str
 
 
-def to_json(calibrator: Exported) -> str:
+def to_json(calibrator: FittedMap) -> str:
     """Return a fitted calibrator as a JSON document.
 
     Parameters
@@ -77,9 +81,7 @@ def to_json(calibrator: Exported) -> str:
     >>> from_json(to_json(fitted)).predict([0.3]) == fitted.predict([0.3])
     array([ True])
     """
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(calibrator)
+    check_fitted(calibrator)
     named = hasattr(calibrator, "feature_names_in_")
     document = {
         "kind": "calibrator",
@@ -88,12 +90,12 @@ def to_json(calibrator: Exported) -> str:
         **_fitted(calibrator),
         "column": str(calibrator.feature_names_in_[0]) if named else None,
         "training": plain(calibrator.training_),
-        "interpretation": calibrator.interpret(),
+        "interpretation": calibrator._in_words(),
     }
     return json.dumps(document | {"sha256": _checksum(document)}, indent=1, allow_nan=False) + "\n"
 
 
-def from_json(text: str) -> Exported:
+def from_json(text: str) -> Calibrator | SegmentCalibrator:
     """Rebuild a fitted calibrator from what `to_json` wrote.
 
     Parameters
@@ -118,6 +120,11 @@ def from_json(text: str) -> Exported:
     >>> from_json(to_json(PlattCalibrator().fit([0.1, 0.4, 0.8], [0, 1, 1])))
     PlattCalibrator()
     """
+    rebuilt: Calibrator | SegmentCalibrator = as_calibrator(_map_from_json(text))
+    return rebuilt
+
+
+def _map_from_json(text: str) -> FittedMap:
     document = load_document(text, "calibrator", _EXPECTED, _REMEDY)
     try:
         with fields_of("a model file", _REMEDY):
@@ -126,7 +133,7 @@ def from_json(text: str) -> Exported:
         raise SourceError(_EXPECTED, "fits inside fits without end", _REMEDY) from None
 
 
-def save_model(calibrator: Exported, path: str | PathLike[str]) -> None:
+def save_model(calibrator: FittedMap, path: str | PathLike[str]) -> None:
     """Write a fitted calibrator to a model file, whole or not at all.
 
     Parameters
@@ -157,7 +164,7 @@ def save_model(calibrator: Exported, path: str | PathLike[str]) -> None:
     write_text(to_json(calibrator), path)
 
 
-def load_model(path: str | PathLike[str]) -> Exported:
+def load_model(path: str | PathLike[str]) -> Calibrator | SegmentCalibrator:
     """Read a model file.
 
     Parameters
@@ -184,26 +191,51 @@ def load_model(path: str | PathLike[str]) -> Exported:
     return from_json(read_document(path, "a model file"))
 
 
-@plain.register(Calibrator)
-def _fitted(calibrator: Exported) -> dict[str, Any]:
+def load_map(path: str | PathLike[str]) -> FittedMap:
+    """Read the map of a model file, which takes no scikit-learn."""
+    return _map_from_json(read_document(path, "a model file"))
+
+
+def as_calibrator(value: Any) -> Any:
+    """Return the calibrator that is the same map, with those inside it; other values are returned as they are."""
+    if isinstance(value, list):
+        return [as_calibrator(entry) for entry in value]
+    if not isinstance(value, FittedMap):
+        return value
+    import calibrant.calibrators as estimators
+
+    calibrator = getattr(estimators, value._calibrator)()
+    vars(calibrator).update({name: as_calibrator(entry) for name, entry in vars(value).items()})
+    return calibrator
+
+
+@plain.register(ScoreMap)
+def _fitted(calibrator: FittedMap) -> dict[str, Any]:
     """Return what makes up a calibrator; those inside others are stored in the same way."""
     document = _unfitted(calibrator)
     fitted = LAYOUTS[document["method"]].fitted
     return document | {"fitted": {name: plain(getattr(calibrator, name)) for name in fitted}}
 
 
-def _unfitted(calibrator: Exported) -> dict[str, Any]:
-    method = next((name for name, layout in LAYOUTS.items() if layout.estimator is type(calibrator)), None)
-    if method is None:
+def _unfitted(calibrator: FittedMap) -> dict[str, Any]:
+    kinds = (type(calibrator), *type(calibrator).__bases__)
+    method, layout = next(((name, of) for name, of in LAYOUTS.items() if of.kind in kinds), (None, None))
+    if layout is None:
         raise not_exportable(calibrator)
-    parameters = calibrator.get_params(deep=False)
-    return {"method": method, "parameters": {name: _parameter(name, value) for name, value in parameters.items()}}
+    return {
+        "method": method,
+        "parameters": {name: _parameter(name, getattr(calibrator, name)) for name in _parameters(layout)},
+    }
+
+
+def _parameters(layout: Layout) -> list[str]:
+    return sorted(field.name for field in fields(layout.kind) if field.init)
 
 
 def _parameter(name: str, value: Any) -> Any:
-    if isinstance(value, list | tuple) and all(isinstance(entry, Calibrator) for entry in value):
+    if isinstance(value, list | tuple) and all(isinstance(entry, ScoreMap) for entry in value):
         return {"calibrators": [_unfitted(entry) for entry in value]}
-    if isinstance(value, Calibrator):
+    if isinstance(value, ScoreMap):
         return {"calibrator": _unfitted(value)}
     if isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value):
         return list(value)
@@ -212,7 +244,7 @@ def _parameter(name: str, value: Any) -> Any:
     raise ArgumentError(f"{name} to be a number, a text, a bool or None", repr(value), "fit with such a parameter")
 
 
-def _checked(document: dict[str, Any]) -> Exported:
+def _checked(document: dict[str, Any]) -> FittedMap:
     version = document.get("schema_version")
     if version != _SCHEMA or isinstance(version, bool | float):
         actual = f"{version!r}, written by calibrant {document.get('calibrant')}"
@@ -232,7 +264,7 @@ def _checked(document: dict[str, Any]) -> Exported:
     return calibrator
 
 
-def _rebuilt_fitted(document: Any, path: str, training: Training) -> Exported:
+def _rebuilt_fitted(document: Any, path: str, training: Training) -> FittedMap:
     """Return the calibrator that is stored at a path, of "" or of fields that end in a dot, with those inside it."""
     document = check_fields(document, ("method", "parameters", "fitted"), path)
     calibrator = _rebuilt_unfitted({name: document[name] for name in ("method", "parameters")}, path)
@@ -247,17 +279,17 @@ def _rebuilt_fitted(document: Any, path: str, training: Training) -> Exported:
     return calibrator
 
 
-def _rebuilt_unfitted(document: Any, path: str) -> Exported:
+def _rebuilt_unfitted(document: Any, path: str) -> FittedMap:
     document = check_fields(document, ("method", "parameters"), path)
     method = structure(str, document["method"], f"{path}method")
     known = METHODS if path else tuple(LAYOUTS)
     if method not in known:
         expected = f"one of {', '.join(map(repr, known))} in the field {path}method of a model file"
         raise SourceError(expected, repr(method), "read it with the version of calibrant that wrote it")
-    estimator = LAYOUTS[method].estimator
-    parameters = check_fields(document["parameters"], estimator().get_params(deep=False), f"{path}parameters.")
+    layout = LAYOUTS[method]
+    parameters = check_fields(document["parameters"], _parameters(layout), f"{path}parameters.")
     values = {name: _rebuilt_parameter(value, f"{path}parameters.{name}") for name, value in parameters.items()}
-    made: Exported = estimator(**values)
+    made: FittedMap = layout.kind(**values)
     return made
 
 
@@ -273,9 +305,9 @@ def _rebuilt_parameter(value: Any, path: str) -> Any:
 
 
 def _rebuilt(value: Any, kind: Any, path: str, training: Training) -> Any:
-    if kind is Calibrator:
+    if kind is ScoreMap:
         return _rebuilt_fitted(value, f"{path}.", training)
-    if kind == list[Calibrator]:
+    if kind == list[ScoreMap]:
         return [_rebuilt_fitted(entry, f"{path}[{i}].", training) for i, entry in enumerate(list_of(value, path))]
     return structure(kind, value, path)
 

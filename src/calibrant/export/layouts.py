@@ -9,58 +9,53 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from calibrant.calibrators import (
-    AutoCalibrator,
-    BetaCalibrator,
-    CutoffCalibrator,
-    HistogramCalibrator,
-    IsotonicCalibrator,
-    LipschitzIsotonicCalibrator,
-    LocalCalibrator,
-    PlattCalibrator,
-    SegmentCalibrator,
-    TemperatureCalibrator,
-    VennAbersCalibrator,
-)
-from calibrant.calibrators.base import Calibrator
-from calibrant.calibrators.log_odds import LogOddsCalibrator
 from calibrant.calibrators.segment.gains import SegmentGains
-from calibrant.calibrators.segment.repair import Node, SegmentRepair, Split, splits_of
+from calibrant.calibrators.segment.repair import Node, Segment, SegmentRepair, Split, splits_of
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, Shifted, lines_through, steps
-from calibrant.fits.isotonic import IsotonicFit, VennAbersFit
-from calibrant.fits.lipschitz import LipschitzFit
+from calibrant.fits.cutoff import Cutoff
+from calibrant.fits.histogram import Histogram
+from calibrant.fits.isotonic import Isotonic, IsotonicFit, VennAbers, VennAbersFit
+from calibrant.fits.lipschitz import LipschitzFit, LipschitzIsotonic
+from calibrant.fits.local_polynomial import Local
+from calibrant.fits.log_odds import Beta, LogOddsMap, Platt, Temperature
+from calibrant.fits.pool import Auto
+from calibrant.fits.score_map import FittedMap, ScoreMap
 from calibrant.segments.columns import SegmentColumn
 from calibrant.typed_json import RISING, Checks, Finite, Positive, Probabilities, Scores, Weights, sized, within
-
-Exported = Calibrator | SegmentCalibrator
 
 _DEEPEST = 20
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How one class of calibrators is stored and computed."""
+    """How one class of maps, and of the calibrators that are these maps, is stored and computed."""
 
-    estimator: Any  # a class: a Calibrator, or SegmentCalibrator
+    kind: Any  # the class: a ScoreMap, or Segment
     # Name of each fitted attribute -> its type: a calibrator, a list of them, or one that `structure` knows.
     fitted: Mapping[str, Any]
     formula: Callable[[Any], Formula]  # what a fitted one computes
     checks: Callable[[Any], Checks] = lambda _: iter(())  # what has to hold beyond types, where a file is read
 
 
-def formula_of(calibrator: Exported) -> Formula:
+def formula_of(calibrator: FittedMap) -> Formula:
     """Return what a calibrator computes; errors if it is not fitted or not one of ours."""
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(calibrator)
-    layout = next((layout for layout in LAYOUTS.values() if isinstance(calibrator, layout.estimator)), None)
+    check_fitted(calibrator)
+    layout = next((layout for layout in LAYOUTS.values() if isinstance(calibrator, layout.kind)), None)
     if layout is None:
         raise not_exportable(calibrator)
     return layout.formula(calibrator)
 
 
-def not_exportable(calibrator: Exported) -> ArgumentError:
+def check_fitted(calibrator: FittedMap) -> None:
+    """Refuse what is not fitted."""
+    if not hasattr(calibrator, "training_"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(calibrator)
+
+
+def not_exportable(calibrator: FittedMap) -> ArgumentError:
     """Phrase the error for a class of calibrators that is not ours."""
     expected = "a calibrator that can be exported"
     return ArgumentError(expected, type(calibrator).__name__, "use one of calibrant.calibrators")
@@ -74,7 +69,7 @@ def _same(calibrator: Any, path: str, *names: str, more: int = 0) -> Checks:
         yield f"fitted.{name}", expected, len(operator.attrgetter(name)(calibrator)) == size
 
 
-def _isotonic(calibrator: IsotonicCalibrator) -> Checks:
+def _isotonic(calibrator: Isotonic) -> Checks:
     fit = calibrator.fit_
     yield "parameters.interpolation", "'linear' or 'step'", calibrator.interpolation in ("linear", "step")
     yield from _same(calibrator, "fit_.value", "fit_.low", "fit_.high", "fit_.n", "fit_.k")
@@ -82,25 +77,25 @@ def _isotonic(calibrator: IsotonicCalibrator) -> Checks:
     yield "fitted.fit_.high", "scores from fitted.fit_.low on, below the next of them", bool(within)
 
 
-def _venn_abers(calibrator: VennAbersCalibrator) -> Checks:
+def _venn_abers(calibrator: VennAbers) -> Checks:
     for side in ("lower", "upper"):
         yield from _same(calibrator, f"fit_.{side}_edge", f"fit_.{side}_value", more=1)
 
 
-def _platt(calibrator: PlattCalibrator) -> Checks:
+def _platt(calibrator: Platt) -> Checks:
     yield "parameters.on", "'logit' or 'score'", calibrator.on in ("logit", "score")
     of_logit = [distance > 0.0 for distance in calibrator.clip_] == [calibrator.on == "logit"] * 2
     yield "fitted.clip_", "two distances above 0, or two zeros where parameters.on is 'score'", of_logit
 
 
-def _cutoff(calibrator: CutoffCalibrator) -> Checks:
+def _cutoff(calibrator: Cutoff) -> Checks:
     families = ("platt", "beta", "temperature")
     yield "parameters.family", f"one of {', '.join(families)}", calibrator.family in families
-    inner = type(calibrator.calibrator_) is LAYOUTS[calibrator.family].estimator
+    inner = isinstance(calibrator.calibrator_, LAYOUTS[calibrator.family].kind)
     yield "fitted.calibrator_", f"a fit of the method {calibrator.family!r}, as parameters.family says", inner
 
 
-def _auto(calibrator: AutoCalibrator) -> Checks:
+def _auto(calibrator: Auto) -> Checks:
     weights = calibrator.weights_
     yield "fitted.weights_", "shares that add up to 1", abs(float(weights.sum()) - 1.0) < 1e-9
     yield from _same(calibrator, "weights_", "members_")
@@ -109,7 +104,7 @@ def _auto(calibrator: AutoCalibrator) -> Checks:
     yield "fitted.decision_", "'pooled', or 'left alone' where the first of fitted.weights_ is 1", alone
 
 
-def _segment(calibrator: SegmentCalibrator) -> Checks:
+def _segment(calibrator: Segment) -> Checks:
     sizes = [len(column) for column in calibrator.columns_]
     for i, column in enumerate(calibrator.columns_):
         path, kinds = f"fitted.columns_[{i}].", {type(level) for level in column.levels}
@@ -141,12 +136,12 @@ def _depth(node: Node) -> int:
     return 1 + max(_depth(node.first), _depth(node.second)) if isinstance(node, Split) else 0
 
 
-def _isotonic_formula(calibrator: IsotonicCalibrator) -> Formula:
+def _isotonic_formula(calibrator: Isotonic) -> Formula:
     fit = calibrator.fit_
     return lines_through(*fit.knots()) if calibrator.interpolation == "linear" else steps(fit.low[1:], fit.value)
 
 
-def _venn_abers_formula(calibrator: VennAbersCalibrator) -> Formula:
+def _venn_abers_formula(calibrator: VennAbers) -> Formula:
     # One of the two probabilities jumps at its edges, the other just after them.
     at, after = calibrator.fit_.lower_edge, np.nextafter(calibrator.fit_.upper_edge, 2.0)
     after = after[after <= 1.0]
@@ -154,18 +149,18 @@ def _venn_abers_formula(calibrator: VennAbersCalibrator) -> Formula:
     return steps(start, calibrator.predict(np.append(0.0, start)))
 
 
-def _platt_formula(calibrator: PlattCalibrator) -> Formula:
+def _platt_formula(calibrator: Platt) -> Formula:
     slope, intercept = calibrator.slope_, calibrator.intercept_
     if calibrator.on == "score":
         return Logistic(Lines(np.zeros(1), np.full(2, intercept), np.array([0.0, slope])))
     return _of_log_odds(slope, -slope, intercept, calibrator)
 
 
-def _of_log_odds(of_score: float, of_rest: float, constant: float, calibrator: LogOddsCalibrator) -> Formula:
+def _of_log_odds(of_score: float, of_rest: float, constant: float, calibrator: LogOddsMap) -> Formula:
     return Logistic(LogOdds(of_score, of_rest, constant, calibrator.clip_))
 
 
-def _auto_formula(calibrator: AutoCalibrator) -> Formula:
+def _auto_formula(calibrator: Auto) -> Formula:
     if calibrator.decision_ == "left alone":
         return IDENTITY
     members = [IDENTITY, *(formula_of(member) for member in calibrator.calibrators_)]
@@ -179,11 +174,11 @@ _Factor = Annotated[float, within(0.0)]
 # Name in files and on the command line -> layout.
 LAYOUTS = {
     "auto": Layout(
-        AutoCalibrator,
+        Auto,
         {
             "members_": list[str],
             "weights_": Annotated[Probabilities, sized(1)],
-            "calibrators_": list[Calibrator],
+            "calibrators_": list[ScoreMap],
             "decision_": Literal["pooled", "left alone"],
             "reason_": str,
             "gain_": float,
@@ -191,47 +186,47 @@ LAYOUTS = {
         _auto_formula,
         _auto,
     ),
-    "isotonic": Layout(IsotonicCalibrator, {"fit_": IsotonicFit}, _isotonic_formula, _isotonic),
+    "isotonic": Layout(Isotonic, {"fit_": IsotonicFit}, _isotonic_formula, _isotonic),
     "lipschitz": Layout(
-        LipschitzIsotonicCalibrator,
+        LipschitzIsotonic,
         {"fit_": LipschitzFit},
         lambda c: lines_through(c.fit_.score, c.fit_.value),
         lambda c: _same(c, "fit_.score", "fit_.value"),
     ),
     "local": Layout(
-        LocalCalibrator,
+        Local,
         {"score_": Annotated[Scores, sized(1)], "value_": Probabilities},
         lambda c: lines_through(c.score_, c.value_),
         lambda c: _same(c, "score_", "value_"),
     ),
-    "venn-abers": Layout(VennAbersCalibrator, {"fit_": VennAbersFit}, _venn_abers_formula, _venn_abers),
+    "venn-abers": Layout(VennAbers, {"fit_": VennAbersFit}, _venn_abers_formula, _venn_abers),
     "histogram": Layout(
-        HistogramCalibrator,
+        Histogram,
         {"edges_": Scores, "value_": Probabilities, "count_": Weights},
         lambda c: steps(c.edges_, c.value_),
         lambda c: _same(c, "edges_", "value_", "count_", more=1),
     ),
-    "platt": Layout(PlattCalibrator, {"slope_": Finite, "intercept_": Finite, "clip_": _Clip}, _platt_formula, _platt),
+    "platt": Layout(Platt, {"slope_": Finite, "intercept_": Finite, "clip_": _Clip}, _platt_formula, _platt),
     "temperature": Layout(
-        TemperatureCalibrator,
+        Temperature,
         {"inverse_temperature_": _Factor, "clip_": _Distances},
         lambda c: _of_log_odds(c.inverse_temperature_, -c.inverse_temperature_, 0.0, c),
     ),
     "beta": Layout(
-        BetaCalibrator,
+        Beta,
         {"a_": _Factor, "b_": _Factor, "c_": Finite, "clip_": _Distances},
         lambda c: _of_log_odds(c.a_, -c.b_, c.c_, c),
     ),
     "cutoff": Layout(
-        CutoffCalibrator,
-        {"calibrator_": Calibrator, "cutoff_": float, "limit_": float, "refuted_": bool, "message_": str},
+        Cutoff,
+        {"calibrator_": ScoreMap, "cutoff_": float, "limit_": float, "refuted_": bool, "message_": str},
         lambda c: formula_of(c.calibrator_),
         _cutoff,
     ),
     "segment": Layout(
-        SegmentCalibrator,
+        Segment,
         {
-            "calibrator_": Calibrator,
+            "calibrator_": ScoreMap,
             "columns_": Annotated[list[SegmentColumn], sized(1)],
             "repair_": SegmentRepair,
             "shares_": Annotated[Weights, sized(2, 2)],
@@ -247,4 +242,4 @@ LAYOUTS = {
 }
 
 # Maps of the score alone, which others may hold.
-METHODS = tuple(name for name, layout in LAYOUTS.items() if issubclass(layout.estimator, Calibrator))
+METHODS = tuple(name for name, layout in LAYOUTS.items() if issubclass(layout.kind, ScoreMap))

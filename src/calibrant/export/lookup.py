@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.export.formula import Lines
-from calibrant.export.layouts import Exported, formula_of
+from calibrant.export.layouts import formula_of
 from calibrant.export.sql import DIALECTS, SqlWriter
+from calibrant.fits.score_map import FittedMap
 from calibrant.sources.formats import quote_name
 from calibrant.table.pooling import FloatArray
 
@@ -25,7 +26,7 @@ _AFFORDABLE = 1 << 16  # buckets, whose list takes as long as one comparison of 
 
 
 def predictions(
-    calibrator: Exported,
+    calibrator: FittedMap,
     rows: str,
     score: str,
     number: str,

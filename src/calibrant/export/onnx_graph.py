@@ -12,8 +12,9 @@ import numpy.typing as npt
 from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.errors import ArgumentError, need_package
 from calibrant.export.formula import Lines, Shifted
-from calibrant.export.layouts import Exported, formula_of
+from calibrant.export.layouts import formula_of
 from calibrant.export.writer import Writer, check_doubles, holds_text
+from calibrant.fits.score_map import FittedMap
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.version import __version__
@@ -26,7 +27,7 @@ _ML, _ML_VERSION = "ai.onnx.ml", 3  # the operators beside the default ones, of 
 _INT64, _STRING, _DOUBLE = 7, 8, 11  # of onnx.TensorProto
 
 
-def to_onnx(calibrator: Exported, *, as_column: bool = False) -> onnx.ModelProto:
+def to_onnx(calibrator: FittedMap, *, as_column: bool = False) -> onnx.ModelProto:
     """Return an ONNX model that maps scores as `predict` does.
 
     Parameters
@@ -84,7 +85,7 @@ def to_onnx(calibrator: Exported, *, as_column: bool = False) -> onnx.ModelProto
         helper.make_graph(graph.nodes, "calibrator", inputs, [output], graph.constants),
         producer_name="calibrant",
         producer_version=__version__,
-        doc_string=f"Calibrated probabilities: {type(calibrator).__name__}",
+        doc_string=f"Calibrated probabilities: {calibrator._calibrator}",
         opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(_ML, _ML_VERSION)],
         ir_version=_IR_VERSION,
     )

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import Lines, Shifted
-from calibrant.export.layouts import Exported, formula_of
+from calibrant.export.layouts import formula_of
 from calibrant.export.writer import ARITHMETIC, TextWriter
+from calibrant.fits.score_map import FittedMap
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.pooling import FloatArray
 from calibrant.version import __version__
@@ -25,7 +26,7 @@ def _segment(value, levels, cuts, other, missing):
     return bisect.bisect_left(cuts, value) if cuts else levels.get(value, other)'''
 
 
-def to_python(calibrator: Exported, *, name: str = "calibrate") -> str:
+def to_python(calibrator: FittedMap, *, name: str = "calibrate") -> str:
     """Return the source of a Python module with one function, which needs the standard library only.
 
     Parameters
@@ -65,7 +66,7 @@ def to_python(calibrator: Exported, *, name: str = "calibrate") -> str:
     shifted = isinstance(formula, Shifted)
     takes, also = ("score, segments", "; segments are values by name") if shifted else ("score", "")
     lines = [
-        f'"""Calibrated probabilities: {type(calibrator).__name__}, exported by calibrant {__version__}."""',
+        f'"""Calibrated probabilities: {calibrator._calibrator}, exported by calibrant {__version__}."""',
         "",
         "import bisect",
         "import math",

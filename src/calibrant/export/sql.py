@@ -12,9 +12,10 @@ from typing import Literal
 from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import Lines
-from calibrant.export.layouts import Exported, formula_of
+from calibrant.export.layouts import formula_of
 from calibrant.export.writer import ARITHMETIC, TextWriter, check_doubles, holds_text
 from calibrant.fits.log_odds import LEAST, MOST
+from calibrant.fits.score_map import FittedMap
 from calibrant.segments.columns import SegmentColumn
 from calibrant.sources.formats import quote_name, quote_text
 from calibrant.table.parameters import check_choice
@@ -94,7 +95,7 @@ DIALECTS = {
 
 
 def to_sql(
-    calibrator: Exported,
+    calibrator: FittedMap,
     column: str,
     *,
     dialect: Literal["duckdb", "postgresql", "sqlite", "spark", "bigquery"] = "duckdb",

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 
 from calibrant.errors import DataError
 from calibrant.fits.maps import interpolate
+from calibrant.fits.score_map import ScoreMap
+from calibrant.table.numbers import short
+from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, ScoreArray
 from calibrant.table.remember import remembered
 from calibrant.table.score_table import ScoreTable
@@ -198,3 +201,47 @@ def _touching_points(n: NumberArray, k: NumberArray, corner: IndexArray) -> tupl
             if steepest >= 1.0:
                 break  # only ones follow, and the points to come may lie behind the corner
     return np.array(left), np.array(right)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Isotonic(ScoreMap):
+    """Best nondecreasing map, as `IsotonicCalibrator` says."""
+
+    interpolation: Literal["linear", "step"] = "linear"
+    log_safe: bool = True
+
+    def _fit_table(self, table: ScoreTable) -> None:
+        check_choice("interpolation", self.interpolation, ("linear", "step"))
+        self.fit_: IsotonicFit = isotonic_fit(table, log_safe=self.log_safe)
+
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        return self.fit_.linear(scores) if self.interpolation == "linear" else self.fit_.step(scores)
+
+    def _in_words(self) -> str:
+        fit, jumps = self.fit_, self.interpolation == "step"
+        if len(fit.value) == 1:
+            return f"Maps every score to {short(fit.value[0])}: higher scores do not go with a higher rate."
+        return (
+            f"Nondecreasing map with {len(fit.value)} levels, from {short(fit.value[0])} for scores up to "
+            f"{short(fit.high[0])} to {short(fit.value[-1])} from {short(fit.low[-1])} on; between levels "
+            f"{'it jumps' if jumps else 'it is linear'}."
+        )
+
+
+@dataclass(eq=False, repr=False)
+class VennAbers(ScoreMap):
+    """One number in place of the two of Venn-Abers prediction, as `VennAbersCalibrator` says."""
+
+    def _fit_table(self, table: ScoreTable) -> None:
+        self.fit_: VennAbersFit = venn_abers_fit(table)
+
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        p0, p1 = self.fit_.lower(scores), self.fit_.upper(scores)
+        return np.asarray(p1 / (1.0 - p0 + p1))
+
+    def _in_words(self) -> str:
+        low, high = self._predict(np.array([0.0, 1.0]))
+        return (
+            "Joins two isotonic fits, one in which the new row counts as negative and one in which it counts as "
+            f"positive; values rise from {short(low)} to {short(high)}."
+        )

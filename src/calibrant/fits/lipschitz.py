@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -9,6 +10,9 @@ import numpy as np
 
 from calibrant.errors import DataError
 from calibrant.fits.maps import interpolate
+from calibrant.fits.score_map import ScoreMap
+from calibrant.table.numbers import short
+from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.typed_json import Probabilities, Scores, sized
@@ -172,3 +176,27 @@ def _zeros(mean: Floats, weight: Floats, step: Floats, top: float, span: float) 
         below = above = slope
         zeros.append(low)
     return zeros
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LipschitzIsotonic(ScoreMap):
+    """Best nondecreasing map of limited slope, as `LipschitzIsotonicCalibrator` says."""
+
+    lipschitz: float = 5.0
+    log_safe: bool = True
+
+    def _fit_table(self, table: ScoreTable) -> None:
+        limit = check_between("lipschitz", self.lipschitz, 0.0, math.inf, closed="both", remedy="it is a largest slope")
+        self.fit_: LipschitzFit = lipschitz_fit(table, lipschitz=limit, log_safe=self.log_safe)
+
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        return self.fit_.linear(scores)
+
+    def _in_words(self) -> str:
+        score, value = self.fit_.score, self.fit_.value
+        rises = f"; it rises at most {self.lipschitz:g} times as fast as the score"
+        limit = "" if math.isinf(self.lipschitz) else rises
+        return (
+            f"Nondecreasing map, linear between {len(score)} points, from {short(value[0])} for scores up to "
+            f"{short(score[0])} to {short(value[-1])} from {short(score[-1])} on{limit}."
+        )

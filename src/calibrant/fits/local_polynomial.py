@@ -9,6 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from calibrant.fits.maps import interpolate
+from calibrant.fits.score_map import ScoreMap
+from calibrant.table.numbers import short
 from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, NumberArray, distinct_numbers
 from calibrant.table.score_table import ScoreTable
@@ -338,3 +341,34 @@ def _first(holds: Callable[[IndexArray], BoolArray], low: IndexArray, high: Inde
         hit = holds(middle)
         low, high = np.where(searching & ~hit, middle + 1, low), np.where(searching & hit, middle, high)
     return low
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Local(ScoreMap):
+    """Local regression, as `LocalCalibrator` says."""
+
+    span: float = 0.15
+    degree: Literal[0, 1, 2] = 0
+    kernel: Literal["rectangular", "tricube"] = "rectangular"
+    n_points: int = 1000
+    log_safe: bool = True
+
+    def _fit_table(self, table: ScoreTable) -> None:
+        span, degree, kernel = check_smoother(self.span, self.degree, self.kernel)
+        n_points = check_count("n_points", self.n_points, 2, "1000 suit most samples")
+        last = len(table) - 1
+        chosen = np.arange(last + 1) if last < n_points else np.arange(n_points) * last // (n_points - 1)
+        fit = local_fit(table, table.score[chosen], span=span, degree=degree, kernel=kernel)
+        margin = 0.5 / (fit.windows.n + 1.0) if self.log_safe else 0.0
+        self.score_: FloatArray = table.score[chosen]
+        self.value_: FloatArray = np.clip(fit.value, margin, 1.0 - margin)
+
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        return interpolate(scores, self.score_, self.value_)
+
+    def _in_words(self) -> str:
+        return (
+            f"Local regression of degree {self.degree} in windows of {self.span:.0%} of the rows, linear between "
+            f"{len(self.score_)} scores from {short(self.score_[0])} to {short(self.score_[-1])}; its values lie "
+            f"between {short(self.value_.min())} and {short(self.value_.max())} and may fall as the score rises."
+        )

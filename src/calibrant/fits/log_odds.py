@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from calibrant.errors import DataError
 from calibrant.fits.logistic import logistic, logistic_fit
-from calibrant.table.parameters import check_between
+from calibrant.fits.score_map import ScoreMap
+from calibrant.table.numbers import plus, short
+from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable, need_binary
 
@@ -21,13 +25,6 @@ LEAST, MOST = float(np.finfo(np.float64).tiny), 1.0 - 2.0**-53
 
 _FARTHEST = 0.25  # keeps 0 and 1 apart when there is no other score
 _LEAST_SPREAD = 1e-150
-
-
-class LogOddsFamily(NamedTuple):
-    """Maps whose log-odds are a sum of coefficients times columns made of the score."""
-
-    columns: Callable[[FloatArray, Clip], list[FloatArray]]
-    fit: Callable[[ScoreTable, list[FloatArray], FloatArray], tuple[float, ...]]  # of columns to targets
 
 
 def find_clip(table: ScoreTable, clip: float | Literal["auto"]) -> Clip:
@@ -103,63 +100,165 @@ def _infinite(classes: str) -> DataError:
     return DataError("labels of both classes at overlapping scores", classes, remedy)
 
 
-def temperature_columns(scores: FloatArray, clip: Clip) -> list[FloatArray]:
-    """Return what temperature scaling multiplies: the logit."""
-    log_score, log_rest = log_scores(scores, clip)
-    return [log_score - log_rest]
+class LogOddsMap(ScoreMap):
+    """Base of the maps whose log-odds are a sum of coefficients times columns made of the score."""
+
+    _COEFFICIENTS: ClassVar[tuple[str, ...]]  # names of the attributes, in the order of the columns
+
+    smooth_targets: bool
+    clip: float | Literal["auto"]
+    clip_: Clip
+
+    def _likeliest(self, table: ScoreTable) -> Sequence[float]:
+        """Choose where to clip, and return the coefficients with the largest likelihood."""
+        self.clip_ = self._find_clip(table)
+        return self._fitted(table, self._columns(table.score), target_positives(table, self.smooth_targets))
+
+    def _find_clip(self, table: ScoreTable) -> Clip:
+        return find_clip(table, self.clip)
+
+    @abstractmethod
+    def _fitted(self, table: ScoreTable, columns: list[FloatArray], positives: FloatArray) -> Sequence[float]:
+        """Return the coefficients of columns that fit the targets best."""
+
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        """Return the columns; a constant one is the last of several."""
+        log_score, log_rest = log_scores(scores, self.clip_)
+        return [log_score - log_rest]
+
+    @property
+    def _theta(self) -> FloatArray:
+        return np.array([getattr(self, name) for name in self._COEFFICIENTS])
+
+    @_theta.setter
+    def _theta(self, theta: FloatArray) -> None:
+        for name, value in zip(self._COEFFICIENTS, theta.tolist(), strict=True):
+            setattr(self, name, value)
+
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        """Return the probabilities whose log-odds are the sum of coefficients times columns."""
+        terms = [factor * column for factor, column in zip(self._theta.tolist(), self._columns(scores), strict=True)]
+        return probability(np.asarray(sum(terms[1:], terms[0])))
 
 
-def platt_columns(scores: FloatArray, clip: Clip) -> list[FloatArray]:
-    """Return what slope and intercept multiply: the logit, and 1."""
-    return [*temperature_columns(scores, clip), np.ones(len(scores))]
+@dataclass(eq=False, repr=False, kw_only=True)
+class Platt(LogOddsMap):
+    """Logistic calibration, as `PlattCalibrator` says."""
+
+    on: Literal["logit", "score"] = "logit"
+    increasing: bool = False
+    smooth_targets: bool = True
+    clip: float | Literal["auto"] = "auto"
+
+    _COEFFICIENTS = ("slope_", "intercept_")
+
+    def _fit_table(self, table: ScoreTable) -> None:
+        self.slope_, self.intercept_ = self._likeliest(table)
+
+    def _find_clip(self, table: ScoreTable) -> Clip:
+        check_choice("on", self.on, ("logit", "score"))
+        return super()._find_clip(table) if self.on == "logit" else (0.0, 0.0)
+
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        return [scores if self.on == "score" else super()._columns(scores)[0], np.ones(len(scores))]
+
+    def _fitted(self, table: ScoreTable, columns: list[FloatArray], positives: FloatArray) -> Sequence[float]:
+        """Return slope and intercept; the slope is 0 where scores are equal, or where it would fall and may not."""
+        x = columns[0]
+        # No float is a slope over so little; the log-odds of different scores are further apart.
+        flat = float(x[-1] - x[0]) < _LEAST_SPREAD
+        line = None if flat else likelihood_fit(columns, table, positives)
+        if line is None or (self.increasing and line[0] < 0.0):
+            return 0.0, constant_fit(table, positives)
+        return tuple(line.tolist())
+
+    def _in_words(self) -> str:
+        slope, intercept = short(self.slope_), short(abs(self.intercept_))
+        if self.slope_ == 0.0:
+            return _constant_in_words(self.intercept_)
+        moves = "raises" if self.intercept_ > 0.0 else "lowers"
+        moved = "" if intercept == "0" else f" and {moves} them by {intercept}"
+        if self.on == "logit":
+            return f"Multiplies the log odds by {slope}{moved}: {_spread_in_words(self.slope_)}."
+        return f"Takes {slope} times the score {plus(self.intercept_)} for the log odds."
 
 
-def beta_columns(scores: FloatArray, clip: Clip) -> list[FloatArray]:
-    """Return what a, b and c multiply."""
-    log_score, log_rest = log_scores(scores, clip)
-    return [log_score, -log_rest, np.ones(len(scores))]
+@dataclass(eq=False, repr=False, kw_only=True)
+class Temperature(LogOddsMap):
+    """Temperature scaling, as `TemperatureCalibrator` says."""
+
+    smooth_targets: bool = True
+    clip: float | Literal["auto"] = "auto"
+
+    _COEFFICIENTS = ("inverse_temperature_",)
+
+    @property
+    def temperature_(self) -> float:
+        """Temperature: above 1 if the scores were too sharp; infinite if `inverse_temperature_` is 0."""
+        return 1.0 / self.inverse_temperature_ if self.inverse_temperature_ > 0.0 else float("inf")
+
+    def _fit_table(self, table: ScoreTable) -> None:
+        (self.inverse_temperature_,) = self._likeliest(table)
+
+    def _fitted(self, table: ScoreTable, columns: list[FloatArray], positives: FloatArray) -> Sequence[float]:
+        """Return the factor of the logit, at least 0; 1 if all scores are 1/2."""
+        factor = likelihood_fit(columns, table, positives)
+        return (1.0 if factor is None else max(0.0, float(factor[0])),)
+
+    def _in_words(self) -> str:
+        if self.inverse_temperature_ == 0.0:
+            return "Maps every score to 0.5: the classes stand on the wrong sides of it."
+        divided = f"Divides the log odds by {short(self.temperature_)}, the temperature"
+        return f"{divided}: {_spread_in_words(self.inverse_temperature_)}."
 
 
-def combine(coefficients: Sequence[float], columns: Sequence[FloatArray]) -> FloatArray:
-    """Return the probabilities whose log-odds are the sum of coefficients times columns."""
-    terms = [factor * column for factor, column in zip(coefficients, columns, strict=True)]
-    return probability(np.asarray(sum(terms[1:], terms[0])))
+@dataclass(eq=False, repr=False, kw_only=True)
+class Beta(LogOddsMap):
+    """Beta calibration, as `BetaCalibrator` says."""
+
+    smooth_targets: bool = True
+    clip: float | Literal["auto"] = "auto"
+
+    _COEFFICIENTS = ("a_", "b_", "c_")
+
+    def _fit_table(self, table: ScoreTable) -> None:
+        self.a_, self.b_, self.c_ = self._likeliest(table)
+
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        log_score, log_rest = log_scores(scores, self.clip_)
+        return [log_score, -log_rest, np.ones(len(scores))]
+
+    def _fitted(self, table: ScoreTable, columns: list[FloatArray], positives: FloatArray) -> Sequence[float]:
+        """Return a, b and c; a and b are equal where both are free but cannot be told apart."""
+        x, z, one = columns
+        free = np.ones(2)
+        both = likelihood_fit(columns, table, positives)
+        if both is not None:
+            if (both[:2] >= 0.0).all():
+                return tuple(both.tolist())
+            free = np.array([0.0, 1.0] if both[0] < 0.0 else [1.0, 0.0])
+        line = likelihood_fit([free[0] * x + free[1] * z, one], table, positives)
+        if line is None or line[0] < 0.0:
+            return 0.0, 0.0, constant_fit(table, positives)
+        return (*(free * line[0]).tolist(), float(line[1]))
+
+    def _in_words(self) -> str:
+        if self.a_ == self.b_ == 0.0:
+            return _constant_in_words(self.c_)
+        terms = f"{short(self.a_)} log(score) - {short(self.b_)} log(1 - score) {plus(self.c_)}"
+        return f"Takes {terms} for the log odds; factors of 1 and a constant of 0 would change nothing."
 
 
-def fit_temperature(table: ScoreTable, columns: list[FloatArray], positives: FloatArray) -> tuple[float, ...]:
-    """Return the factor of the logit, at least 0; 1 if all scores are 1/2."""
-    factor = likelihood_fit(columns, table, positives)
-    return (1.0 if factor is None else max(0.0, float(factor[0])),)
+def _spread_in_words(factor: float) -> str:
+    """Say what a factor of the log odds says about the scores."""
+    if factor < 0.0:
+        return "the scores rank the classes the wrong way"
+    if factor == 1.0:
+        return "their spread was right"
+    return "the scores were too extreme" if factor < 1.0 else "the scores were not extreme enough"
 
 
-def fit_platt(
-    table: ScoreTable, columns: list[FloatArray], positives: FloatArray, *, increasing: bool = False
-) -> tuple[float, ...]:
-    """Return slope and intercept; the slope is 0 where scores are equal, or where it would fall and may not."""
-    x = columns[0]
-    # No float is a slope over so little; the log-odds of different scores are further apart.
-    flat = float(x[-1] - x[0]) < _LEAST_SPREAD
-    line = None if flat else likelihood_fit(columns, table, positives)
-    if line is None or (increasing and line[0] < 0.0):
-        return 0.0, constant_fit(table, positives)
-    return tuple(line.tolist())
-
-
-def fit_beta(table: ScoreTable, columns: list[FloatArray], positives: FloatArray) -> tuple[float, ...]:
-    """Return a, b and c; a and b are equal where both are free but cannot be told apart."""
-    x, z, one = columns
-    free = np.ones(2)
-    both = likelihood_fit(columns, table, positives)
-    if both is not None:
-        if (both[:2] >= 0.0).all():
-            return tuple(both.tolist())
-        free = np.array([0.0, 1.0] if both[0] < 0.0 else [1.0, 0.0])
-    line = likelihood_fit([free[0] * x + free[1] * z, one], table, positives)
-    if line is None or line[0] < 0.0:
-        return 0.0, 0.0, constant_fit(table, positives)
-    return (*(free * line[0]).tolist(), float(line[1]))
-
-
-TEMPERATURE = LogOddsFamily(temperature_columns, fit_temperature)
-PLATT = LogOddsFamily(platt_columns, fit_platt)
-BETA = LogOddsFamily(beta_columns, fit_beta)
+def _constant_in_words(log_odds: float) -> str:
+    """Say what a map without slope does."""
+    value = float(probability(np.array([log_odds]))[0])
+    return f"Maps every score to {short(value)}: scores tell the classes apart in the wrong order or not at all."

@@ -5,16 +5,17 @@ Such a mean is known as a linear pool (Stone 1961), such weighing as stacking (W
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Generic, Literal, Protocol, TypeVar
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
 
-from calibrant.fits import log_odds
-from calibrant.fits.isotonic import isotonic_fit
-from calibrant.fits.log_odds import LEAST, MOST, LogOddsFamily
+from calibrant.fits.isotonic import Isotonic
+from calibrant.fits.log_odds import LEAST, MOST, Beta, Platt, Temperature
+from calibrant.fits.score_map import ScoreMap, fit_part
+from calibrant.table.parameters import check_count, check_random_state
 from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers
 from calibrant.table.score_table import ScoreTable
 
@@ -28,102 +29,78 @@ _PRECISION = 1e-9  # distance from the largest log likelihood, in nats, about
 _MOST_STEPS = 200
 
 
-class PooledMap(Protocol):
-    """What can be pooled: a fitted map of scores."""
+@dataclass(eq=False, repr=False)
+class Auto(ScoreMap):
+    """Weighted mean of the identity and of several maps, as `AutoCalibrator` says."""
 
-    def predict(self, scores: FloatArray, /) -> FloatArray:
-        """Map scores."""
+    members: Sequence[ScoreMap] | None = None
+    _: KW_ONLY
+    n_folds: int = 5
+    random_state: int | np.random.Generator = 0
 
+    def _unfitted(self) -> Sequence[ScoreMap]:
+        return [Temperature(), Platt(increasing=True), Beta(), Isotonic()] if self.members is None else self.members
 
-Member = TypeVar("Member", bound=PooledMap)
-Fit = Callable[[ScoreTable], Member]
-Seed = int | np.random.Generator
+    def _fit_table(self, table: ScoreTable) -> None:
+        n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
+        check_random_state(self.random_state)
+        members, inside = self._unfitted(), table.low[0] > 0.0 and table.high[-1] < 1.0
+        table = _neighbours_pooled(table)
+        self.members_: list[str] = ["identity", *_names(members)]
+        self.calibrators_ = [fit_part(deepcopy(member), table) for member in members]
+        self.decision_: Literal["pooled", "left alone"] = "left alone"
+        self.weights_ = np.append(1.0, np.zeros(len(members)))
+        held_out = list(_splits(table, n_folds, np.random.default_rng(self.random_state)))
+        if not held_out:
+            self.reason_ = "Left alone: the rows cannot be split into folds, so a change cannot be assessed."
+            self.gain_ = float("nan")
+            return
+        predicted = np.concatenate([_predictions(members, rest, fold.score) for rest, fold in held_out], axis=1)
+        n, k = np.concatenate([fold.n for _, fold in held_out]), np.concatenate([fold.k for _, fold in held_out])
+        weights = pool_weights(predicted, n, k, _PRIOR)
+        before, after = (-log_likelihood(p, n, k) / float(n.sum()) for p in (predicted[0], weights @ predicted))
+        self.gain_ = before - after
+        judged = f"on {n.sum():,.12g} rows not fitted to, the log loss of the scores is {_loss(before)}"
+        if inside and self.gain_ <= 0.0:
+            self.reason_ = f"Left alone: {judged}, and the best pool of calibrated probabilities has no less."
+            return
+        shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(self.members_, weights, strict=True))
+        self.decision_, self.weights_ = "pooled", weights
+        self.reason_ = f"Pooled ({shares}): {judged}, that of the pool {after:.4g}."
 
-
-@dataclass(frozen=True, eq=False)
-class Pool(Generic[Member]):
-    """The weighted mean of the identity, which is the first, and of maps."""
-
-    names: list[str]
-    weights: FloatArray
-    maps: list[Member]
-    decision: Literal["pooled", "left alone"]
-    reason: str
-    gain: float
-
-    def predict(self, scores: FloatArray) -> FloatArray:
-        """Map scores."""
-        if self.decision == "left alone":
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        if self.decision_ == "left alone":
             return scores.copy()
-        value = self.weights[0] * scores
+        value = self.weights_[0] * scores
         # One product after the other: a matrix product may add them up in another order for other numbers of scores.
-        for weight, member in zip(self.weights[1:], self.maps, strict=True):
-            value = value + weight * member.predict(scores)
+        for weight, member in zip(self.weights_[1:], self.calibrators_, strict=True):
+            value = value + weight * member._predict(scores)
         return np.asarray(np.clip(value, LEAST, MOST))
 
-
-def fit_pool(
-    table: ScoreTable, names: Sequence[str], fits: Sequence[Fit[Member]], *, n_folds: int, random_state: Seed
-) -> Pool[Member]:
-    """Fit maps to a table, and weigh them by rows held out; `AutoCalibrator` says how."""
-    inside = table.low[0] > 0.0 and table.high[-1] < 1.0
-    table = _neighbours_pooled(table)
-    named, maps = ["identity", *names], [fit(table) for fit in fits]
-    alone = np.append(1.0, np.zeros(len(maps)))
-    held_out = list(_splits(table, n_folds, np.random.default_rng(random_state)))
-    if not held_out:
-        reason = "Left alone: the rows cannot be split into folds, so a change cannot be assessed."
-        return Pool(named, alone, maps, "left alone", reason, float("nan"))
-    predicted = np.concatenate([_predictions(fits, rest, fold.score) for rest, fold in held_out], axis=1)
-    n, k = np.concatenate([fold.n for _, fold in held_out]), np.concatenate([fold.k for _, fold in held_out])
-    weights = pool_weights(predicted, n, k, _PRIOR)
-    before, after = (-log_likelihood(p, n, k) / float(n.sum()) for p in (predicted[0], weights @ predicted))
-    judged = f"on {n.sum():,.12g} rows not fitted to, the log loss of the scores is {_loss(before)}"
-    if inside and before - after <= 0.0:
-        reason = f"Left alone: {judged}, and the best pool of calibrated probabilities has no less."
-        return Pool(named, alone, maps, "left alone", reason, before - after)
-    shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(named, weights, strict=True))
-    reason = f"Pooled ({shares}): {judged}, that of the pool {after:.4g}."
-    return Pool(named, weights, maps, "pooled", reason, before - after)
+    def _in_words(self) -> str:
+        return self.reason_
 
 
-@dataclass(frozen=True)
-class _Plain:
-    """A fitted map of scores, from arrays to arrays."""
-
-    function: Callable[[FloatArray], FloatArray]
-
-    def predict(self, scores: FloatArray) -> FloatArray:
-        return self.function(scores)
-
-
-def fit_default_pool(table: ScoreTable) -> Pool[_Plain]:
-    """Return the map of `AutoCalibrator` with its default parameters."""
-    rising = log_odds.PLATT._replace(fit=partial(log_odds.fit_platt, increasing=True))
-    fits: list[Fit[_Plain]] = [
-        *(partial(_fit_log_odds, family) for family in (log_odds.TEMPERATURE, rising, log_odds.BETA)),
-        lambda part: _Plain(isotonic_fit(part, log_safe=True).linear),
-    ]
-    return fit_pool(table, ["temperature", "platt", "beta", "isotonic"], fits, n_folds=5, random_state=0)
-
-
-def _fit_log_odds(family: LogOddsFamily, table: ScoreTable) -> _Plain:
-    """Fit a map of log-odds to smooth targets."""
-    clip = log_odds.find_clip(table, "auto")
-    theta = family.fit(table, family.columns(table.score, clip), log_odds.target_positives(table, smooth=True))
-    return _Plain(lambda scores: log_odds.combine(theta, family.columns(scores, clip)))
+def _names(members: Sequence[ScoreMap]) -> list[str]:
+    """Return lower-case names of the classes, numbered where a class is met again."""
+    kinds = [type(member).__name__.removesuffix("Calibrator").lower() for member in members]
+    return [kind if kinds.count(kind) == 1 else f"{kind} {kinds[: i + 1].count(kind)}" for i, kind in enumerate(kinds)]
 
 
 def _loss(value: float) -> str:
     return f"{value:.4g}" if np.isfinite(value) else "infinite (a score of 0 or 1 was wrong)"
 
 
-def _predictions(fits: Sequence[Fit[Member]], rest: ScoreTable, score: FloatArray) -> FloatArray:
+def _predictions(members: Sequence[ScoreMap], rest: ScoreTable, score: FloatArray) -> FloatArray:
     """Return the scores themselves, then what each member predicts for them after a fit to the other rows.
 
     Members that may be certain are moved off 0 and 1, so that no label is impossible.
     """
-    return np.stack([score, *(np.clip(fit(rest).predict(score), 1.0 - MOST, MOST) for fit in fits)])
+    predicted = [score]
+    for member in map(deepcopy, members):
+        member._fit_table(rest)
+        predicted.append(np.clip(member._predict(score), 1.0 - MOST, MOST))
+    return np.stack(predicted)
 
 
 def _neighbours_pooled(table: ScoreTable) -> ScoreTable:

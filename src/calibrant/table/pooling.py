@@ -142,11 +142,13 @@ def pool_weighted(label: LabelArray, score: ScoreArray, weight: NumberArray) -> 
 
 
 def pool_counts(score: FloatArray, n: NumberArray, k: NumberArray) -> Pooled:
-    """Add up what stands at the same score, in the order given."""
+    """Add up what stands at the same score, in the order given; the same arrays if they are in order and distinct."""
     if not len(score):
         return score, n, k
     if (score[1:] < score[:-1]).any():
         order = np.argsort(score, kind="stable")
         score, n, k = score[order], n[order], k[order]
     starts = np.flatnonzero(np.append(True, score[1:] != score[:-1]))
+    if len(starts) == len(score):
+        return score, n, k
     return score[starts], np.add.reduceat(n, starts), np.add.reduceat(k, starts)

@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import calibrant as cal
 from calibrant.auditing import cross_fitted
 from calibrant.auditing.next_steps import next_step, texts_of
 from calibrant.auditing.summary import details
+from calibrant.auditing.warnings import RowOrder, _runs
 from calibrant.auditing.wording import (
     band_sentence,
     gain_sentence,
@@ -105,6 +107,20 @@ def test_the_order_of_rows_is_seen_where_there_is_one():
     assert codes(cal.audit(y, p, sample_weight=np.ones(2_000, dtype=int))) == []
 
 
+def test_rows_in_order_of_the_score_or_of_the_outcome_are_in_no_other_order():
+    """Of tied scores all negatives may then stand first; where the middle scores come first, that shows."""
+    rng = np.random.default_rng(0)
+    p = rng.choice([0.2, 0.5, 0.7], 600)
+    y = (rng.uniform(size=600) < p).astype(int)
+
+    def seen(*keys):
+        order = np.lexsort(keys)
+        return _runs(cal.ScoreTable.from_scores(y, p), RowOrder(y[order], p[order]))
+
+    assert seen(y, p) is seen(y, -p) is seen(y) is None
+    assert "tend to have the same outcome" in seen(y, np.abs(p - 0.5))
+
+
 def test_the_advice_is_about_what_recalibrate_fits():
     y, p = world(5_000, 1.5)
     result = cal.audit(y, p)
@@ -122,6 +138,21 @@ def test_scores_within_a_wide_tolerance_are_left_alone_and_the_gain_of_a_map_is_
     advice = cal.audit(y, 1.0 / (1.0 + np.exp(-1.6 * log_odds)), tolerance=0.2).advice
     assert advice.action == "leave alone"
     assert "though it is more than chance explains and recalibration would lower the log loss." in advice.reason
+
+
+@pytest.mark.parametrize(
+    ("gain", "clear", "unchanged", "said"),
+    [
+        (0.02, True, False, "falls by 0.0200 (standard error 0.0050), more than chance explains"),
+        (0.02, False, False, "falls by 0.0200 (standard error 0.0050), no more than chance explains"),
+        (0.02, False, True, "falls by 0.0200 (standard error 0.0050)"),
+        (-0.02, False, False, "rises by 0.0200 (standard error 0.0050)"),
+    ],
+)
+def test_the_gain_is_told_with_its_standard_error(gain, clear, unchanged, said):
+    found = SimpleNamespace(brier_gain=gain, brier_gain_error=0.005, improves_brier_score=clear, unchanged=unchanged)
+    assert gain_sentence(found) == f"The Brier score {said} (each map is assessed on rows it was not fitted on)."
+    assert gain_sentence(None) == ""
 
 
 def test_one_voice_with_a_calibrator_that_changes_nothing():
@@ -214,6 +245,21 @@ def test_columns_of_weights_and_labels_by_name():
     assert other.python == "cal.audit(frame, label='y', score='p', weight='w', pos_label=...)"
 
 
+def test_a_refuted_tolerance_is_explained_where_the_diagonal_is_inside_the_band():
+    score = np.array([0.2, 0.6])
+    certificate = SimpleNamespace(estimate=0.06, lower_bound=0.04, bound=0.1, tolerance=0.01)
+    inside = SimpleNamespace(score=score, lower=score - 0.1, upper=score + 0.1, consistent=True)
+    above = SimpleNamespace(score=score, lower=score + 0.01, upper=score + 0.1, consistent=True)
+
+    def said(band, of=certificate):
+        return band_sentence(SimpleNamespace(certificate=of, band=band))
+
+    assert said(inside).startswith("The diagonal lies inside the band though the true error is at least 0.04")
+    assert said(above) == said(None) == said(inside, None) == ""
+    assert said(SimpleNamespace(**vars(inside) | {"consistent": False})) == ""
+    assert said(inside, SimpleNamespace(**vars(certificate) | {"lower_bound": 0.0})) == ""
+
+
 @pytest.mark.slow
 def test_a_diagonal_inside_the_band_is_explained():
     """The test of the whole error sees what no single score shows."""
@@ -274,17 +320,13 @@ def advice_on_loans(seeds, shift):
 
 @pytest.mark.slow
 def test_a_wrong_level_of_rare_events_is_named_and_mended():
-    """The Brier score hardly sees that defaults are 30% above prediction."""
-    assert advice_on_loans(range(4), 0.26)["recalibrate", True] >= 3
-
-
-@pytest.mark.slow
-def test_thirty_portfolios_of_rare_events():
-    found = advice_on_loans(range(30), 0.26)
+    """The Brier score hardly sees that defaults are 30% above prediction; where they are not, nothing is mended."""
+    found = advice_on_loans(range(16), 0.26)
+    assert found["recalibrate", True] >= 12
     assert found["collect more data", True] == 0
-    assert sum(n for (action, _), n in found.items() if action == "collect more data") <= 6
-    calibrated = advice_on_loans(range(100, 130), 0.0)
-    assert sum(n for (action, _), n in calibrated.items() if action == "recalibrate") <= 3
+    assert sum(n for (action, _), n in found.items() if action == "collect more data") <= 2
+    calibrated = advice_on_loans(range(100, 116), 0.0)
+    assert sum(n for (action, _), n in calibrated.items() if action == "recalibrate") <= 1
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from calibrant.auditing import cross_fitted
 from calibrant.auditing.summary import details, one_line, summary
 from calibrant.auditing.wording import cells_sentence, evidence_text
 from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator
+from calibrant.calibrators.base import Calibrator
 from calibrant.cells import gathering
 from calibrant.certificates import calibration_test, certify_recalibrated, isotonic_band
 from calibrant.decisions import cost_curve, max_regret
@@ -129,6 +130,34 @@ def test_the_map_that_is_judged_is_the_one_that_is_fitted(interpolation):
     losses = [part.k @ (1 - p) ** 2 + (part.n - part.k) @ p**2 for part, p in zip(parts, mapped, strict=True)]
     found = cross_fitted(table, partial(IsotonicCalibrator, interpolation=interpolation), n_folds=2)
     assert found.brier_after == pytest.approx(sum(losses) / table.total, rel=1e-9)
+
+
+class Same(Calibrator):
+    """Leaves every score as it is."""
+
+    def _fit_table(self, table):
+        return self
+
+    def _predict(self, score):
+        return score
+
+    def _in_words(self):
+        return "the score"
+
+
+class Opposite(Same):
+    """Turns the order of the scores round."""
+
+    def _predict(self, score):
+        return 1.0 - score
+
+
+@pytest.mark.parametrize("falling", [0, 1, 3])
+def test_a_map_that_falls_in_one_fold_leaves_no_cost_curve(falling):
+    table = cal.ScoreTable.from_scores(*world(300))
+    calibrators = iter([Opposite()] * falling + [Same()] * (4 - falling))  # three folds, and all rows
+    found = cross_fitted(table, lambda: next(calibrators), n_folds=3)
+    assert (found.costs is None) == (falling > 0)
 
 
 @pytest.mark.parametrize("digits", [1, 2, 15])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.special import expit, stdtrit
 
 import calibrant as cal
 from calibrant.auditing import cross_fitted
+from calibrant.auditing.wording import rows_needed
 from calibrant.calibrators.base import Calibrator
 from calibrant.decisions import expected_cost
 from calibrant.metrics import observed_expected_ratio
@@ -131,6 +133,14 @@ def test_limits_that_allow_for_unseen_clusters_on_demand(rows, audit):
     assert found.decision.cost == audit.decision.cost
 
 
+@pytest.mark.parametrize(("clusters", "enough"), [(4, False), (5, True)])
+def test_five_clusters_of_equal_size_are_enough_for_a_bound_and_a_test(clusters, enough):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=200)
+    found = cal.audit((rng.uniform(size=200) < p).astype(int), p, clusters=np.resize(np.arange(clusters), 200))
+    assert (found.certificate is not None, found.test is not None) == (enough, enough)
+
+
 def test_few_clusters_are_named(rows):
     y, risk = rows
     found = cal.audit(y, risk, clusters=HOSPITALS % 4)
@@ -237,3 +247,9 @@ def test_ten_clusters_of_equal_size_are_not_few():
     for clusters, named in ((10, False), (8, True)):
         found = cal.audit(y, score, clusters=np.arange(1000) % clusters)
         assert ("few_clusters" in [warning.code for warning in found.warnings]) == named
+
+
+def test_rows_that_would_decide_are_told_in_clusters_like_these_where_there_are_clusters():
+    """Arithmetic: 12,001 rows are 60.005 clusters of 200."""
+    assert rows_needed(SimpleNamespace(rows_needed=12_001, n=5000, n_clusters=25)) == "61 clusters like these"
+    assert rows_needed(SimpleNamespace(rows_needed=12_001, n=5000, n_clusters=None)) == "12,001 rows"

@@ -417,6 +417,12 @@ def test_groups_are_four_times_the_cube_root_of_the_rows_rounded_up_and_at_most_
     assert len(monotone_limits._group_starts(rows)) == min(400, math.ceil(4 * n ** (1 / 3)))
 
 
+def test_band_at_one_score_is_the_rate_and_the_width_on_either_side():
+    band = isotonic_band([0] * 60 + [1] * 40, [0.5] * 100, method="fixed_design")
+    assert band.width < 0.2
+    assert (band.lower[0], band.upper[0]) == pytest.approx((0.4 - band.width, 0.4 + band.width))
+
+
 @pytest.mark.parametrize("method", ["binomial", "fixed_design"])
 def test_band_is_ordered_and_holds_the_fit(method):
     y, p, _ = some_rows(2_000)

@@ -282,3 +282,12 @@ def test_outcomes_of_scores_near_0_or_1_are_few_enough_to_list():
     assert listed is not None
     assert listed.chance.sum() + listed.left_out == pytest.approx(1.0)
     assert likely_outcomes(ScoreTable.from_scores(np.ones(20), even)) is None
+
+
+def test_as_many_outcomes_are_listed_as_may_be_kept(monkeypatch):
+    module = sys.modules["calibrant.certificates.calibration_test"]
+    table = ScoreTable.from_scores([0, 1, 0], [0.2, 0.3, 0.4])  # 2**3 outcomes
+    monkeypatch.setattr(module, "_MOST", 8)
+    assert len(likely_outcomes(table).chance) == 8
+    monkeypatch.setattr(module, "_MOST", 7)
+    assert likely_outcomes(table) is None

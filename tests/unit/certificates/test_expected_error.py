@@ -23,7 +23,7 @@ from calibrant.certificates.expected_error.bounds import (
     reversal_p_value,
     square_cost,
 )
-from calibrant.certificates.expected_error.constants import SquareCells
+from calibrant.certificates.expected_error.constants import SquareCells, _log_peaks
 from calibrant.references import cite
 from calibrant.table.numbers import claim_upper
 from calibrant.table.table_sums import CellSums
@@ -343,3 +343,42 @@ def test_a_square_cell_is_charged_least_near_q_and_about_what_is_planned(varianc
 
     assert charge(q) <= 1.05 * min(charge(q * times) for times in np.geomspace(0.25, 4.0, 9))
     assert float(square_cost(variances, np.zeros(1), lam)[0]) == pytest.approx(charge(q), rel=0.03)
+
+
+def test_the_largest_product_of_two_chords_whatever_their_ends_are():
+    """Along u in [0, 1] the chords run between exponentials of which one may vanish beside the other."""
+    rng = np.random.default_rng(0)
+    u = np.linspace(0.0, 1.0, 2001)[:, None]
+    for spread in (0.3, 3.0, 2000.0):
+        left, right = rng.uniform(-spread, spread, size=(2, 50))
+        weight = rng.uniform(-spread, spread, size=51)
+        with np.errstate(divide="ignore"):
+            chords = [
+                np.logaddexp(np.log1p(-u) + start, np.log(u) + stop)
+                for start, stop in ((left, right), (weight[:-1], weight[1:]))
+            ]
+        assert _log_peaks(left[None], right[None], weight[None])[0] == pytest.approx(sum(chords).max(axis=0), abs=1e-5)
+
+
+@pytest.mark.parametrize(("n", "lam", "loose"), [(40, 0.1, 3.0), (400, 0.1, 3.0), (400, 0.02, 10.0)])
+def test_the_price_of_a_rise_inside_a_square_cell_is_that_of_the_lemma(n, lam, loose):
+    """Lemma 4.4 on finer grids of the residual sum, of the tilt in (4.5) and of the rise."""
+    mean, kappa = 0.4, 0.05
+    variance = n * mean * (1.0 - mean)
+    q = float(huber_width(np.array(variance), lam))
+    cells = SquareCells(*(np.array([value]) for value in (n, mean, variance, lam, q)), kappa)
+    constant = cells.constant(np.array([q]))
+    found = float(cells.jump_price(np.array([q]), constant, np.array([loose]))[0])
+
+    mu, theta = np.linspace(-n * mean, n * (1.0 - mean), 2001), np.linspace(-6.0, 6.0, 801)[:, None]
+    t, centre = lam / (2.0 * q), 0.5 - mean
+    top = t * (variance + centre**2)
+    tilted = theta**2 / (4.0 * t) - theta * (centre + n * mean) + n * np.log1p((mean + mu / n) * np.expm1(theta))
+    size = np.abs(mu)
+    weight = np.where(size < q, q / 2.0 + mu**2 / (2.0 * q), size) + kappa * mu**2 / n
+    by_tilting = (top + tilted.min(axis=0)) / lam + weight
+    slope = t * loose * np.exp(top + lam * (weight[by_tilting > constant].max() - float(constant[0])))
+    rise = np.geomspace(1e-4, 1.0, 2001)
+    by_constant = np.minimum(by_tilting.max() - constant, np.log1p(slope * rise**2) / lam)
+    price = by_constant + np.minimum(np.maximum(n * rise - q, 0.0) / 2.0, 2.0 * loose * rise) + kappa * loose * rise**2
+    assert (price / rise).max() <= found <= 1.05 * (price / rise).max()

@@ -46,6 +46,20 @@ def test_cells_widen_the_saving_bound_by_the_rows_that_they_hide():
         assert wider.saving_bound == pytest.approx(of_means + 2 * 4 * 100 / 20_000, abs=2e-3)
 
 
+@pytest.mark.parametrize("unseen", [False, True])
+def test_limits_of_clusters_are_those_of_acting_at_the_threshold(unseen):
+    rng = np.random.default_rng(0)
+    g, s = rng.integers(0, 40, 400), rng.choice([0.1, 0.5, 0.8], 400)
+    y = (rng.uniform(size=400) < s).astype(int)
+    at, above = (
+        cluster_saving(cluster_rows(y, scores, g), **costs(1, 1), unseen=unseen)
+        for scores in (s, np.where(s == 0.5, 0.5 + 1e-9, s))
+    )
+    assert at.cost == pytest.approx(expected_cost(y, s, **costs(1, 1)))
+    for name in ("cost", "cost_lower", "cost_upper", "forecast_error_lower", "forecast_error_upper", "saving_bound"):
+        assert getattr(at, name) == pytest.approx(getattr(above, name), abs=1e-5)
+
+
 def test_a_score_at_the_threshold_acts():
     assert decide([0.0, 0.5, 1.0], **costs(1, 1)).tolist() == [False, True, True]
     assert decide([0.0, 1.0], **costs(0, 1)).tolist() == [True, True]

@@ -77,6 +77,14 @@ def test_an_empty_bin_of_the_reference():
     assert score_divergence([0.2], [0.2, 0.8], n_bins=2) == pytest.approx(1.0)  # a bin without scores adds nothing
 
 
+def test_shares_of_1e_5_that_are_added_may_make_it_negative():
+    """Arithmetic: 5e-6 of the scores where there is nothing, so that the reference has twice as much there."""
+    share = 1 / 200_000
+    found = score_divergence([0.2, 0.8], [0.2], n_bins=2, empty="machado2024", sample_weight=[199_999, 1])
+    assert found == pytest.approx((1.0 - share) * math.log2(1.0 - share) - share, rel=1e-6)
+    assert found < 0.0
+
+
 def test_reference_distribution():
     """Arithmetic: Beta(2, 1) has the distribution function x**2, so its shares of two bins are 1/4 and 3/4."""
     wanted = 0.5 * math.log2(0.5 / 0.25) + 0.5 * math.log2(0.5 / 0.75)

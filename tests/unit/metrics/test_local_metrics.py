@@ -273,6 +273,16 @@ def test_weights_that_do_not_count_rows_are_interpolated_alike():
     assert math.isnan(weighed.null_mean)
 
 
+@pytest.mark.parametrize("n", [20, 60])
+def test_no_score_is_fitted_twice(n, monkeypatch):
+    monkeypatch.setattr(integrated_module, "_EXACT_SCORES", 0)
+    rng = np.random.default_rng(0)
+    s = rng.random(n)
+    found = integrated_calibration_index(rng.random(n) < s, s)
+    assert not found.exact
+    assert found.n_points <= n
+
+
 def test_points_are_bounded_where_the_curve_follows_single_rows():
     rng = np.random.default_rng(4)
     s = rng.random(30_000)
@@ -381,3 +391,8 @@ def test_the_mean_distance_of_a_curve_is_that_of_a_normal_variable():
     fit = SimpleNamespace(mean_predicted=bias + 0.5, windows=SimpleNamespace(at=np.full(5, 0.5)), variance=deviation**2)
     expected = [foldnorm.mean(abs(b) / d, scale=d) if d else abs(b) for b, d in zip(bias, deviation, strict=True)]
     assert integrated_module._mean_distance(fit) == pytest.approx(expected, abs=1e-12)
+
+
+def test_quantiles_among_many_distances_that_are_nearly_the_same():
+    values = 0.5 + 1e-7 * np.random.default_rng(0).permutation(10)
+    assert integrated_module._quantiles(values, np.ones(10)) == (np.sort(values)[4], np.sort(values)[8])

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 
 from calibrant.monitoring import Monitor
 from calibrant.monitoring.blocks import read_blocks
@@ -299,3 +300,11 @@ def test_intervals_follow_ties():
     assert cell.max() < CELLS
     for i in listed:
         assert (((cell >= i.first) & (cell < i.last)) == ((score > i.low) & (score <= i.high))).all()
+
+
+@pytest.mark.parametrize("shift", [-0.1, 0.1])
+@pytest.mark.parametrize(("low", "high"), [(0.2, 0.2), (0.01, 0.99), (0.001, 0.01)])
+def test_the_shift_of_many_rows_is_that_of_their_log_odds_however_far_scores_lie_apart(low, high, shift):
+    score = np.linspace(low, high, 200_000)
+    sums = (np.array([float(each.sum())]) for each in (expit(logit(score) + shift), score, score * (1.0 - score)))
+    assert adaptive_shift(np.array([200_000.0]), *sums)[0] == pytest.approx(shift, rel=0.1)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,13 +11,14 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from calibrant.calibrators.auto import given_or_auto
-from calibrant.calibrators.base import Calibrator, Training, fit_part
+from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.segment.gains import log_losses, mean_and_error, segment_gains
 from calibrant.calibrators.segment.given import columns_of, taken_apart
 from calibrant.calibrators.segment.offsets import BinaryLabels, fit_offsets
-from calibrant.calibrators.segment.repair import NOTHING, SegmentRepair, fit_trees
+from calibrant.calibrators.segment.repair import NOTHING, Segment, SegmentRepair, fit_trees
 from calibrant.fits.log_odds import LEAST, MOST, probability
 from calibrant.fits.logistic import logistic_fit
+from calibrant.fits.score_map import fit_part
 from calibrant.printable import visible
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.numbers import number
@@ -33,7 +33,7 @@ _BEYOND_NOISE = 1.645  # standard errors by which held-out rows must gain: a one
 
 
 @dataclass(eq=False, repr=False)
-class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class SegmentCalibrator(RegressorMixin, BaseEstimator, Segment):  # type: ignore[misc]
     """Calibrator for all rows, and what segments of them need beyond it.
 
     A map from scores to probabilities can be right on average and wrong for women, for one branch, or for the young
@@ -107,10 +107,6 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     calibrator: Calibrator | None = None
-    _: KW_ONLY
-    by: Sequence[str] | None = None
-    n_folds: int = 5
-    random_state: int | np.random.Generator = 0
 
     def fit(self, scores: Any, y: npt.ArrayLike, segments: Any = None, *, pos_label: Any = None) -> Self:
         """Fit the map for all rows and what segments need beyond it.
@@ -153,7 +149,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         order = score_order(score, *codes, label)
         data = _Rows(score[order], [code[order] for code in codes], label[order], [len(c) for c in self.columns_])
         self.calibrator_ = clone(calibrator).fit(data.score, data.label)  # refuses rows of one class
-        self.training_: Training = self.calibrator_.training_
+        self.training_ = self.calibrator_.training_
         parts = _parts(len(score), n_folds, np.random.default_rng(self.random_state))
         log_odds, *added = np.concatenate([_held_out(calibrator, data, part) for part in parts], axis=1)
         self._decide(data[np.concatenate(list(map(np.flatnonzero, parts)))], log_odds, np.stack(added))
@@ -197,7 +193,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             One or two sentences.
         """
         check_is_fitted(self)
-        return self.reason_
+        return self._in_words()
 
     def _log_odds(self, score: FloatArray) -> FloatArray:
         return _logit(self.calibrator_.predict(score))

@@ -7,12 +7,14 @@ those before it leave, and a leaf moves the log-odds by a share of ``sum of resi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 
 from calibrant.calibrators.segment.offsets import BinaryLabels, LogOddsOffsets, shrunken, sums, variance_between
 from calibrant.fits.log_odds import probability
+from calibrant.fits.score_map import FittedMap, ScoreMap
+from calibrant.segments.columns import SegmentColumn
 from calibrant.table.pooling import FloatArray, IntArray, distinct_numbers, score_order
 from calibrant.typed_json import Count, Finite
 
@@ -126,6 +128,25 @@ class SegmentRepair:
         if of_offsets == 0.0:
             offsets = LogOddsOffsets(offsets.centre, offsets.scale, ())
         return SegmentRepair(offsets, tuple(scaled(tree, of_trees) for tree in self.trees) if of_trees else ())
+
+
+@dataclass(eq=False, repr=False)
+class Segment(FittedMap):
+    """A map for all rows and its repair, as a file holds them; `SegmentCalibrator` fits and applies them."""
+
+    calibrator: ScoreMap | None = None
+    _: KW_ONLY
+    by: Sequence[str] | None = None
+    n_folds: int = 5
+    random_state: int | np.random.Generator = 0
+
+    calibrator_: ScoreMap = field(init=False)
+    columns_: list[SegmentColumn] = field(init=False)
+    repair_: SegmentRepair = field(init=False)
+    reason_: str = field(init=False)  # what was fitted, in words
+
+    def _in_words(self) -> str:
+        return self.reason_
 
 
 NOTHING = SegmentRepair(LogOddsOffsets(0.0, 1.0, ()), ())

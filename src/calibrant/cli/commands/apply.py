@@ -26,11 +26,11 @@ def apply(
     Missing scores stay missing. Rows and other columns stay as they are, in the same order.
     """
     from calibrant.atomic_write import check_writable
-    from calibrant.export import load_model
     from calibrant.export.apply import apply_to_file
+    from calibrant.export.json_file import load_map
 
     source = source_of(context)
     check_writable(output, *paths_of(source), model)
     with terminal.progress():
-        count = apply_to_file(load_model(model), source, output, score=score, column=column)
+        count = apply_to_file(load_map(model), source, output, score=score, column=column)
     terminal.print_note(f"{count:,} rows written to {output}")

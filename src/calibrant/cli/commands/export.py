@@ -25,7 +25,8 @@ def export(
     of calibrant[onnx] and --output.
     """
     from calibrant.atomic_write import check_writable, replacing
-    from calibrant.export import load_model, to_json, to_onnx, to_python, to_sql
+    from calibrant.export import to_json, to_onnx, to_python, to_sql
+    from calibrant.export.json_file import load_map
     from calibrant.table.parameters import check_choice
 
     check_choice("to", to, ("sql", "python", "onnx", "json"))
@@ -33,7 +34,7 @@ def export(
         check_writable(output, model)
     elif to == "onnx":
         raise ArgumentError("--output for a binary form", "none", "name the file to write")
-    calibrator = load_model(model)
+    calibrator = load_map(model)
     if to == "onnx":
         content = to_onnx(calibrator).SerializeToString()
     elif to == "sql":

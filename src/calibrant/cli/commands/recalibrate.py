@@ -12,7 +12,7 @@ from calibrant.cli.options import column, option, paths_of, source_of
 from calibrant.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from calibrant.calibrators.base import Calibrator
+    from calibrant.fits.score_map import ScoreMap
     from calibrant.sources.protocol import Columns
     from calibrant.table.missing import Intake
 
@@ -51,7 +51,7 @@ def recalibrate(
     from calibrant.table.parameters import check_choice
 
     check_choice("method", method, METHODS)
-    make: Any = LAYOUTS[method].estimator
+    make: Any = LAYOUTS[method].kind
     if interpolation is not None:
         if method != "isotonic":
             raise ArgumentError("--interpolation with the method isotonic only", f"the method {method}", "omit it")
@@ -74,7 +74,7 @@ def _fit(make: Callable[[], Any], method: str, source: Any, columns: "Columns", 
     """Fit one map to all rows, and say what it gains."""
     from calibrant.auditing import cross_fitted
     from calibrant.auditing.wording import recalibration_sentence
-    from calibrant.export import save_model
+    from calibrant.export.json_file import save_model
     from calibrant.sources.rows import rows_of
     from calibrant.table.progress import report_progress, subtask
 
@@ -97,10 +97,10 @@ def _fit(make: Callable[[], Any], method: str, source: Any, columns: "Columns", 
     terminal.print_wrapped(recalibration_sentence(judged))
 
 
-def _fit_by_segment(calibrator: "Calibrator", source: Any, columns: "Columns", model: Path) -> None:
+def _fit_by_segment(score_map: "ScoreMap", source: Any, columns: "Columns", model: Path) -> None:
     """Fit one map, and what segments need beyond it; say what that gains."""
     from calibrant.calibrators import SegmentCalibrator
-    from calibrant.export import save_model
+    from calibrant.export.json_file import as_calibrator, save_model
     from calibrant.sources.rows import rows_of
     from calibrant.table.progress import report_progress, subtask
 
@@ -108,7 +108,7 @@ def _fit_by_segment(calibrator: "Calibrator", source: Any, columns: "Columns", m
         with subtask(_READ), rows_of(source, columns) as rows:
             arrays, intake = rows.held(), rows.intake
         report_progress("Fitting, by segment")
-        fitted = SegmentCalibrator(calibrator).fit(arrays.score, arrays.label, arrays.by)
+        fitted = SegmentCalibrator(as_calibrator(score_map)).fit(arrays.score, arrays.label, arrays.by)
         save_model(fitted, model)
     _print_left_out(intake)
     terminal.print_wrapped(fitted.reason_)

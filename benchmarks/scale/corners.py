@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from benchmarks import timing
-from calibrant.cells.bounds import can_hold_corner, can_hold_extreme, rounding_slack
+from calibrant.cells.bounds import can_hold_extreme, find_corners, rounding_slack
 
 A, B = 0.7, 1.6
 BITS = (16, 18, 20)
@@ -30,7 +30,7 @@ def shares(n: int, bits: int, rng: np.random.Generator) -> tuple[float, float]:
     positives = rng.binomial(rows, mean)
     rise, fall = positives * (1.0 - mean), (rows - positives) * mean
     extreme = can_hold_extreme(rise, fall, rounding_slack(rise, fall))
-    return _share(rows, can_hold_corner(rows, positives)), float(extreme.mean())
+    return _share(rows, find_corners(rows, positives)[0]), float(extreme.mean())
 
 
 def _share(rows: npt.NDArray[np.int64], which: npt.NDArray[np.bool_]) -> float:

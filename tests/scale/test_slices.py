@@ -51,7 +51,7 @@ def write(path, name="calibrated", *, groups=300, also=()):
 def spans_of(path):
     with open_source(path) as opened:
         found = check(opened, Columns("y", "s", None, None))
-        rows = list(files.FileSlices(opened, found, None).all())
+        rows = list(files.FileSlices(opened, found).all())
     return [len(part.value) for part in rows], rows
 
 

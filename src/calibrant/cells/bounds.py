@@ -27,23 +27,23 @@ def can_hold_extreme(rise: FloatArray, fall: FloatArray, slack: float) -> BoolAr
     return np.asarray((above | below) & (rise + fall > 0.0))
 
 
-def can_hold_turn(rise: FloatArray, fall: FloatArray, single: BoolArray, slack: float) -> BoolArray:
-    """Tell which buckets can hold an end of the largest climb or drop of the walk strictly inside them.
+def can_hold_turn(rise: FloatArray, fall: FloatArray, closed: BoolArray, slack: float) -> BoolArray:
+    """Tell which buckets can hold an end of the largest climb or drop of the walk, inside or at an edge.
 
-    A bucket with a `single` score has no place inside. The rest is as for `can_hold_extreme`: False only where a climb
-    or drop that begins or ends inside is provably not the largest; with a negative slack, where it is not larger than
-    that at bucket edges by more than so much.
+    The inside of a `closed` bucket does not count: it holds one score, or no such end is there. The rest is as for
+    `can_hold_extreme`: False only where a climb or drop that begins or ends there is provably not the largest; with a
+    negative slack, where it is not larger than that at bucket edges by more than so much.
     """
     after = np.cumsum(rise - fall)
     before = after - (rise - fall)
-    top = np.where(single, np.maximum(before, after), before + rise)
-    bottom = np.where(single, np.minimum(before, after), before - fall)
+    top = np.where(closed, np.maximum(before, after), before + rise)
+    bottom = np.where(closed, np.minimum(before, after), before - fall)
     possible = np.zeros(len(rise), dtype=np.bool_)
     if rise.any():  # else every place ends a climb of 0, the largest
         possible |= _can_end(np.append(0.0, after), top, bottom, slack)
     if fall.any():
         possible |= _can_end(np.append(0.0, -after), -bottom, -top, slack)
-    return np.asarray(possible & ~single & (rise + fall > 0.0))
+    return np.asarray(possible & (rise + fall > 0.0))
 
 
 def _can_end(edges: FloatArray, top: FloatArray, bottom: FloatArray, slack: float) -> BoolArray:
@@ -57,14 +57,18 @@ def _can_end(edges: FloatArray, top: FloatArray, bottom: FloatArray, slack: floa
     return np.asarray((top - lowest_before > enough) | (highest_after - bottom > enough))
 
 
-def can_hold_corner(n: NumberArray, k: NumberArray) -> BoolArray:
-    """Tell which buckets can hold an end of a block of the isotonic fit strictly inside them; all `n` are positive.
+def find_corners(n: NumberArray, k: NumberArray) -> tuple[BoolArray, BoolArray]:
+    """Tell which buckets can hold an end of a block of the isotonic fit strictly inside, and which lie beside one.
 
-    False only where neither the plain fit nor the log-safe one can have such an end. Blocks end at corners of the
-    greatest convex minorant of the points (rows, positives) added up in the order of scores. Inside a bucket these
-    points lie on or above the path that takes all its negatives first. If the turn of that path is on or above the
-    minorant of the bucket edges, the minorant of all points has no corner inside. The half rows of the log-safe fit are
-    further points, so its minorant is nowhere higher and needs no test of its own.
+    All `n` are positive. The first is False only where neither the plain fit nor the log-safe one can have such an end.
+    Blocks end at corners of the greatest convex minorant of the points (rows, positives) added up in the order of
+    scores. Inside a bucket these points lie on or above the path that takes all its negatives first. If the turn of
+    that path is on or above the minorant of the bucket edges, the minorant of all points has no corner inside. The half
+    rows of the log-safe fit are further points, so its minorant is nowhere higher and needs no test of its own.
+
+    The second tells which buckets begin or end a block of the isotonic fit of the buckets. Half rows before the first
+    score and after the last, as in the log-safe fit, add no other: the corners of a minorant of more points are corners
+    of that of fewer.
     """
     rows, positives = n.astype(np.float64), k.astype(np.float64)
     starts = block_starts(rows, positives)
@@ -75,20 +79,10 @@ def can_hold_corner(n: NumberArray, k: NumberArray) -> BoolArray:
     before = np.cumsum(positives) - positives
     slack = 1e-9 * max(1.0, float(rows.sum()))
     sags = before < minorant + slope * (rows - positives) + slack
-    return np.asarray(sags & (positives > 0.0) & (positives < rows))
-
-
-def beside_corner(n: NumberArray, k: NumberArray) -> BoolArray:
-    """Tell which buckets begin or end a block of the isotonic fit of the buckets.
-
-    Half rows before the first score and after the last, as in the log-safe fit, add no other: the corners of a minorant
-    of more points are corners of that of fewer.
-    """
-    starts = block_starts(n, k)
     beside = np.zeros(len(n), dtype=np.bool_)
     beside[starts] = True
     beside[starts - 1] = True  # that before the first block is the last bucket
-    return beside
+    return np.asarray(sags & (positives > 0.0) & (positives < rows)), beside
 
 
 def beside_turn(rise: FloatArray, fall: FloatArray, slack: float) -> BoolArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,66 @@ import numpy.typing as npt
 from calibrant.cells.grid import Grid
 from calibrant.cells.losses import LossTotals
 from calibrant.table.fixed_point import BITS, UNIT, FixedPoint, score_units
-from calibrant.table.pooling import FloatArray, IntArray, NumberArray, score_order
+from calibrant.table.pooling import BoolArray, FloatArray, IntArray, NumberArray, score_order
 from calibrant.table.table_sums import CellSums
+
+
+class GridSums(NamedTuple):
+    """Sums over the buckets of a grid, increasing, as they come out of a histogram of all rows.
+
+    They are far more than the cells that most of them become, so they are no `BucketSums` before.
+    """
+
+    grid: Grid
+    bucket: IntArray
+    counts: NumberArray  # shape (2, m): rows; positives. Floats if weights are not numbers of rows
+    above: NumberArray  # shape (2, m): how far negatives and positives are above the start of the bucket, in units
+
+    def of_each(self) -> BucketSums:
+        """Return the sums of each bucket."""
+        return BucketSums.above_starts(*self)
+
+    def pick(self, which: npt.NDArray[np.generic]) -> BucketSums:
+        """Return the sums of some buckets."""
+        return BucketSums.above_starts(self.grid, self.bucket[which], self.counts[:, which], self.above[:, which])
+
+    def in_runs(self, starts: npt.NDArray[np.intp]) -> BucketSums:
+        """Return the sums over the runs that begin at `starts`, of at most 2**25 units each."""
+        lengths = np.diff(starts, append=len(self.bucket))
+        lift = (self.bucket - np.repeat(self.bucket[starts], lengths)) << self.grid.shift
+        above = self.above + np.stack([self.counts[0] - self.counts[1], self.counts[1]]) * lift
+        counts, above = (np.add.reduceat(each, starts, axis=1) for each in (self.counts, above))
+        sums = BucketSums.above_starts(self.grid, self.bucket[starts], counts, above)
+        ends = starts + lengths - 1
+        return replace(sums, high=_limits(self.grid, self.bucket[ends])[1])
+
+    @property
+    def low(self) -> FloatArray:
+        """Lower limit of the scores of each bucket."""
+        return _limits(self.grid, self.bucket)[0]
+
+    @property
+    def n(self) -> NumberArray:
+        """Rows of each bucket, or their weight."""
+        n: NumberArray = self.counts[0]
+        return n
+
+    @property
+    def k(self) -> NumberArray:
+        """Positives of each bucket, or their weight."""
+        k: NumberArray = self.counts[1]
+        return k
+
+    @property
+    def settled(self) -> BoolArray:
+        """See `BucketSums`: what the limits are is not known."""
+        return np.zeros(len(self.bucket), dtype=np.bool_)
+
+    def sums(self) -> FloatArray:
+        """Return both sums, see `BucketSums`, as floats."""
+        start, positives = (self.bucket << self.grid.shift) * UNIT, self.k.astype(np.float64)
+        rise = positives - (positives * start + self.above[1] * UNIT)
+        return np.stack([rise, (self.n - positives) * start + self.above[0] * UNIT])
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +79,9 @@ class BucketSums:
     """What is known of each bucket that holds rows. Sums are over its rows, each times its weight."""
 
     bucket: IntArray  # number of the bucket on its grid, increasing
-    low: FloatArray  # limits of the scores; attained where they are equal
+    low: FloatArray  # limits of the scores
     high: FloatArray
+    attained: BoolArray  # whether both limits are scores of rows
     counts: NumberArray  # shape (2, m): rows; positives. Floats if weights are not numbers of rows
     away: FixedPoint  # shape (2, m): sum of `1 - s` over positives; of `s` over negatives
 
@@ -32,12 +92,12 @@ class BucketSums:
         Without a grid each score has a bucket of its own.
         """
         units = score_units(score)
-        bucket = np.arange(len(score)) if grid is None else grid.bucket_of(units)
+        bucket = np.arange(len(score)) if grid is None else grid.bucket_of(score)
         starts = _run_starts(bucket)
         ends = np.append(starts[1:], len(score))[: len(starts)] - 1
         counts = np.stack([np.add.reduceat(n, starts), np.add.reduceat(k, starts)])
         away = FixedPoint.product(np.stack([k, n - k]), np.stack([(1 << BITS) - units, units])).add_runs(starts)
-        return cls(bucket[starts], score[starts], score[ends], counts, away)
+        return cls(bucket[starts], score[starts], score[ends], np.ones(len(starts), dtype=np.bool_), counts, away)
 
     @classmethod
     def above_starts(cls, grid: Grid, bucket: IntArray, counts: NumberArray, above: NumberArray) -> BucketSums:
@@ -49,18 +109,17 @@ class BucketSums:
         start = bucket << grid.shift
         away = FixedPoint.product(np.stack([counts[1], counts[0] - counts[1]]), np.stack([(1 << BITS) - start, start]))
         away += FixedPoint.of_units(np.stack([-above[1], above[0]]))
-        low = np.clip((start - 0.5) * UNIT, 0.0, 1.0)  # units are the nearest multiples
-        end = np.clip((start + ((1 << grid.shift) - 0.5)) * UNIT, 0.0, 1.0)
-        return cls(bucket, low, np.where(end < 1.0, np.nextafter(end, 0.0), 1.0), counts, away)
+        low, high = _limits(grid, bucket)
+        return cls(bucket, low, high, np.zeros(len(bucket), dtype=np.bool_), counts, away)
 
     @classmethod
     def joined(cls, parts: Sequence[BucketSums]) -> BucketSums:
         """Return all buckets one after the other."""
         if len(parts) == 1:
             return parts[0]
-        columns = zip(*((part.bucket, part.low, part.high, part.counts) for part in parts), strict=True)
-        bucket, low, high, counts = (np.concatenate(column, axis=-1) for column in columns)
-        return cls(bucket, low, high, counts, FixedPoint.joined([part.away for part in parts]))
+        columns = zip(*((part.bucket, part.low, part.high, part.attained, part.counts) for part in parts), strict=True)
+        bucket, low, high, attained, counts = (np.concatenate(column, axis=-1) for column in columns)
+        return cls(bucket, low, high, attained, counts, FixedPoint.joined([part.away for part in parts]))
 
     def __len__(self) -> int:
         return len(self.bucket)
@@ -86,8 +145,9 @@ class BucketSums:
         if len(starts) == len(self):
             return self
         low, high = np.minimum.reduceat(self.low, starts), np.maximum.reduceat(self.high, starts)
+        attained = np.logical_and.reduceat(self.attained, starts)
         counts = np.add.reduceat(self.counts, starts, axis=1)
-        return BucketSums(self.bucket[starts], low, high, counts, self.away.add_runs(starts))
+        return BucketSums(self.bucket[starts], low, high, attained, counts, self.away.add_runs(starts))
 
     def coarser(self, bits: int) -> BucketSums:
         """Return the sums over buckets of which each is ``2**bits`` of these, see `Grid.coarser`."""
@@ -110,6 +170,16 @@ class BucketSums:
         k: NumberArray = self.counts[1]
         return k
 
+    @property
+    def pure(self) -> BoolArray:
+        """Whether all rows of a bucket are of one class: nothing turns inside, whatever its scores are."""
+        return np.asarray((self.k == 0) | (self.k == self.n))
+
+    @property
+    def settled(self) -> BoolArray:
+        """Whether there is nothing in a bucket to look for: it holds one score, or one class between known limits."""
+        return np.asarray((self.low == self.high) | (self.attained & self.pure))
+
     def sums(self) -> FloatArray:
         """Return both sums as floats, each rounded once, shape (2, m)."""
         return self.away.to_float()
@@ -127,6 +197,14 @@ class BucketSums:
             log_loss_total=losses.log_loss,
             residual=residual,
         )
+
+
+def _limits(grid: Grid, bucket: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the limits of the scores in some buckets."""
+    start = bucket << grid.shift
+    low = np.clip((start - 0.5) * UNIT, 0.0, 1.0)  # units are the nearest multiples
+    end = np.clip((start + ((1 << grid.shift) - 0.5)) * UNIT, 0.0, 1.0)
+    return low, np.where(end < 1.0, np.nextafter(end, 0.0), 1.0)
 
 
 def _run_starts(bucket: IntArray) -> npt.NDArray[np.intp]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.cells.bucket_sums import BucketSums
+from calibrant.cells.bucket_sums import GridSums
 from calibrant.cells.grid import BucketSet, Grid
-from calibrant.table.fixed_point import MOST_ROWS, score_units
-from calibrant.table.pooling import IntArray, NumberArray
+from calibrant.table.fixed_point import BITS, MOST_ROWS, Scratch, write_units
+from calibrant.table.pooling import IntArray, LabelArray, NumberArray
 from calibrant.table.validation import CleanRows, check_weight_range
 
 BLOCK = 1 << 15  # rows at a time, so that temporaries stay in the cache
@@ -36,42 +36,48 @@ class FineSums:
         self._both = np.zeros(2 * len(inside.numbers) << self._bits, dtype=np.int64)
         self._unchecked = 0  # rows added since the fullest bucket was last looked at, plus the rows in it
         self._most = (1 << min(63 - _COUNT, _COUNT - grid.shift)) - 1  # rows of a bucket that `_both` can hold
+        self._scratch = Scratch(BLOCK)
         self._counts: NumberArray = np.zeros(0, dtype=np.int64)
         self._above: NumberArray = self._counts
 
     def add(self, rows: CleanRows) -> None:
         """Add those rows that lie in the set."""
         for part in rows.pieces(max(1, min(BLOCK, self._most // 2))):
-            self._add(part.label, score_units(part.score), part.weight)
+            units, number = self._scratch.whole(len(part.score))
+            write_units(part.score, 2.0**BITS, self._scratch.floats(len(part.score))[0], units)
+            index = self._inside.places(np.right_shift(units, self._inside.grid.shift, out=number))
+            if index.min() >= 0:
+                self._add(part.label, units, index, part.weight)
+            elif index.max() >= 0:
+                inside = np.flatnonzero(index >= 0)
+                weight = None if part.weight is None else part.weight[inside]
+                self._add(part.label[inside], units[inside], index[inside], weight)
 
-    def _add(self, label: npt.NDArray[np.int8], units: IntArray, weight: NumberArray | None) -> None:
-        index = self._inside.index(units)
-        if index.min() < 0:
-            inside = np.flatnonzero(index >= 0)
-            if not len(inside):
-                return
-            label, units, index = label[inside], units[inside], index[inside]
-            weight = None if weight is None else weight[inside]
+    def _add(self, label: LabelArray, units: IntArray, index: IntArray, weight: NumberArray | None) -> None:
         self.rows += len(index)
         if self._bits:
             index <<= self._bits
-            index |= self._grid.bucket_of(units) & ((1 << self._bits) - 1)
+            index |= (units >> self._grid.shift) & ((1 << self._bits) - 1)
         index <<= 1
         index |= label
         above = units
         above &= (1 << self._grid.shift) - 1
-        if weight is None:
-            self._weight += len(index)
-            self._reserve(len(index))
+        rows = len(index) if weight is None else float(weight.sum())
+        self._weight += rows
+        most = rows if weight is None else len(index) * float(weight.max())
+        if (weight is None or weight.dtype.kind == "i") and 2 * most <= self._most:
+            self._reserve(int(most))
             above += 1 << _COUNT
+            if weight is not None:
+                above *= weight
             np.add.at(self._both, index, above)
             return
-        self._weight += float(weight.sum())
+        weight = np.ones(len(index), dtype=np.int64) if weight is None else weight
         self._unpack(weight.dtype)
         np.add.at(self._counts, index, weight)
         np.add.at(self._above, index, above * weight)
 
-    def sums(self) -> BucketSums:
+    def sums(self) -> GridSums:
         """Return the sums of all buckets that hold rows; no row can be added afterwards."""
         self._unpack()
         counts, above = self._counts.reshape(-1, 2), self._above.reshape(-1, 2)
@@ -83,7 +89,7 @@ class FineSums:
         del rows, counts
         bucket = self._inside.numbers[filled >> self._bits] << self._bits
         bucket |= filled & ((1 << self._bits) - 1)
-        return BucketSums.above_starts(self._grid, bucket, both, above[filled].T)
+        return GridSums(self._grid, bucket, both, above[filled].T)
 
     def _reserve(self, rows: int) -> None:
         """See to it that so many more rows, half of the most at most, fit into any bucket."""

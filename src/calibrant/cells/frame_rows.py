@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.cells.bucket_sums import BucketSums
-from calibrant.cells.grid import BucketSet, Grid
+from calibrant.cells.grid import BucketSet, DoubleGrid, Grid
 from calibrant.cells.losses import HALF, LOG_LOSS_BITS, LossTotals
 from calibrant.cells.slices import PackedRows, Slices
 from calibrant.errors import need_package
-from calibrant.table.fixed_point import BITS, score_units
+from calibrant.table.fixed_point import BITS
 from calibrant.table.missing import Intake
 from calibrant.table.pooling import IntArray, Pooled, pool_counts, score_order
 
@@ -59,7 +59,20 @@ class LazyRows:
         frame = _with_bucket(self._inside(buckets), grid)
         ends = {"low": nw.col("s").min(), "high": nw.col("s").max()}
         sums = self.fetch(frame.group_by("bucket").agg(**self._bucket(), **ends))
-        return replace(_sums(sums, grid), low=sums["low"], high=sums["high"]).pooled()
+        attained = np.ones(len(sums["low"]), dtype=np.bool_)
+        return replace(_sums(sums, grid), low=sums["low"], high=sums["high"], attained=attained).pooled()
+
+    def limits(self, buckets: BucketSet) -> BucketSums:
+        """Return the sums of some buckets with the least and the largest score in each."""
+        return self.bucket_sums(buckets.grid, buckets)
+
+    def inside(self, buckets: BucketSet) -> LazyRows:
+        """Return the rows in some buckets, which are found anew whenever they are asked."""
+        return LazyRows(self._inside(buckets), self.weights, self.fetch)
+
+    def double_sums(self, most: int) -> tuple[BucketSums, Grid]:
+        """Return the sums at every score, however many: engines do not show the bits of a double."""
+        return BucketSums.of_scores(*self.pool_scores(None)), DoubleGrid(0)
 
     def all_sums(self, grid: Grid) -> tuple[BucketSums, LossTotals, int]:
         """Return the sums of all rows over the buckets of a grid, as `bucket_sums`, their losses, and an estimate.
@@ -82,7 +95,7 @@ class LazyRows:
         losses = LossTotals(_whole(sums, "squared"), _whole(sums, "log_loss"), impossible=impossible)
         key = sums["key"]
         single = key <= 0.0
-        alone = grid.bucket_of(score_units(np.where(single, 0.0 - key, 0.0)))
+        alone = grid.bucket_of(np.where(single, 0.0 - key, 0.0))
         sums["bucket"] = np.where(single, alone, (key - 1.0).astype(np.int64))
         return _sums(sums, grid).pooled(), losses, int(single.sum()) * _SIFT
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.fixed_point import score_units
-from calibrant.table.pooling import IntArray
+from calibrant.table.pooling import IntArray, ScoreArray
 
 _MOST_LISTED = 1 << 23
 
@@ -33,17 +33,33 @@ class Grid:
         first, last = (int(unit) for unit in score_units(np.array([low, high])))
         return cls(max(0, max(0, last - first - 1).bit_length() - bits))
 
+    @property
+    def divisible(self) -> bool:
+        """Whether there is a finer grid, see `finer`; else only a `DoubleGrid` tells scores apart."""
+        return self.shift > 0
+
     def finer(self, bits: int) -> Grid:
         """Return a grid that divides each bucket into ``2**bits``, or as many as there are units."""
         return Grid(max(0, self.shift - bits))
 
     def coarser(self, bits: int) -> Grid:
         """Return a grid that makes one of every ``2**bits`` buckets; their numbers lose as many bits."""
-        return Grid(self.shift + bits)
+        return replace(self, shift=self.shift + bits)
 
-    def bucket_of(self, units: IntArray) -> IntArray:
-        """Return the bucket of scores given in units; it never decreases with the score."""
-        return units >> self.shift
+    def bucket_of(self, score: ScoreArray) -> IntArray:
+        """Return the bucket of scores; it never decreases with the score."""
+        return score_units(score) >> self.shift
+
+
+@dataclass(frozen=True)
+class DoubleGrid(Grid):
+    """Buckets of scores whose doubles are equal but for their last `shift` bits: they divide those of one unit too."""
+
+    divisible = False
+
+    def bucket_of(self, score: ScoreArray) -> IntArray:
+        """Return the bucket of scores; positive doubles increase with their bits read as a whole number."""
+        return np.asarray((score.astype(np.float64) + 0.0).view(np.int64) >> self.shift)  # -0.0 becomes 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +72,7 @@ class BucketSet:
     @classmethod
     def over(cls, grid: Grid, low: float, high: float) -> BucketSet:
         """Return all buckets of a grid from that of one score to that of another."""
-        first, last = grid.bucket_of(score_units(np.array([low, high]))).tolist()
+        first, last = grid.bucket_of(np.array([low, high])).tolist()
         return cls(grid, np.arange(first, last + 1))
 
     @cached_property
@@ -72,9 +88,12 @@ class BucketSet:
         listed[self.numbers - self.numbers[0]] = np.arange(len(self.numbers))
         return listed
 
-    def index(self, units: IntArray) -> IntArray:
-        """Return at which place of `numbers` the bucket of each score stands, given in units; -1 if it is none."""
-        number = self.grid.bucket_of(units)
+    def index(self, score: ScoreArray) -> IntArray:
+        """Return at which place of `numbers` the bucket of each score stands; -1 if it is none."""
+        return self.places(self.grid.bucket_of(score))
+
+    def places(self, number: IntArray) -> IntArray:
+        """Do the same with numbers of buckets, in place of which the result may be written."""
         if self.numbers[-1] - self.numbers[0] == len(self.numbers) - 1:
             number -= self.numbers[0]
             number[(number < 0) | (number >= len(self.numbers))] = -1

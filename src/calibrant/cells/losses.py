@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.fixed_point import UNIT, score_units
-from calibrant.table.pooling import FloatArray, IntArray, NumberArray
+from calibrant.table.fixed_point import BITS, UNIT, Scratch, write_units
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.validation import CleanRows
 
 # -log(p) reaches 745 where p is the smallest double, so it is kept in coarser units than scores are.
@@ -26,27 +28,48 @@ class LossTotals:
     def __init__(self, squared: float = 0, log_loss: float = 0, *, impossible: bool = False) -> None:
         self._squared, self._log_loss, self._impossible = squared, log_loss, impossible
 
+    @cached_property
+    def _scratch(self) -> Scratch:
+        return Scratch(_MOST_AT_ONCE)
+
     def add(self, score: npt.NDArray[np.floating], positives: NumberArray, negatives: NumberArray) -> None:
         """Add what stands at each score: the weight of positives and of negatives."""
-        s: FloatArray = score.astype(np.float64)
-        for away, chance, weight in ((1.0 - s, s, positives), (s, 1.0 - s, negatives)):
-            there = weight > 0
-            self._add(away[there], chance[there], weight[there])
+        for label, weight in ((1, positives), (0, negatives)):
+            there = np.flatnonzero(weight > 0)
+            self.add_rows(CleanRows(np.full(len(there), label, dtype=np.int8), score[there], weight[there]))
 
     def add_rows(self, rows: CleanRows) -> None:
         """Add rows."""
-        for part in rows.pieces(_MOST_AT_ONCE):
-            label, score = part.label.astype(np.float64), part.score.astype(np.float64)
-            self._add(np.abs(label - score), np.abs((1.0 - label) - score), part.weight)
+        for label, score, weight, _ in rows.pieces(_MOST_AT_ONCE):
+            away, chance = self._scratch.floats(len(score))
+            np.subtract(label, score, out=away, dtype=np.float64)
+            np.subtract(1, label, out=chance, dtype=np.float64)
+            chance -= score
+            np.abs(chance, out=chance)
+            self._add(away, chance, weight)
 
     def _add(self, away: FloatArray, chance: FloatArray, weight: NumberArray | None) -> None:
-        """Add rows by how far the score is from the label, and the probability given to the label."""
-        self._squared += _total(score_units(away * away), weight)
-        never = chance == 0.0
-        if never.any():
+        """Add rows by how far the score is from the label, and the probability given to it; both are overwritten."""
+        away *= away
+        self._squared += self._total(away, 2.0**BITS, weight)
+        if chance.min(initial=1.0) == 0.0:
+            never = chance == 0.0
             self._impossible |= weight is None or bool((weight[never] > 0).any())
-            chance = np.where(never, 1.0, chance)
-        self._log_loss += _total((np.log(chance) * -(2.0**LOG_LOSS_BITS) + 0.5).astype(np.int64), weight)
+            chance[never] = 1.0
+        np.log(chance, out=chance)
+        self._log_loss += self._total(chance, -(2.0**LOG_LOSS_BITS), weight)
+
+    def _total(self, values: FloatArray, scale: float, weight: NumberArray | None) -> float:
+        """Return the sum of values in units times weight: a Python integer, of any size, if weights are whole."""
+        units = self._scratch.whole(len(values))[0]
+        write_units(values, scale, values, units)
+        if weight is None:
+            return int(units.sum())
+        if weight.dtype.kind == "f":
+            return float(np.dot(units.astype(np.float64), weight))
+        weight = weight.astype(np.int64, copy=False)
+        upper, lower = (int(np.dot(half, weight)) for half in (units >> HALF, units & ((1 << HALF) - 1)))
+        return (upper << HALF) + lower
 
     @property
     def squared(self) -> float:
@@ -57,13 +80,3 @@ class LossTotals:
     def log_loss(self) -> float:
         """Sum of the log loss; infinite if an outcome was observed that was given probability 0."""
         return float("inf") if self._impossible else self._log_loss * 2.0**-LOG_LOSS_BITS
-
-
-def _total(units: IntArray, weight: NumberArray | None) -> float:
-    """Return the sum of units times weight: a Python integer, of any size, if weights are whole."""
-    if weight is None:
-        return int(units.sum())
-    if weight.dtype.kind == "f":
-        return float(np.dot(units.astype(np.float64), weight))
-    upper, lower = (int(np.dot(half, weight.astype(np.int64))) for half in (units >> HALF, units & ((1 << HALF) - 1)))
-    return (upper << HALF) + lower

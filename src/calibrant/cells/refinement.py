@@ -16,10 +16,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from calibrant.cells import bounds
-from calibrant.cells.bucket_sums import BucketSums
+from calibrant.cells.bucket_sums import BucketSums, GridSums
 from calibrant.cells.grid import BucketSet, Grid
-from calibrant.table.fixed_point import score_units
-from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, Pooled, score_order
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, Pooled, merged_order, score_order
 from calibrant.table.validation import check_same_rows
 
 LATER_BITS = 17  # into about how many all buckets of one later scan are divided together
@@ -30,6 +29,8 @@ _LEAST_BITS = 2  # into how many one of them is divided at least
 _MANY = 1 << 24
 _NEGLIGIBLE = 2.0**-23
 _KEPT = 8  # times as many rows can be kept as can be told apart score by score
+_PARTS = 4  # rows in memory can be asked again and again, so only a part as many are looked at score by score at once
+_NARROWER_BITS = 5  # by so much narrower cells are tried where the walk may turn in a wider one
 _HEAVY = 64  # buckets in which the walk can move so many times less wait until the heaviest are divided
 
 
@@ -41,6 +42,15 @@ class Rows(Protocol):
 
     def pool_scores(self, buckets: BucketSet) -> Pooled:
         """Return distinct scores in some buckets, with rows and positives at each."""
+
+    def limits(self, buckets: BucketSet) -> BucketSums:
+        """Return the sums of some buckets with the least and the largest score in each."""
+
+    def inside(self, buckets: BucketSet) -> Rows:
+        """Return the rows in some buckets, which are found anew whenever they are asked."""
+
+    def double_sums(self, most: int) -> tuple[BucketSums, Grid]:
+        """Add up by the doubles of scores: one by one if at most so many differ, else in a `DoubleGrid`."""
 
     def keep(self, buckets: BucketSet) -> Rows:
         """Return the rows in some buckets, which are few, in memory if that is where they will be added up."""
@@ -73,49 +83,62 @@ def refine(
     """
     levels, resolved = [_Level(first.open, first.grid, rows)], first.resolved
     while scans is None or scans > 0:
-        uncertain = _uncertain([level.sums for level in levels], resolved, corners)
-        open_rows = sum(level.sums.n[which].sum() for level, which in zip(levels, uncertain, strict=True))
+        open_rows = sum(level.sums.n.sum() for level in levels)
         if corners and scans == 1 and open_rows > most:
             corners = False
+            levels, resolved = _settle(levels, resolved, widest, corners)
             continue
         if not open_rows:
             break
-        spread = [
-            np.where(which, level.sums.sums().sum(axis=0), -1.0) for level, which in zip(levels, uncertain, strict=True)
-        ]
+        spread = [level.sums.sums().sum(axis=0) for level in levels]
         widest_spread = int(np.argmax([each.max(initial=-1.0) for each in spread]))
         sums, grid, source = levels[widest_spread]
-        chosen = _choose(sums, uncertain[widest_spread], spread[widest_spread], most, open_rows, last=scans == 1)
-        if not chosen.any():
-            break
         if source is rows and sums.n.sum() <= _KEPT * most:
             source = rows.keep(BucketSet(grid, sums.bucket))
+        at_once = most if source is rows else most / _PARTS
+        chosen = _choose(sums, spread[widest_spread], at_once, open_rows, scans)
+        if not grid.divisible:
+            chosen[np.flatnonzero(chosen)[1 << LATER_BITS :]] = False  # so that each can be divided once at least
+        if not chosen.any():
+            break
         levels[widest_spread] = _Level(sums.pick(~chosen), grid, source)
-        levels.append(_look_into(sums.pick(chosen), grid, source, most))
+        levels.append(_look_into(sums.pick(chosen), grid, source, at_once))
+        del sums
+        levels, resolved = _settle(levels, resolved, widest, corners)
         scans = None if scans is None else scans - 1
     return coarsen(BucketSums.joined([*(level.sums for level in levels), resolved]), widest)
 
 
-def _choose(
-    sums: BucketSums, uncertain: BoolArray, spread: FloatArray, most: float, open_rows: float, *, last: bool
-) -> BoolArray:
-    """Choose the buckets of a level that are looked into now; none if no scan is left that could hold one."""
+def _choose(sums: BucketSums, spread: FloatArray, most: float, open_rows: float, scans: int | None) -> BoolArray:
+    """Choose the buckets of a level that are looked into now; none if none of the `scans` left could hold one."""
+    everything = np.ones(len(sums), dtype=np.bool_)
     if open_rows <= most:
-        return uncertain
+        return everything
+    pure = sums.pure
+    if scans is None and sums.n[pure].sum() > max(most, 0.0):
+        return pure  # of which the limits are all that is wanted; few scans, as of engines, are to divide others
     # What little is known of the heaviest buckets also keeps others open: where they are few, they go first.
-    heavy = uncertain & (spread >= spread.max() / _HEAVY)
-    chosen = heavy if 2 * heavy.sum() < uncertain.sum() else uncertain.copy()
-    if last:
+    heavy = spread >= spread.max() / _HEAVY
+    chosen = heavy if 2 * heavy.sum() < len(sums) else everything
+    if scans == 1:
         heaviest = score_order(-spread)
         chosen[heaviest[np.cumsum(sums.n[heaviest]) > most]] = False
     return chosen
 
 
 def _look_into(part: BucketSums, grid: Grid, source: Rows, most: float) -> _Level:
-    """Ask for the rows of some buckets: score by score if they are few, else in narrower buckets."""
+    """Ask for the rows of some buckets: score by score if they are few, else in narrower buckets.
+
+    Of many buckets of one class, each, only the limits are asked for.
+    """
     buckets = BucketSet(grid, part.bucket)
-    if part.n.sum() <= most or grid.shift == 0:
+    if part.n.sum() <= most:
         sums = BucketSums.of_scores(*source.pool_scores(buckets))
+    elif part.pure.all():
+        sums = source.limits(buckets)
+    elif not grid.divisible:
+        source = source.inside(buckets)
+        sums, grid = source.double_sums(most=2 << LATER_BITS)
     else:
         grid = grid.finer(max(_LEAST_BITS, LATER_BITS - len(part).bit_length()))
         sums = source.bucket_sums(grid, buckets)
@@ -124,66 +147,69 @@ def _look_into(part: BucketSums, grid: Grid, source: Rows, most: float) -> _Leve
     return _Level(sums, grid, source)
 
 
-def split_pending(first: BucketSums, grid: Grid, widest: Grid, *, corners: bool = True) -> Pending:
-    """Tell, from the sums of all rows over the buckets of a grid, which of them are to be looked into.
+def split_pending(first: BucketSums | GridSums, grid: Grid, widest: Grid, *, corners: bool = True) -> Pending:
+    """Tell, from the sums of all rows over the buckets of a grid, which of them are to be looked into."""
+    uncertain, resolved = _sort_out(first, np.ones(len(first.bucket), dtype=np.bool_), widest, corners)
+    return Pending(first.pick(uncertain), resolved, grid)
 
-    What is put together is proved to hold no extreme and no block boundary even if nothing more is ever known.
+
+def _settle(levels: list[_Level], resolved: BucketSums, widest: Grid, corners: bool) -> tuple[list[_Level], BucketSums]:
+    """Keep of each level what is still to be looked into, and put the rest together with what is `resolved`."""
+    ends = np.cumsum([len(level.sums) for level in levels])
+    everything = BucketSums.joined([*(level.sums for level in levels), resolved])
+    order = merged_order(everything.low)
+    which = np.empty(len(everything), dtype=np.bool_)
+    which[order], resolved = _sort_out(everything.pick(order), order < ends[-1], widest, corners)
+    del everything
+    uncertain = np.split(which, ends)
+    settled = [level._replace(sums=level.sums.pick(each)) for level, each in zip(levels, uncertain, strict=False)]
+    return settled, resolved
+
+
+def _sort_out(
+    sums: BucketSums | GridSums, unresolved: BoolArray, widest: Grid, corners: bool
+) -> tuple[BoolArray, BucketSums]:
+    """Tell which `unresolved` buckets, of all in increasing order, are to be looked into; put the others together.
+
+    What is put together is proved to hold no extreme, no end of the largest climb or drop, and no block boundary even
+    if nothing more is ever known.
     """
-    single = first.low == first.high
-    uncertain = _may_hold_part(first, single, corners)
-    starts = _run_starts(widest.bucket_of(score_units(first.low)))
-    alone = single[starts] & (np.diff(starts, append=len(first)) == 1)
-    rise, fall = np.add.reduceat(first.sums(), starts, axis=1)
-    turning = _can_turn(rise, fall, alone, float(first.n.sum()))
-    cells, begins = _put_together(first, starts, turning, uncertain)
-    return Pending(cells.pick(uncertain[begins]), cells.pick(~uncertain[begins]), grid)
-
-
-def _may_hold_part(sums: BucketSums, single: BoolArray, corners: bool) -> BoolArray:
-    """Tell which buckets, in increasing order, hold several scores and perhaps an extreme or a block boundary."""
     rise, fall = sums.sums()
-    turns = _can_turn(rise, fall, single, float(sums.n.sum()))
-    del rise, fall
-    if not corners:
-        return np.asarray(turns & ~single)
-    # Blocks of the fit are told by their first and last score, so these have to be looked at too.
-    return np.asarray((turns | bounds.can_hold_corner(sums.n, sums.k) | bounds.beside_corner(sums.n, sums.k)) & ~single)
-
-
-def _can_turn(rise: FloatArray, fall: FloatArray, single: BoolArray, rows: float) -> BoolArray:
-    slack = bounds.rounding_slack(rise, fall)
+    rows, slack = float(sums.n.sum()), bounds.rounding_slack(rise, fall)
     spare = rows * _NEGLIGIBLE if rows > _MANY else 0.0
-    return np.asarray(
-        bounds.can_hold_extreme(rise, fall, slack) | bounds.can_hold_turn(rise, fall, single, slack - spare)
-    )
+    looked_into = sums.settled | ~unresolved
+    turning = bounds.can_hold_turn(rise, fall, looked_into, slack - spare)
+    uncertain, beside = bounds.find_corners(sums.n, sums.k)
+    # Blocks of the fit are told by their first and last score, so these have to be looked at too.
+    uncertain = (uncertain | beside) & corners
+    uncertain |= turning | bounds.can_hold_extreme(rise, fall, slack)
+    uncertain &= ~looked_into
+    begins = _cell_starts(sums.low, rise, fall, uncertain | turning | beside, widest)
+    cells = sums.in_runs(begins)
+    return uncertain, cells.pick(~uncertain[begins])
 
 
-def _put_together(
-    sums: BucketSums, starts: IndexArray, turning: BoolArray, apart: BoolArray
-) -> tuple[BucketSums, IndexArray]:
-    """Make one cell of neighbours in each of the runs that begin at `starts`, and tell where the cells begin.
+def _cell_starts(low: FloatArray, rise: FloatArray, fall: FloatArray, apart: BoolArray, widest: Grid) -> IndexArray:
+    """Tell where cells begin that are put together of neighbours in the same bucket of `widest`.
 
-    Buckets in `turning` runs stay as they are, those `apart` too, and those beside ends of the largest climb or drop of
-    the walk or of a block of the isotonic fit.
+    Where that could hide more of the range of the walk they are in the same narrower one. Those `apart` stay as they
+    are, and those beside ends of the largest climb or drop of the walk.
     """
-    rise, fall = sums.sums()
-    apart = apart | np.repeat(turning, np.diff(starts, append=len(sums)))
-    apart |= bounds.beside_turn(rise, fall, bounds.rounding_slack(rise, fall)) | bounds.beside_corner(sums.n, sums.k)
-    begins = np.append(True, apart[1:] | apart[:-1])
-    begins[starts] = True
-    which = np.flatnonzero(begins)
-    return sums.in_runs(which), which
-
-
-def _uncertain(levels: list[BucketSums], resolved: BucketSums, corners: bool) -> list[BoolArray]:
-    """Tell which buckets of each level are still to be looked into; none of those `resolved` is."""
-    everything = BucketSums.joined([*levels, resolved])
-    order = score_order(everything.low)
-    everything = everything.pick(order)
-    single = everything.low == everything.high
-    uncertain = np.empty_like(single)
-    uncertain[order] = _may_hold_part(everything, single, corners)
-    return np.split(uncertain, np.cumsum([len(sums) for sums in levels]))[:-1]
+    slack = bounds.rounding_slack(rise, fall)
+    begins = np.zeros(len(low), dtype=np.bool_)
+    inside, grid = np.arange(len(low)), widest
+    while True:
+        begins[inside[_run_starts(grid.bucket_of(low[inside]))]] = True
+        starts = np.flatnonzero(begins)
+        hiding = bounds.can_hold_extreme(np.add.reduceat(rise, starts), np.add.reduceat(fall, starts), slack)
+        inside = np.flatnonzero(np.repeat(hiding, np.diff(starts, append=len(low))))
+        if not grid.shift or not len(inside):
+            break
+        grid = grid.finer(_NARROWER_BITS)
+    apart = apart | bounds.beside_turn(rise, fall, slack)
+    apart[inside] = True
+    begins[1:] |= apart[1:] | apart[:-1]
+    return np.flatnonzero(begins)
 
 
 def coarsen(sums: BucketSums, widest: Grid) -> BucketSums:
@@ -191,15 +217,12 @@ def coarsen(sums: BucketSums, widest: Grid) -> BucketSums:
 
     `sums` are of all rows, with exact cumulative residuals and isotonic fit. The buckets of `widest` are the widest
     cells; each given one lies in one of them. In the result, in increasing order, the walk and the fit still are exact,
-    and it can be seen that no cell hides more of the range of the walk: where a widest cell could, nothing is put
-    together.
+    and it can be seen that no cell hides more of the range of the walk: where one could, cells are narrower.
     """
     sums = sums.pick(score_order(sums.low))
-    starts = _run_starts(widest.bucket_of(score_units(sums.low)))
     rise, fall = sums.sums()
-    slack = bounds.rounding_slack(rise, fall)
-    turning = bounds.can_hold_extreme(np.add.reduceat(rise, starts), np.add.reduceat(fall, starts), slack)
-    return _put_together(sums, starts, turning, np.zeros(len(sums), dtype=np.bool_))[0]
+    _, beside = bounds.find_corners(sums.n, sums.k)
+    return sums.in_runs(_cell_starts(sums.low, rise, fall, beside, widest))
 
 
 def _run_starts(cell: IntArray) -> IndexArray:

@@ -7,16 +7,16 @@ they have to look up which of a million buckets a row is in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.cells.accumulator import pool_together, pooled_batches
-from calibrant.cells.bucket_sums import BucketSums
+from calibrant.cells.accumulator import Accumulator, pool_together, pooled_batches
+from calibrant.cells.bucket_sums import BucketSums, GridSums
 from calibrant.cells.fine_sums import BLOCK, FineSums
-from calibrant.cells.grid import BucketSet, Grid
+from calibrant.cells.grid import BucketSet, DoubleGrid, Grid
 from calibrant.cells.losses import LossTotals
-from calibrant.table.fixed_point import score_units
 from calibrant.table.pooling import FloatArray, NumberArray, Pooled
 from calibrant.table.row_errors import describe_other_rows
 from calibrant.table.validation import CleanRows
@@ -57,7 +57,7 @@ class SliceRows:
         self._slices = slices
         self._fetch = fetch
 
-    def all_sums(self, grid: Grid, low: float, high: float) -> tuple[BucketSums, LossTotals, int]:
+    def all_sums(self, grid: Grid, low: float, high: float) -> tuple[GridSums, LossTotals, int]:
         """Add up all rows, whose scores go from `low` to `high`; return also their losses, and how many have weight."""
         sums, losses, rows, weighty = FineSums(grid, BucketSet.over(grid, low, high)), LossTotals(), 0, 0
         for part in self._slices():
@@ -76,7 +76,7 @@ class SliceRows:
             sums.add(part)
         if not sums.rows:
             raise describe_other_rows("no row where the first reading had some")
-        return sums.sums()
+        return sums.sums().of_each()
 
     def pool_scores(self, buckets: BucketSet) -> Pooled:
         """Return distinct scores in some buckets, with rows and positives at each."""
@@ -85,9 +85,35 @@ class SliceRows:
             raise describe_other_rows("no row where the first reading had some")
         return pool_together(pooled)
 
+    def limits(self, buckets: BucketSet) -> BucketSums:
+        """Return the sums of some buckets with the least and the largest score in each."""
+        sums, low, high = FineSums(buckets.grid, buckets), np.ones(len(buckets.numbers)), np.zeros(len(buckets.numbers))
+        for part in self._inside(buckets):
+            sums.add(part)
+            weighty = part if part.weight is None else part.pick(np.flatnonzero(part.weight))
+            index = buckets.index(weighty.score)
+            np.minimum.at(low, index, weighty.score)
+            np.maximum.at(high, index, weighty.score)
+        if not sums.rows:
+            raise describe_other_rows("no row where the first reading had some")
+        filled = low <= high
+        attained = np.ones(int(filled.sum()), dtype=np.bool_)
+        return replace(sums.sums().of_each(), low=low[filled], high=high[filled], attained=attained)
+
+    def inside(self, buckets: BucketSet) -> SliceRows:
+        """Return the rows in some buckets, which are found anew whenever they are asked."""
+        return SliceRows(lambda: self._inside(buckets))
+
+    def double_sums(self, most: int) -> tuple[BucketSums, Grid]:
+        """Add up by the doubles of scores: one by one if at most so many differ, else in a `DoubleGrid`."""
+        added = Accumulator(most_distinct=most, most_buckets=most, grid=DoubleGrid(0))
+        for pooled in pooled_batches(self._slices()):
+            added.add(pooled)
+        return added.sums if isinstance(added.sums, BucketSums) else BucketSums.of_scores(*added.sums), added.grid
+
     def keep(self, buckets: BucketSet) -> SliceRows:
         """Return the rows in some buckets, in memory."""
-        if self._fetch is not None:
+        if self._fetch is not None and not isinstance(buckets.grid, DoubleGrid):
             packed = self._fetch(buckets)
             return SliceRows(lambda: unpack([packed]))
         rows = list(self._inside(buckets))
@@ -96,6 +122,6 @@ class SliceRows:
     def _inside(self, buckets: BucketSet) -> Iterator[CleanRows]:
         """Yield rows in arrays of their own: whoever makes the slices may fill the same arrays again."""
         for rows in self._slices():
-            inside = np.flatnonzero(buckets.index(score_units(rows.score)) >= 0)
+            inside = np.flatnonzero(buckets.index(rows.score) >= 0)
             if len(inside):
                 yield rows.pick(inside)

@@ -17,7 +17,7 @@ from calibrant.cells.gathering import CELL_BITS
 from calibrant.cells.grid import Grid
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
-from calibrant.table.fixed_point import BITS, UNIT, score_units
+from calibrant.table.fixed_point import BITS, UNIT
 from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray, NumberArray
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
@@ -202,7 +202,7 @@ def keeps_scores(table: ScoreTable) -> bool:
 
 def buckets_of(table: ScoreTable) -> IntArray | None:
     """Return the bucket of each row of a table; None if one reaches over a border, as no way of reading makes it."""
-    low, high = (BUCKETS.bucket_of(score_units(ends)) for ends in (table.low, table.high))
+    low, high = (BUCKETS.bucket_of(ends) for ends in (table.low, table.high))
     return low if np.array_equal(low, high) else None
 
 

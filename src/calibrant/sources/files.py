@@ -25,10 +25,13 @@ from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRow
 from calibrant.sources.query import Query
 from calibrant.sources.segment_scan import segments_of_engine
 from calibrant.sources.source import COPY, Source, Span, as_number
+from calibrant.table.fixed_point import BITS
 from calibrant.table.missing import Intake
+from calibrant.table.pooling import distinct_numbers
 from calibrant.table.score_table import ScoreTable
 
 _LEAST = 1 << 17  # rows of a span; a query for fewer takes longer to begin than to read
+_LISTED_BITS = 19  # two to this power buckets, at most, from the first to the last of those that DuckDB is asked for
 _TYPES = {"time": "DOUBLE", "id": "BIGINT", "block": "VARCHAR"}  # of further columns; text if a value is of another
 
 
@@ -260,17 +263,12 @@ def _segment_column(source: Source, sql: str, key: str, name: str) -> tuple[str,
 
 def _rows_with_weight(source: Source, summary: Summary) -> CheckedRows:
     """Return the rows of a source that have weight, and ways to have them in slices."""
-    rows = LazyRows(_frame(source, summary, "s", "positive", f"({summary.sql})"), summary.weights, fetch_arrays)
-    of_file = FileSlices(source, summary, rows)
+    condition = "" if summary.weights == "none" else " WHERE w > 0"
+    query = f"SELECT s, CAST(positive AS BIGINT) AS y{summary.weight} FROM ({summary.sql}){condition}"
+    rows = LazyRows(nw.from_native(source.connection.sql(query)), summary.weights, fetch_arrays)
+    of_file = FileSlices(source, summary)
     slices = Slices(of_file.all, of_file.inside)
     return CheckedRows(rows, summary.low, summary.high, summary.distinct, slices, summary.intake)
-
-
-def _frame(source: Source, summary: Summary, score: str, positive: str, table: str) -> nw.LazyFrame[Any]:
-    """Return scores and labels of the rows that have weight as a frame of DuckDB."""
-    condition = "" if summary.weights == "none" else " WHERE w > 0"
-    query = f"SELECT {score} AS s, CAST({positive} AS BIGINT) AS y{summary.weight} FROM {table}{condition}"
-    return nw.from_native(source.connection.sql(query))
 
 
 class FileSlices:
@@ -280,14 +278,15 @@ class FileSlices:
     is asked from then on: text is not parsed again.
     """
 
-    def __init__(self, source: Source, summary: Summary, rows: LazyRows) -> None:
+    def __init__(self, source: Source, summary: Summary) -> None:
         self._source = source
         self._summary = summary
-        self._rows = rows
         # As `LazyRows.packed` has it, but of one span after the other.
         value = "CASE WHEN positive THEN abs(s) ELSE abs(s) * -1 END AS value"
+        self._weight = "" if summary.weights == "none" else ", w"
         self._query = f"SELECT {value}{summary.weight} FROM ({{}})"
         self._spans: list[Span] = []
+        self._copied = False
 
     def all(self) -> Iterator[PackedRows]:
         """Yield all rows."""
@@ -298,7 +297,7 @@ class FileSlices:
         with ThreadPoolExecutor(1, thread_name_prefix="calibrant-slice") as ahead:
             waiting: list[Future[PackedRows]] = []
             for span in self._spans:
-                waiting.append(ahead.submit(self._read, span))
+                waiting.append(ahead.submit(self._read, span.sql))
                 if len(waiting) > 1:
                     yield waiting.pop(0).result()
                 self._source.runner.reached(seen)
@@ -307,8 +306,19 @@ class FileSlices:
         self._source.runner.reached(None)
 
     def inside(self, buckets: BucketSet) -> PackedRows:
-        """Return the rows in some buckets."""
-        return self._rows.fetch_packed(buckets)
+        """Return the rows in some buckets, and perhaps in some beside them.
+
+        DuckDB joins rows to a table of buckets twice as fast if their numbers span few enough to be listed.
+        """
+        bits = max(0, int(buckets.numbers[-1] - buckets.numbers[0]).bit_length() - _LISTED_BITS)
+        listed, grid = distinct_numbers(buckets.numbers >> bits), buckets.grid.coarser(bits)
+        name = "calibrant_buckets"
+        query = f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT unnest(?::BIGINT[]) AS bucket"
+        self._source.connection.execute(query, [listed.tolist()])
+        rows = f"SELECT * FROM {COPY}" if self._copied else self._query.format(self._summary.sql)
+        bucket = f"CAST(floor((abs(value) * {2.0**BITS!r} + 0.5) * {2.0**-grid.shift!r}) AS BIGINT) AS bucket"
+        joined = f"(SELECT *, {bucket} FROM ({rows})) JOIN {name} USING (bucket)"
+        return self._read(f"SELECT value{self._weight} FROM {joined}")
 
     def _cut(self) -> None:
         """Choose spans: those of the source, or of a copy of it."""
@@ -316,12 +326,11 @@ class FileSlices:
         spans = source.spans()
         if spans is None or sum(span.rows for span in spans) < _LEAST * len(spans):
             self._spans = source.copied(self._query.format(summary.sql))
-            copied = _frame(source, summary, "abs(value)", "NOT signbit(value)", COPY)
-            self._rows = LazyRows(copied, summary.weights, fetch_arrays)
+            self._copied = True
         else:
             self._spans = [Span(self._query.format(summary.shape(span.sql)), span.rows) for span in spans]
 
-    def _read(self, span: Span) -> PackedRows:
-        arrays = self._source.connection.execute(span.sql).fetchnumpy()
+    def _read(self, query: str) -> PackedRows:
+        arrays = self._source.connection.execute(query).fetchnumpy()
         columns = {name: np.ma.getdata(column) for name, column in arrays.items()}
         return PackedRows(columns["value"], columns.get("w"))

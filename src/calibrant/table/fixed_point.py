@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.pooling import IndexArray, IntArray, ScoreArray
+from calibrant.table.pooling import FloatArray, IndexArray, IntArray, ScoreArray
 
 BITS = 42
 UNIT = 2.0**-BITS
@@ -27,6 +27,28 @@ _WORD = 32
 def score_units(score: ScoreArray) -> IntArray:
     """Return scores as the nearest whole multiple of `UNIT`."""
     return (score.astype(np.float64) * 2.0**BITS + 0.5).astype(np.int64)
+
+
+class Scratch:
+    """Arrays for a block of rows, made once: to make new ones for every block takes longer than to compute."""
+
+    def __init__(self, size: int) -> None:
+        self._floats, self._whole = np.empty((2, size)), np.empty((2, size), dtype=np.int64)
+
+    def floats(self, size: int) -> tuple[FloatArray, FloatArray]:
+        """Return two arrays of so many floats."""
+        return self._floats[0, :size], self._floats[1, :size]
+
+    def whole(self, size: int) -> tuple[IntArray, IntArray]:
+        """Return two arrays of so many whole numbers."""
+        return self._whole[0, :size], self._whole[1, :size]
+
+
+def write_units(values: ScoreArray, scale: float, floats: FloatArray, whole: IntArray) -> None:
+    """Write the nearest whole multiples of ``1 / scale`` into `whole`, as `score_units` does with a scale of 2**42."""
+    np.multiply(values, scale, out=floats, dtype=np.float64)
+    floats += 0.5
+    np.copyto(whole, floats, casting="unsafe")
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,6 +46,11 @@ def score_order(score: npt.NDArray[Any], *further: npt.NDArray[Any]) -> IndexArr
     return order
 
 
+def merged_order(score: FloatArray) -> IndexArray:
+    """Return the order of a few parts that each are in order, faster than `score_order` puts scores in order."""
+    return np.argsort(score, kind="stable")
+
+
 def key_order(key: IntArray) -> IntArray:
     """Return the order by a whole number from 0 on, and where that is equal by place.
 

@@ -123,6 +123,24 @@ def test_the_cost_curve_is_left_out_one_cluster_at_a_time(rows):
     assert math.isnan(curve.band)
 
 
+def test_no_map_is_assessed_on_clusters_that_it_was_fitted_on():
+    """Every cluster has a score of its own, by which it is missing from the rows that one map was fitted on."""
+    cluster = np.repeat(np.arange(40), 25)
+    score, y = (cluster + 0.5) / 40, cluster % 2
+    fitted = []
+
+    class Recorded(Halved):
+        def _fit_table(self, table):
+            fitted.append(table)
+            return self
+
+    found = cross_fitted(cluster_rows(y, score, cluster), Recorded, n_folds=4)
+    assert found.n_folds == 4
+    assert [table.total for table in fitted[:4]] == [750] * 4
+    left_out = [np.setdiff1d(score, table.score) for table in fitted[:4]]
+    assert np.sort(np.concatenate(left_out)).tolist() == np.unique(score).tolist()
+
+
 def test_limits_that_allow_for_unseen_clusters_on_demand(rows, audit):
     found = cal.audit(*rows, clusters=HOSPITALS, costs=(1, 9), guarantee="unseen clusters")
     assert found.performance == audit.performance_unseen

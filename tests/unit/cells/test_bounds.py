@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.cells.accumulator import Accumulator
-from calibrant.cells.bounds import beside_corner, beside_turn, can_hold_corner, can_hold_extreme, can_hold_turn
+from calibrant.cells.bounds import beside_turn, can_hold_extreme, can_hold_turn, find_corners
 from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.grid import Grid
 from calibrant.table.pooling import pool_rows, pool_weighted
@@ -74,14 +74,15 @@ def test_a_climb_can_begin_in_one_bucket_and_end_in_another():
     """Arithmetic: at the edges 0, 7, -20, -20, -20, -60 the largest climb is 7; inside, from -25 to -15, it is 10."""
     rise, fall = np.array([7.0, 0.0, 5.0, 5.0, 0.0]), np.array([0.0, 27.0, 5.0, 5.0, 40.0])
     single = np.array([True, True, False, False, True])
-    assert can_hold_turn(rise, fall, single, SLACK).tolist() == [False, False, True, True, False]
-    assert can_hold_turn(fall[::-1], rise[::-1], single[::-1], SLACK).tolist() == [False, True, True, False, False]
+    assert (can_hold_turn(rise, fall, single, SLACK) & ~single).tolist() == [False, False, True, True, False]
+    back = can_hold_turn(fall[::-1], rise[::-1], single[::-1], SLACK) & ~single[::-1]
+    assert back.tolist() == [False, True, True, False, False]
 
 
 @given(bucketed())
 def test_every_end_of_an_isotonic_block_is_flagged(data):
     _, n, k, sums, owner = data
-    found = flagged(can_hold_corner(sums.n, sums.k))
+    found = flagged(find_corners(sums.n, sums.k)[0])
     plain = oracles.min_max_isotonic(n, k)
     # half a positive before and half a negative after, everything twice
     safe = oracles.min_max_isotonic([1, *(2 * n), 1], [1, *(2 * k), 0])
@@ -92,7 +93,7 @@ def test_every_end_of_an_isotonic_block_is_flagged(data):
 def test_the_plain_fit_can_have_a_corner_that_the_log_safe_one_has_not():
     """Of 9 positives, then 1 of 2, then 2 of 2, the plain fit is 10/11 and 1; the last four rows are a bucket."""
     assert oracles.min_max_isotonic([9, 2, 2], [9, 1, 2])[1:] == [Fraction(10, 11), 1]
-    assert can_hold_corner(np.array([9, 4]), np.array([9, 3])).tolist() == [False, True]
+    assert find_corners(np.array([9, 4]), np.array([9, 3]))[0].tolist() == [False, True]
 
 
 def jumps(fit: list[Fraction]) -> list[int]:
@@ -107,7 +108,7 @@ def beside(ends: list[int], size: int) -> set[int]:
 @given(bucketed())
 def test_both_sides_of_every_end_of_an_isotonic_block_are_flagged(data):
     _, _, _, sums, _ = data
-    found, size = flagged(beside_corner(sums.n, sums.k)), len(sums.n)
+    found, size = flagged(find_corners(sums.n, sums.k)[1]), len(sums.n)
     plain = oracles.min_max_isotonic(sums.n, sums.k)
     safe = oracles.min_max_isotonic([1, *(2 * sums.n), 1], [1, *(2 * sums.k), 0])
     corners = [0, *(i + 1 for i in jumps(plain)), size]
@@ -121,10 +122,10 @@ def test_both_sides_of_every_end_of_an_isotonic_block_are_flagged(data):
 
 def test_blocks_of_the_fit_begin_and_end():
     """Arithmetic: shares 1/2, 0, 1/2 make blocks of 1/4 and 1/2; 1, 0, 1, 0 one of 1/2; 1, 0, 0 one of their mean."""
-    assert beside_corner(np.array([2, 2, 4]), np.array([1, 0, 2])).tolist() == [True, True, True]
-    assert beside_corner(np.array([1, 1, 1, 1]), np.array([1, 0, 1, 0])).tolist() == [True, False, False, True]
-    assert beside_corner(np.array([3]), np.array([1])).tolist() == [True]
-    assert beside_corner(np.array([0.5, 0.25, 0.25]), np.array([0.5, 0.0, 0.0])).tolist() == [True, False, True]
+    assert find_corners(np.array([2, 2, 4]), np.array([1, 0, 2]))[1].tolist() == [True, True, True]
+    assert find_corners(np.array([1, 1, 1, 1]), np.array([1, 0, 1, 0]))[1].tolist() == [True, False, False, True]
+    assert find_corners(np.array([3]), np.array([1]))[1].tolist() == [True]
+    assert find_corners(np.array([0.5, 0.25, 0.25]), np.array([0.5, 0.0, 0.0]))[1].tolist() == [True, False, True]
 
 
 def ends_of_climbs(path: list[Fraction], slack: Fraction) -> list[int]:
@@ -162,6 +163,6 @@ def test_most_rows_are_not_flagged(distribution, labels):
     flags = (
         can_hold_extreme(rise, fall, SLACK),
         can_hold_turn(rise, fall, ~several, SLACK),
-        can_hold_corner(sums.n, sums.k),
+        find_corners(sums.n, sums.k)[0],
     )
     assert max(sums.n[which & several].sum() for which in flags) < 0.12 * len(s)

@@ -14,7 +14,7 @@ from calibrant.cells.losses import LossTotals
 from calibrant.cells.refinement import coarsen
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.fixed_point import BITS, UNIT, score_units
+from calibrant.table.fixed_point import BITS, UNIT
 from support import score_distributions
 from support.answers import answers
 from support.strategies import Rows, small_rows
@@ -44,7 +44,7 @@ def assert_thinned(sums: BucketSums, widest: Grid, exact: ScoreTable) -> BucketS
         fit = isotonic_fit(table, log_safe=log_safe)
         assert {*fit.low.tolist(), *fit.high.tolist()} <= single
     assert (found.low[1:] > found.high[:-1]).all()
-    assert np.array_equal(widest.bucket_of(score_units(found.low)), widest.bucket_of(score_units(found.high)))
+    assert np.array_equal(widest.bucket_of(found.low), widest.bucket_of(found.high))
     assert np.isin(found.low, sums.low).all()
     assert np.isin(found.high, sums.high).all()
     assert (table.total, table.positives) == (exact.total, exact.positives)
@@ -91,8 +91,8 @@ def test_cells_may_already_be_among_what_is_thinned(distribution):
     widest = Grid(BITS - 8)
     sums = singles(exact)
     first = coarsen(sums, widest)
-    half = np.isin(widest.bucket_of(score_units(sums.low)) % 2, 0)
-    mixed = [first.pick(widest.bucket_of(score_units(first.low)) % 2 == 1), sums.pick(half)]
+    half = np.isin(widest.bucket_of(sums.low) % 2, 0)
+    mixed = [first.pick(widest.bucket_of(first.low) % 2 == 1), sums.pick(half)]
     found = assert_thinned(BucketSums.joined(mixed), widest, exact)
     assert np.array_equal(found.low, first.low)
     assert np.array_equal(found.high, first.high)

@@ -14,7 +14,6 @@ from calibrant.cells import grid as grid_file
 from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.fine_sums import FineSums
 from calibrant.cells.grid import BucketSet, Grid
-from calibrant.table.fixed_point import score_units
 from calibrant.table.pooling import pool_rows, pool_weighted
 from calibrant.table.validation import CleanRows
 from support.strategies import Rows, small_rows
@@ -33,7 +32,7 @@ def found(rows: Rows, grid: Grid, inside: BucketSet | None = None, size: int = 3
         part = slice(start, start + size)
         weight = None if rows.w is None else rows.w[part]
         sums.add(CleanRows(rows.y[part].astype(np.int8), rows.s[part], weight))
-    return sums.sums()
+    return sums.sums().of_each()
 
 
 def assert_same(ours: BucketSums, theirs: BucketSums) -> None:
@@ -59,7 +58,7 @@ def test_sums_are_those_of_sorted_scores(rows, bits):
 @given(small_rows(), st.integers(0, 9), bits, st.data())
 def test_rows_in_some_buckets_of_a_coarser_grid(rows, wide, bits, data):
     coarse = Grid.over(0.0, 1.0, bits=wide)
-    place = coarse.bucket_of(score_units(rows.s.astype(float)))
+    place = coarse.bucket_of(rows.s)
     weighty = np.ones(len(place), dtype=bool) if rows.w is None else rows.w > 0
     numbers = np.unique(place[weighty])
     chosen = numbers[data.draw(st.lists(st.booleans(), min_size=len(numbers), max_size=len(numbers)).filter(any))]
@@ -88,7 +87,7 @@ def test_very_many_rows_at_one_score():
     sums = FineSums(grid, BucketSet.over(grid, 0.0, 1.0))
     for _ in range(6):
         sums.add(CleanRows(label, score, None))
-    ours = sums.sums()
+    ours = sums.sums().of_each()
     theirs = BucketSums.of_scores(np.array([0.7]), np.array([6 << 19]), np.array([3 << 19]), grid)
     assert_same(ours, theirs)
     assert sums.rows == 6 << 19
@@ -100,7 +99,7 @@ def test_rows_with_weights_after_rows_without():
     label, score = np.array([0, 1], dtype=np.int8), np.array([0.25, 0.75])
     for weight in (None, np.array([2, 0]), None, np.array([0.5, 1.5])):
         sums.add(CleanRows(label, score, weight))
-    ours = sums.sums()
+    ours = sums.sums().of_each()
     assert ours.n.tolist() == [4.5, 3.5]
     assert ours.sums().tolist() == [[0.0, 0.875], [1.125, 0.0]]
     assert sums.rows == 8

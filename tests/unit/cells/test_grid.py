@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.cells import grid as grid_file
-from calibrant.cells.grid import BucketSet, Grid
-from calibrant.table.fixed_point import BITS, score_units
+from calibrant.cells.grid import BucketSet, DoubleGrid, Grid
+from calibrant.table.fixed_point import BITS, UNIT, score_units
 
 score = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 1.0, 0.5, 1e-5, 5e-324, 2.0**-43, np.nextafter(1.0, 0.0)]))
 scores = st.lists(score, min_size=1, max_size=12)
@@ -20,16 +20,15 @@ scores = st.lists(score, min_size=1, max_size=12)
 
 @given(scores, st.integers(0, BITS))
 def test_place_is_the_floor_of_an_exact_quotient(values, shift):
-    units = score_units(np.array(values))
-    expected = [floor(Fraction(u, 2**shift)) for u in units.tolist()]
-    assert Grid(shift).bucket_of(units).tolist() == expected
+    expected = [floor(Fraction(u, 2**shift)) for u in score_units(np.array(values)).tolist()]
+    assert Grid(shift).bucket_of(np.array(values)).tolist() == expected
 
 
 @given(scores, st.integers(1, 20))
 def test_grids_cover_the_range_in_few_buckets(values, bits):
     low, high = min(values), max(values)
     grid = Grid.over(low, high, bits=bits)
-    place = grid.bucket_of(score_units(np.array([low, high])))
+    place = grid.bucket_of(np.array([low, high]))
     assert place[1] - place[0] <= 2**bits
     # More than half as many as may be, unless there are no narrower ones.
     assert place[1] - place[0] >= 2 ** (bits - 1) or grid.shift == 0
@@ -37,39 +36,35 @@ def test_grids_cover_the_range_in_few_buckets(values, bits):
 
 @given(scores, st.integers(0, BITS), st.integers(0, 9))
 def test_finer_and_coarser_grids_are_nested(values, shift, bits):
-    units = score_units(np.array(values))
-    grid = Grid(shift)
-    assert (grid.finer(bits).bucket_of(units) >> (shift - grid.finer(bits).shift)).tolist() == grid.bucket_of(
-        units
-    ).tolist()
-    assert grid.coarser(bits).bucket_of(units).tolist() == (grid.bucket_of(units) >> bits).tolist()
+    s, grid = np.array(values), Grid(shift)
+    finer = grid.finer(bits)
+    assert (finer.bucket_of(s) >> (shift - finer.shift)).tolist() == grid.bucket_of(s).tolist()
+    assert grid.coarser(bits).bucket_of(s).tolist() == (grid.bucket_of(s) >> bits).tolist()
 
 
 @given(scores, scores, st.integers(0, BITS))
 def test_a_zone_holds_the_scores_of_its_buckets(values, inside, shift):
     grid = Grid(shift)
-    numbers = np.array(sorted(set(grid.bucket_of(score_units(np.array(inside))).tolist())))
-    units = score_units(np.array(values))
-    expected = [
-        {n: i for i, n in enumerate(numbers.tolist())}.get(place, -1) for place in grid.bucket_of(units).tolist()
-    ]
+    numbers = np.array(sorted(set(grid.bucket_of(np.array(inside)).tolist())))
+    s = np.array(values)
+    expected = [{n: i for i, n in enumerate(numbers.tolist())}.get(place, -1) for place in grid.bucket_of(s).tolist()]
     span = int(numbers[-1] - numbers[0])
     for most in (-1, min(span, 1 << 16), grid_file._MOST_LISTED):  # searched in, listed if it is just possible, as set
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(grid_file, "_MOST_LISTED", most)
-            zone, before = BucketSet(grid, numbers), units.copy()
+            zone, before = BucketSet(grid, numbers), s.copy()
             assert (zone._listed is None) == (span > most)
-            assert zone.index(units).tolist() == expected
-            assert np.array_equal(units, before)
+            assert zone.index(s).tolist() == expected
+            assert np.array_equal(s, before)
 
 
 def test_a_zone_is_asked_again_and_again():
     """Buckets before the first, after the last, between, and none at all."""
     zone = BucketSet(Grid(0), np.array([5, 7]))
     for _ in range(2):
-        assert zone.index(np.arange(4, 10)).tolist() == [-1, 0, -1, 1, -1, -1]
-        assert zone.index(np.array([0, 2**BITS])).tolist() == [-1, -1]
-        assert zone.index(np.zeros(0, dtype=np.int64)).tolist() == []
+        assert zone.index(np.arange(4, 10) * UNIT).tolist() == [-1, 0, -1, 1, -1, -1]
+        assert zone.index(np.array([0.0, 1.0])).tolist() == [-1, -1]
+        assert zone.index(np.zeros(0)).tolist() == []
 
 
 @pytest.mark.parametrize("bits", [1, 5, 18])
@@ -80,5 +75,16 @@ def test_ranges_at_the_ends_of_a_power_of_two(bits, spare):
     for first in (0, 7, 2**30 - 3):
         grid = Grid.over(first * 2.0**-BITS, (first + last) * 2.0**-BITS, bits=bits)
         assert grid.shift == (3 if spare <= 0 else 4)
-        low, high = grid.bucket_of(np.array([first, first + last])).tolist()
+        low, high = grid.bucket_of(np.array([first, first + last]) * UNIT).tolist()
         assert 2 ** (bits - 1) <= high - low <= 2**bits
+
+
+@given(scores, st.integers(0, 62))
+def test_bits_of_doubles_make_buckets_in_the_order_of_scores(values, shift):
+    s, grid = np.array(sorted(values)), DoubleGrid(shift)
+    number = grid.bucket_of(s)
+    assert (np.diff(number) >= 0).all()
+    assert (DoubleGrid(0).bucket_of(s) >> shift).tolist() == number.tolist()
+    assert grid.coarser(1) == DoubleGrid(shift + 1)
+    assert (np.diff(DoubleGrid(0).bucket_of(s)) > 0).tolist() == (np.diff(s) > 0).tolist()
+    assert DoubleGrid(shift).bucket_of(np.array([-0.0])).tolist() == [0]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import ScoreTable
-from calibrant.cells import gathering, refinement
+from calibrant.cells import gathering, refinement, slices
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import brier_score, cutoff_calibration, log_loss
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -172,3 +172,48 @@ def test_one_class_is_no_burden(small_limits, label):
     assert answers(table) == answers(ScoreTable.from_scores(np.full(N, label), s))
     assert len(table) < 3_000
     assert source.reads <= 4
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_of_both_classes_that_share_a_unit(small_limits, weighted):
+    """No grid of units divides them; they differ in the bits of their doubles, as saturated networks give them."""
+    rng = np.random.default_rng(8)
+    s = np.where(rng.random(N) < 0.9, 10.0 ** rng.uniform(-300.0, -13.5, N), rng.random(N))
+    y = (rng.random(N) < 0.3).astype(np.int8)
+    w = rng.integers(0, 4, N) if weighted else None
+    small_limits.setattr(refinement, "LATER_BITS", 9)
+    exact, table = ScoreTable.from_scores(y, s, sample_weight=w), ScoreTable.from_chunks(Source(y, s, w))
+    assert answers(table) == answers(exact)
+    assert_sums_agree(table, exact)
+    assert len(table) < 0.2 * len(exact)
+
+
+@pytest.mark.parametrize("distribution", ["ends", "atom"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_few_scores_of_crowded_buckets_are_asked_for(small_limits, distribution, weighted):
+    """Of buckets of one class with most of the rows only the limits are wanted."""
+    asked = []
+    pool_scores = slices.SliceRows.pool_scores
+
+    def counted(self, buckets):
+        pooled = pool_scores(self, buckets)
+        asked.append(len(pooled[0]))
+        return pooled
+
+    small_limits.setattr(slices.SliceRows, "pool_scores", counted)
+    s = score_distributions.scores(distribution, N)
+    y, w = (s > 0.5).astype(np.int8), np.random.default_rng(5).integers(0, 4, N) if weighted else None
+    exact, table = ScoreTable.from_scores(y, s, sample_weight=w), ScoreTable.from_chunks(Source(y, s, w))
+    assert answers(table) == answers(exact)
+    assert sum(asked) <= 2_000
+    assert len(table) < 2_000
+
+
+@pytest.mark.parametrize("most", [-1, 40])
+def test_doubles_that_share_a_unit_are_divided_until_they_stand_alone(small_limits, most):
+    """A thousand neighbours of one unit, of which fewer are told apart at once, and hardly any row is pooled."""
+    small_limits.setattr(refinement, "LATER_BITS", 3)
+    small_limits.setattr(gathering, "MOST_DISTINCT", most)
+    s = score_distributions.scores("neighbours", 3_000)
+    y = score_distributions.outcomes(s, "calibrated")
+    assert answers(ScoreTable.from_chunks(Source(y, s))) == answers(ScoreTable.from_scores(y, s))

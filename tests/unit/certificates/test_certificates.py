@@ -10,6 +10,7 @@ from scipy.stats import norm
 
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates import certify, required_sample_size, split_lower_bound
+from calibrant.certificates import split as split_module
 from calibrant.certificates.widths import bernstein_width, default_width, hoeffding_width, monotone_width
 from calibrant.distributions.brownian import kuiper_upper_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
@@ -285,3 +286,17 @@ def test_certificate_says_what_it_claims_and_on_what_grounds():
 def test_tables_of_weights_are_refused():
     with pytest.raises(DataError, match="whole numbers of independent rows"):
         certify(ScoreTable.from_counts([0.5], [1.0], [0.5]))
+
+
+def test_the_terms_of_a_lower_bound_are_as_far_from_their_centre_as_one_of_their_ends(monkeypatch):
+    """They reach from `top` below the centre to the rest of `reach` above it."""
+    known, width = [], split_module.mean_width
+    monkeypatch.setattr(
+        split_module, "mean_width", lambda *sums, **limits: known.append(limits) or width(*sums, **limits)
+    )
+    score, chance = np.random.default_rng(0).uniform(size=(2, 1000))
+    for rate in (np.where(score < 0.2, score + 0.4, score), 0.5 * score):
+        split_lower_bound((chance < rate).astype(int), score)
+    assert len({limits["top"] < 0.5 * limits["reach"] for limits in known}) == 2
+    for limits in known:
+        assert limits["largest"] == pytest.approx(max(limits["top"], limits["reach"] - limits["top"]))

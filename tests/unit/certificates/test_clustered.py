@@ -288,6 +288,16 @@ def test_only_right_scores():
     assert calibration_test(y, y.astype(float), method="asymptotic", clusters=np.arange(100)).p_value == 1.0
 
 
+@pytest.mark.parametrize("method", ["asymptotic", "bernstein"])
+def test_the_bound_is_the_error_seen_and_the_width(method):
+    rng = np.random.default_rng(0)
+    g, p = np.repeat(np.arange(400), 2), rng.uniform(size=800)
+    y = (rng.uniform(size=800) < p).astype(int)
+    found = certify(y, p, clusters=g, max_rows_per_cluster=2, method=method)
+    assert 0.0 < found.estimate < found.bound < 1.0
+    assert found.bound == pytest.approx(found.estimate + found.width)
+
+
 @pytest.mark.parametrize("method", ["anytime", "hoeffding", "uniform_convergence"])
 def test_bounds_for_independent_rows_are_refused(method):
     with pytest.raises(ArgumentError, match=r"'bernstein' or 'asymptotic' with clusters.*one row of each cluster"):

@@ -8,8 +8,14 @@ from scipy.integrate import trapezoid
 from scipy.stats import binom, norm
 
 from calibrant import ScoreTable
-from calibrant.distributions.brownian import range_survival
-from calibrant.distributions.null_distribution import _expected_gap, null_limit, null_mean
+from calibrant.distributions.brownian import range_quantile, range_survival
+from calibrant.distributions.null_distribution import (
+    _expected_gap,
+    calibrated_limit,
+    calibrated_p_value,
+    null_limit,
+    null_mean,
+)
 
 
 def test_where_one_set_of_labels_is_likely_enough_its_error_is_the_limit():
@@ -35,3 +41,11 @@ def test_the_gap_of_a_path_and_of_a_single_step(height):
     at = np.linspace(0.0, height, 4001)
     for step, below in ((1.0, [1.0 - range_survival(x) for x in at.tolist()]), (-1.0, 2.0 * norm.cdf(at) - 1.0)):
         assert _expected_gap(height, (step,)) == pytest.approx(trapezoid(below, at), abs=2e-3)
+
+
+@pytest.mark.parametrize(("probability", "few"), [(0.95, 0.5), (1.0 - 1e-4, 2.170), (1.0 - 1e-6, 3.705)])
+def test_the_limit_for_all_scores_has_rows_for_few_events_beside_the_path(probability, few):
+    """Arithmetic: ``log(1 / chance) / 3 - .9`` rows, at least a half. The p-value at the limit is the chance left."""
+    limit = calibrated_limit(50.0, probability)
+    assert limit - range_quantile(probability) * 50.0**0.5 == pytest.approx(few, abs=0.001)
+    assert calibrated_p_value(limit, 50.0) == pytest.approx(1.0 - probability, rel=1e-4)

@@ -49,6 +49,19 @@ def test_coefficients_without_each_cluster_are_about_those_of_the_other_rows():
     assert found.calibration_intercept_interval == pytest.approx((value - half, value + half), abs=0.003)
 
 
+def test_both_coefficients_of_low_scores_without_each_cluster_are_about_those_of_the_other_rows():
+    """Far from a score of 1/2 either moves with the other."""
+    rng = np.random.default_rng(5)
+    cluster, s = np.repeat(np.arange(12), 200), rng.uniform(0.02, 0.3, 2400)
+    y = (rng.random(2400) < s).astype(int)
+    found = calibration_slope(y, s, clusters=cluster)
+    others = [calibration_slope(y[cluster != g], s[cluster != g]) for g in range(12)]
+    for name in ("intercept", "slope"):
+        value, without = getattr(found, name), np.array([getattr(other, name) for other in others])
+        half = stdtrit(11, 0.975) * math.sqrt(11 / 12 * ((without - value) ** 2).sum())
+        assert getattr(found, f"{name}_interval") == pytest.approx((value - half, value + half), abs=0.03 * half)
+
+
 def test_the_ratio_is_left_out_on_the_log_scale():
     """By hand: without each of three clusters, of one, two and three rows."""
     y, s, cluster = [1, 0, 1, 1, 0, 1], [0.5, 0.5, 0.5, 0.25, 0.5, 0.25], [0, 1, 1, 2, 2, 2]

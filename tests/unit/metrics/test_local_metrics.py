@@ -273,6 +273,16 @@ def test_weights_that_do_not_count_rows_are_interpolated_alike():
     assert math.isnan(weighed.null_mean)
 
 
+@pytest.mark.parametrize("n", [20, 60])
+def test_no_score_is_fitted_twice(n, monkeypatch):
+    monkeypatch.setattr(integrated_module, "_EXACT_SCORES", 0)
+    rng = np.random.default_rng(0)
+    s = rng.random(n)
+    found = integrated_calibration_index(rng.random(n) < s, s)
+    assert not found.exact
+    assert found.n_points <= n
+
+
 def test_points_are_bounded_where_the_curve_follows_single_rows():
     rng = np.random.default_rng(4)
     s = rng.random(30_000)

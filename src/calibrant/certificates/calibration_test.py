@@ -180,7 +180,7 @@ def _result(
 def _observed_range(table: ScoreTable) -> float:
     """Range that simulated labels have to reach: that of the table, less what rounding may take away."""
     # The same code on the same scores: rounding treats observed and simulated labels alike.
-    observed = _walk_ranges(lambda part: table.k[None, part], table.n * table.score, 1)[0]
+    observed = _walk_ranges(lambda part, _: table.k[part], table.n * table.score, _scratch(table, 1))[0]
     return float(observed) - _SLACK * table.total
 
 
@@ -212,21 +212,28 @@ def _reached(table: ScoreTable, n_simulations: int, rng: np.random.Generator) ->
     """Count simulated errors that reach the observed one."""
     mean_predicted, observed = table.n * table.score, _observed_range(table)
     at_once = max(1, min(n_simulations, _BLOCK // len(table)))
-    reached = 0
+    scratch, reached = _scratch(table, at_once), 0
     for start in range(0, n_simulations, at_once):
         report_progress("Simulated labels", start / n_simulations)
-        rows = min(at_once, n_simulations - start)
-        ranges = _walk_ranges(partial(_simulated, table, rows, rng), mean_predicted, rows)
+        ranges = _walk_ranges(partial(_simulated, table, rng), mean_predicted, scratch[: n_simulations - start])
         reached += int(np.count_nonzero(ranges >= observed))
     return reached
 
 
-def _walk_ranges(positives: Callable[[slice], NumberArray], mean_predicted: FloatArray, rows: int) -> FloatArray:
+def _scratch(table: ScoreTable, rows: int) -> FloatArray:
+    """Memory for a part of the table in so many series: memory asked for anew takes longer than what is done in it."""
+    return np.empty((rows, min(len(table), _BLOCK)))
+
+
+def _walk_ranges(
+    positives: Callable[[slice, FloatArray], NumberArray], mean_predicted: FloatArray, scratch: FloatArray
+) -> FloatArray:
     """Range of each of several series of cumulative residuals, from their positives by part of the table."""
-    last, top, bottom = np.zeros(rows), np.zeros(rows), np.zeros(rows)
+    last, top, bottom = np.zeros((3, len(scratch)))
     for start in range(0, len(mean_predicted), _BLOCK):
         part = slice(start, start + _BLOCK)
-        cumulative = positives(part) - mean_predicted[part]
+        cumulative = scratch[:, : len(mean_predicted[part])]
+        np.subtract(positives(part, cumulative), mean_predicted[part], out=cumulative)
         cumulative[:, 0] += last
         np.cumsum(cumulative, axis=1, out=cumulative)
         last = cumulative[:, -1].copy()
@@ -235,10 +242,10 @@ def _walk_ranges(positives: Callable[[slice], NumberArray], mean_predicted: Floa
     return top - bottom
 
 
-def _simulated(table: ScoreTable, rows: int, rng: np.random.Generator, part: slice) -> NumberArray:
-    """Positives at each score of a part of the table, `rows` times, if every score is right."""
-    n, score = table.n[part], table.score[part]
-    drawn = rng.random((rows, len(score))) < score
+def _simulated(table: ScoreTable, rng: np.random.Generator, part: slice, scratch: FloatArray) -> NumberArray:
+    """Positives at each score of a part of the table, in each series, if every score is right."""
+    n, score, rows = table.n[part], table.score[part], len(scratch)
+    drawn = rng.random(out=scratch) < score
     if n.max() == 1:
         return drawn
     positives = drawn.astype(np.int64)

@@ -216,6 +216,8 @@ def plain(value: Any, *, curves: bool = True) -> Any:
     """Turn a value into what JSON can hold; not finite numbers become None. `curves` is for `Result.to_dict`."""
     if isinstance(value, Result):
         return value.to_dict(curves=curves)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and np.isfinite(value).all():
+        return value.tolist()  # entries need no look, one by one
     if isinstance(value, (np.ndarray, np.generic)):
         return plain(value.tolist())
     if isinstance(value, (list, tuple)):

@@ -5,8 +5,9 @@ diagram of the isotonic fit can sag; so few buckets can hold an extreme of the c
 largest climb or drop, or a corner of the fit. All others become cells at once. Open buckets are fetched score by score
 if their rows are few enough. Else they are divided again, scan by scan: all together, unless a few heavy ones stand
 out. These go first: a bucket with half of the rows at one score in it leaves nothing certain until that score stands by
-itself. In the end scores are put together again where there was neither. Any source of rows will do that can answer two
-questions, both of them plain aggregations.
+itself. Of buckets of one class only the limits are asked for, since nothing turns inside; scores that share a unit are
+told apart by their doubles. After each look neighbours in which there is nothing are put together. Any source of rows
+will do that can answer such questions, all of them plain aggregations.
 """
 
 from __future__ import annotations

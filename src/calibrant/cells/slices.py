@@ -88,12 +88,13 @@ class SliceRows:
     def limits(self, buckets: BucketSet) -> BucketSums:
         """Return the sums of some buckets with the least and the largest score in each."""
         sums, low, high = FineSums(buckets.grid, buckets), np.ones(len(buckets.numbers)), np.zeros(len(buckets.numbers))
-        for part in self._inside(buckets):
-            sums.add(part)
-            weighty = part if part.weight is None else part.pick(np.flatnonzero(part.weight))
-            index = buckets.index(weighty.score)
-            np.minimum.at(low, index, weighty.score)
-            np.maximum.at(high, index, weighty.score)
+        for rows in self._slices():
+            sums.add(rows)
+            index = buckets.index(rows.score)
+            weighty = np.flatnonzero(index >= 0 if rows.weight is None else (index >= 0) & (rows.weight > 0))
+            index, score = index[weighty], rows.score[weighty]
+            np.minimum.at(low, index, score)
+            np.maximum.at(high, index, score)
         if not sums.rows:
             raise describe_other_rows("no row where the first reading had some")
         filled = low <= high

@@ -38,7 +38,7 @@ COMMANDS = {
     "recalibrate": ["recalibrate", *FIT, "--model", "new.json"],
     "apply": ["apply", "rows.csv", "--score", "p", "--model", "model.json", "--output", "out.csv"],
     "export": ["export", "model.json", "--to", "sql"],
-    "monitor": ["monitor", *FIT, "--tolerance", "0.5", "--state", "state.json", "--again"],
+    "monitor": ["monitor", *FIT, "--tolerance", "0.2", "--state", "state.json", "--again"],
     "plan": ["plan", "--tolerance", "0.02"],
 }
 LARGE = "scipy.special scipy.optimize scipy.stats sklearn pandas pyarrow polars narwhals duckdb matplotlib jinja2 rich"

@@ -9,28 +9,27 @@ import numpy as np
 
 from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.grid import Grid
-from calibrant.table.fixed_point import MOST_ROWS
+from calibrant.table.fixed_point import BITS, MOST_ROWS, score_units
 from calibrant.table.pooling import Pooled, pool_counts, pool_rows, pool_weighted
 from calibrant.table.validation import CleanRows
 
 _BATCH = 1 << 20  # rows that are pooled together
-_UNITS = Grid(0)
 
 
 class Accumulator:
     """Rows added up score by score as long as there are few different scores, and in buckets from then on.
 
-    Buckets are those of `grid`, or the narrowest of its coarser ones of which no more than `most_buckets` (at least 2)
+    Buckets have equal width: the smallest power of two, in units, at which no more than `most_buckets` (at least 2)
     hold rows. So what is held depends on the rows alone, bit for bit if weights are whole numbers: not on their order,
     nor on how they were cut into chunks.
     """
 
-    def __init__(self, *, most_distinct: int, most_buckets: int, grid: Grid = _UNITS) -> None:
+    def __init__(self, *, most_distinct: int, most_buckets: int) -> None:
         self._most_distinct = most_distinct
         self._most_buckets = most_buckets
         none = np.zeros(0, dtype=np.int64)
         self.sums: Pooled | BucketSums = (np.zeros(0), none, none)
-        self.grid = grid
+        self.grid = Grid(0)
 
     def add(self, pooled: Pooled) -> None:
         """Add distinct scores with rows and positives at each."""
@@ -48,12 +47,12 @@ class Accumulator:
 
     def _narrowest(self, pooled: Pooled) -> Grid:
         """Return the narrowest buckets of which few enough hold rows."""
-        narrowest = self.grid.bucket_of(pooled[0])
+        units = score_units(pooled[0])
 
         def few(shift: int) -> bool:
-            return int(np.count_nonzero(np.diff(narrowest >> shift))) < self._most_buckets
+            return int(np.count_nonzero(np.diff(units >> shift))) < self._most_buckets
 
-        return self.grid.coarser(bisect.bisect_left(range(64), 1, key=few))
+        return Grid(bisect.bisect_left(range(BITS), 1, key=few))
 
 
 def pool_together(parts: list[Pooled]) -> Pooled:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.cells.grid import Grid
+from calibrant.cells.grid import DoubleGrid, Grid
 from calibrant.cells.losses import LossTotals
 from calibrant.table.fixed_point import BITS, UNIT, FixedPoint, score_units
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, NumberArray, score_order
@@ -86,7 +86,9 @@ class BucketSums:
     away: FixedPoint  # shape (2, m): sum of `1 - s` over positives; of `s` over negatives
 
     @classmethod
-    def of_scores(cls, score: FloatArray, n: NumberArray, k: NumberArray, grid: Grid | None = None) -> BucketSums:
+    def of_scores(
+        cls, score: FloatArray, n: NumberArray, k: NumberArray, grid: Grid | DoubleGrid | None = None
+    ) -> BucketSums:
         """Return sums over the buckets of a grid, from distinct increasing scores with rows and positives at each.
 
         Without a grid each score has a bucket of its own.

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.cells.bucket_sums import BucketSums
-from calibrant.cells.grid import BucketSet, DoubleGrid, Grid
+from calibrant.cells.grid import BucketSet, DoubleGrid, Grid, Intervals
 from calibrant.cells.losses import HALF, LOG_LOSS_BITS, LossTotals
 from calibrant.cells.slices import PackedRows, Slices
 from calibrant.errors import need_package
@@ -66,13 +66,9 @@ class LazyRows:
         """Return the sums of some buckets with the least and the largest score in each."""
         return self.bucket_sums(buckets.grid, buckets)
 
-    def inside(self, buckets: BucketSet) -> LazyRows:
-        """Return the rows in some buckets, which are found anew whenever they are asked."""
-        return LazyRows(self._inside(buckets), self.weights, self.fetch)
-
-    def double_sums(self, most: int) -> tuple[BucketSums, Grid]:
+    def double_sums(self, grid: DoubleGrid) -> BucketSums:
         """Return the sums at every score, however many: engines do not show the bits of a double."""
-        return BucketSums.of_scores(*self.pool_scores(None)), DoubleGrid(0)
+        return BucketSums.of_scores(*self.pool_scores(grid.divided))
 
     def all_sums(self, grid: Grid) -> tuple[BucketSums, LossTotals, int]:
         """Return the sums of all rows over the buckets of a grid, as `bucket_sums`, their losses, and an estimate.
@@ -124,7 +120,7 @@ class LazyRows:
         lower = (value - upper * 2.0**HALF).cast(nw.Int64)
         return {f"{name}_upper": self._total(upper.cast(nw.Int64)), f"{name}_lower": self._total(lower)}
 
-    def pool_scores(self, buckets: BucketSet | None) -> Pooled:
+    def pool_scores(self, buckets: BucketSet | Intervals | None) -> Pooled:
         """Return distinct scores in some buckets, or all, with rows and positives at each."""
         frame = self._inside(buckets)
         if self.weights == "other":
@@ -137,7 +133,7 @@ class LazyRows:
         sums = self.fetch(frame.group_by("s").agg(n=self._count(), k=self._total(nw.col("y"))))
         return pool_counts(sums["s"] + 0.0, sums["n"], sums["k"])
 
-    def keep(self, buckets: BucketSet) -> LazyRows:
+    def keep(self, buckets: BucketSet | Intervals) -> LazyRows:
         """Return these rows: the engine adds up where they are."""
         return self
 
@@ -151,10 +147,11 @@ class LazyRows:
         columns = self.fetch(self.packed(buckets))
         return PackedRows(columns["value"], columns.get("w"))
 
-    def _inside(self, buckets: BucketSet | None) -> nw.LazyFrame[Any]:
+    def _inside(self, buckets: BucketSet | Intervals | None) -> nw.LazyFrame[Any]:
         """Return the rows in some buckets, which may be a hundred thousand: too many for an expression."""
         if buckets is None:
             return self.frame
+        assert isinstance(buckets, BucketSet)  # of what no grid divides all scores are known, see `double_sums`
         bucket = _bucket_of(nw.col("s"), buckets.grid)
         numbers = _as_frame(buckets.numbers, self.frame)
         if numbers is None:

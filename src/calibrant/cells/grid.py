@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.fixed_point import score_units
-from calibrant.table.pooling import IntArray, ScoreArray
+from calibrant.table.pooling import FloatArray, IntArray, ScoreArray
 
 _MOST_LISTED = 1 << 23
 
@@ -33,33 +33,17 @@ class Grid:
         first, last = (int(unit) for unit in score_units(np.array([low, high])))
         return cls(max(0, max(0, last - first - 1).bit_length() - bits))
 
-    @property
-    def divisible(self) -> bool:
-        """Whether there is a finer grid, see `finer`; else only a `DoubleGrid` tells scores apart."""
-        return self.shift > 0
-
     def finer(self, bits: int) -> Grid:
         """Return a grid that divides each bucket into ``2**bits``, or as many as there are units."""
         return Grid(max(0, self.shift - bits))
 
     def coarser(self, bits: int) -> Grid:
         """Return a grid that makes one of every ``2**bits`` buckets; their numbers lose as many bits."""
-        return replace(self, shift=self.shift + bits)
+        return Grid(self.shift + bits)
 
     def bucket_of(self, score: ScoreArray) -> IntArray:
         """Return the bucket of scores; it never decreases with the score."""
         return score_units(score) >> self.shift
-
-
-@dataclass(frozen=True)
-class DoubleGrid(Grid):
-    """Buckets of scores whose doubles are equal but for their last `shift` bits: they divide those of one unit too."""
-
-    divisible = False
-
-    def bucket_of(self, score: ScoreArray) -> IntArray:
-        """Return the bucket of scores; positive doubles increase with their bits read as a whole number."""
-        return np.asarray((score.astype(np.float64) + 0.0).view(np.int64) >> self.shift)  # -0.0 becomes 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,3 +88,43 @@ class BucketSet:
         number -= self.numbers[0]
         np.clip(number, -1, len(self._listed) - 1, out=number)
         return self._listed[number].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Some intervals of scores, each from a lowest to a highest one, increasing and apart: what no grid divides."""
+
+    low: FloatArray
+    high: FloatArray
+
+    def index(self, score: ScoreArray) -> IntArray:
+        """Return in which interval each score lies; -1 if it is in none."""
+        which = np.searchsorted(self.low, score, side="right") - 1
+        return np.where(score <= self.high[which], which, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class DoubleGrid:
+    """Buckets that divide each of some others, from `low` to `high`, by the doubles in it: into ``2**bits`` at most.
+
+    Positive doubles increase with their bits, read as a whole number. So scores that share a unit are told apart too.
+    """
+
+    divided: BucketSet | Intervals
+    low: FloatArray
+    high: FloatArray
+    bits: int  # 2 at least, so that each of several doubles is divided
+
+    def bucket_of(self, score: ScoreArray) -> IntArray:
+        """Return the bucket of scores that lie in those divided; it never decreases with the score."""
+        first, last = _bits(self.low), _bits(self.high)
+        width = np.frexp((last - first).astype(np.float64))[1]  # bits of the difference, or one more by rounding
+        which = self.divided.index(score)
+        # A score may be off the limits of its bucket by rounding.
+        above = np.clip(_bits(score) - first[which], 0, (last - first)[which])
+        parts = above >> np.maximum(0, width - self.bits)[which]
+        return np.asarray((which << self.bits) | parts)
+
+
+def _bits(score: ScoreArray) -> IntArray:
+    return (score.astype(np.float64) + 0.0).view(np.int64)  # -0.0 becomes 0.0

@@ -18,7 +18,7 @@ import numpy as np
 
 from calibrant.cells import bounds
 from calibrant.cells.bucket_sums import BucketSums, GridSums
-from calibrant.cells.grid import BucketSet, Grid
+from calibrant.cells.grid import BucketSet, DoubleGrid, Grid, Intervals
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, Pooled, merged_order, score_order
 from calibrant.table.validation import check_same_rows
 
@@ -41,19 +41,16 @@ class Rows(Protocol):
     def bucket_sums(self, grid: Grid, buckets: BucketSet) -> BucketSums:
         """Add up the buckets of a grid, over the rows in some wider buckets."""
 
-    def pool_scores(self, buckets: BucketSet) -> Pooled:
+    def pool_scores(self, buckets: BucketSet | Intervals) -> Pooled:
         """Return distinct scores in some buckets, with rows and positives at each."""
 
     def limits(self, buckets: BucketSet) -> BucketSums:
         """Return the sums of some buckets with the least and the largest score in each."""
 
-    def inside(self, buckets: BucketSet) -> Rows:
-        """Return the rows in some buckets, which are found anew whenever they are asked."""
+    def double_sums(self, grid: DoubleGrid) -> BucketSums:
+        """Add up the buckets of a grid of doubles, or of a finer one."""
 
-    def double_sums(self, most: int) -> tuple[BucketSums, Grid]:
-        """Add up by the doubles of scores: one by one if at most so many differ, else in a `DoubleGrid`."""
-
-    def keep(self, buckets: BucketSet) -> Rows:
+    def keep(self, buckets: BucketSet | Intervals) -> Rows:
         """Return the rows in some buckets, which are few, in memory if that is where they will be added up."""
 
 
@@ -69,7 +66,7 @@ class _Level(NamedTuple):
     """Buckets of one grid, some of them perhaps to be looked into, and the rows that are asked for that."""
 
     sums: BucketSums
-    grid: Grid
+    grid: Grid | DoubleGrid
     rows: Rows
 
 
@@ -95,11 +92,9 @@ def refine(
         widest_spread = int(np.argmax([each.max(initial=-1.0) for each in spread]))
         sums, grid, source = levels[widest_spread]
         if source is rows and sums.n.sum() <= _KEPT * most:
-            source = rows.keep(BucketSet(grid, sums.bucket))
+            source = rows.keep(_buckets(sums, grid))
         at_once = most if source is rows else most / _PARTS
         chosen = _choose(sums, spread[widest_spread], at_once, open_rows, scans)
-        if not grid.divisible:
-            chosen[np.flatnonzero(chosen)[1 << LATER_BITS :]] = False  # so that each can be divided once at least
         if not chosen.any():
             break
         levels[widest_spread] = _Level(sums.pick(~chosen), grid, source)
@@ -127,22 +122,26 @@ def _choose(sums: BucketSums, spread: FloatArray, most: float, open_rows: float,
     return chosen
 
 
-def _look_into(part: BucketSums, grid: Grid, source: Rows, most: float) -> _Level:
+def _buckets(sums: BucketSums, grid: Grid | DoubleGrid) -> BucketSet | Intervals:
+    return BucketSet(grid, sums.bucket) if isinstance(grid, Grid) else Intervals(sums.low, sums.high)
+
+
+def _look_into(part: BucketSums, grid: Grid | DoubleGrid, source: Rows, most: float) -> _Level:
     """Ask for the rows of some buckets: score by score if they are few, else in narrower buckets.
 
     Of many buckets of one class, each, only the limits are asked for.
     """
-    buckets = BucketSet(grid, part.bucket)
+    buckets, bits = _buckets(part, grid), max(_LEAST_BITS, LATER_BITS - len(part).bit_length())
     if part.n.sum() <= most:
         sums = BucketSums.of_scores(*source.pool_scores(buckets))
-    elif part.pure.all():
+    elif isinstance(buckets, BucketSet) and part.pure.all():
         sums = source.limits(buckets)
-    elif not grid.divisible:
-        source = source.inside(buckets)
-        sums, grid = source.double_sums(most=2 << LATER_BITS)
-    else:
-        grid = grid.finer(max(_LEAST_BITS, LATER_BITS - len(part).bit_length()))
+    elif isinstance(buckets, BucketSet) and buckets.grid.shift:
+        grid = buckets.grid.finer(bits)
         sums = source.bucket_sums(grid, buckets)
+    else:
+        grid = DoubleGrid(buckets, part.low, part.high, bits)
+        sums = source.double_sums(grid)
     if part.n.dtype.kind == "i" and sums.n.dtype.kind == "i":
         check_same_rows(*((int(each.n.sum()), int(each.k.sum())) for each in (part, sums)))
     return _Level(sums, grid, source)

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.cells.accumulator import Accumulator, pool_together, pooled_batches
+from calibrant.cells.accumulator import pool_together, pooled_batches
 from calibrant.cells.bucket_sums import BucketSums, GridSums
 from calibrant.cells.fine_sums import BLOCK, FineSums
-from calibrant.cells.grid import BucketSet, DoubleGrid, Grid
+from calibrant.cells.grid import BucketSet, DoubleGrid, Grid, Intervals
 from calibrant.cells.losses import LossTotals
 from calibrant.table.pooling import FloatArray, NumberArray, Pooled
 from calibrant.table.row_errors import describe_other_rows
@@ -78,7 +78,7 @@ class SliceRows:
             raise describe_other_rows("no row where the first reading had some")
         return sums.sums().of_each()
 
-    def pool_scores(self, buckets: BucketSet) -> Pooled:
+    def pool_scores(self, buckets: BucketSet | Intervals) -> Pooled:
         """Return distinct scores in some buckets, with rows and positives at each."""
         pooled = list(pooled_batches(self._inside(buckets)))
         if not pooled:
@@ -101,26 +101,23 @@ class SliceRows:
         attained = np.ones(int(filled.sum()), dtype=np.bool_)
         return replace(sums.sums().of_each(), low=low[filled], high=high[filled], attained=attained)
 
-    def inside(self, buckets: BucketSet) -> SliceRows:
-        """Return the rows in some buckets, which are found anew whenever they are asked."""
-        return SliceRows(lambda: self._inside(buckets))
+    def double_sums(self, grid: DoubleGrid) -> BucketSums:
+        """Add up the buckets of a grid of doubles."""
+        parts = (BucketSums.of_scores(*pooled, grid) for pooled in pooled_batches(self._inside(grid.divided)))
+        sums = next(parts, None)
+        if sums is None:
+            raise describe_other_rows("no row where the first reading had some")
+        return sum(parts, sums)
 
-    def double_sums(self, most: int) -> tuple[BucketSums, Grid]:
-        """Add up by the doubles of scores: one by one if at most so many differ, else in a `DoubleGrid`."""
-        added = Accumulator(most_distinct=most, most_buckets=most, grid=DoubleGrid(0))
-        for pooled in pooled_batches(self._slices()):
-            added.add(pooled)
-        return added.sums if isinstance(added.sums, BucketSums) else BucketSums.of_scores(*added.sums), added.grid
-
-    def keep(self, buckets: BucketSet) -> SliceRows:
+    def keep(self, buckets: BucketSet | Intervals) -> SliceRows:
         """Return the rows in some buckets, in memory."""
-        if self._fetch is not None and not isinstance(buckets.grid, DoubleGrid):
+        if self._fetch is not None and isinstance(buckets, BucketSet):
             packed = self._fetch(buckets)
             return SliceRows(lambda: unpack([packed]))
         rows = list(self._inside(buckets))
         return SliceRows(lambda: rows)
 
-    def _inside(self, buckets: BucketSet) -> Iterator[CleanRows]:
+    def _inside(self, buckets: BucketSet | Intervals) -> Iterator[CleanRows]:
         """Yield rows in arrays of their own: whoever makes the slices may fill the same arrays again."""
         for rows in self._slices():
             inside = np.flatnonzero(buckets.index(rows.score) >= 0)

@@ -56,7 +56,7 @@ def cumulative_residuals(table: ScoreTable) -> Walk:
     value = table.cumulative_residual_sums() / table.total
     above = below = value[:0]
     if table.cells is not None:
-        hidden = np.flatnonzero(table.low < table.high)
+        hidden = np.flatnonzero((table.low < table.high) & (table.k > 0) & (table.negatives > 0))
         # The walk is highest if the positives of a cell come first, and lowest if its negatives do.
         above = value[hidden] + table.fall[hidden] / table.total
         below = value[hidden] - table.rise[hidden] / table.total

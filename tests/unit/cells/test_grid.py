@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.cells import grid as grid_file
-from calibrant.cells.grid import BucketSet, DoubleGrid, Grid
+from calibrant.cells.grid import BucketSet, DoubleGrid, Grid, Intervals
 from calibrant.table.fixed_point import BITS, UNIT, score_units
 
 score = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 1.0, 0.5, 1e-5, 5e-324, 2.0**-43, np.nextafter(1.0, 0.0)]))
@@ -79,12 +79,27 @@ def test_ranges_at_the_ends_of_a_power_of_two(bits, spare):
         assert 2 ** (bits - 1) <= high - low <= 2**bits
 
 
-@given(scores, st.integers(0, 62))
-def test_bits_of_doubles_make_buckets_in_the_order_of_scores(values, shift):
-    s, grid = np.array(sorted(values)), DoubleGrid(shift)
-    number = grid.bucket_of(s)
-    assert (np.diff(number) >= 0).all()
-    assert (DoubleGrid(0).bucket_of(s) >> shift).tolist() == number.tolist()
-    assert grid.coarser(1) == DoubleGrid(shift + 1)
-    assert (np.diff(DoubleGrid(0).bucket_of(s)) > 0).tolist() == (np.diff(s) > 0).tolist()
-    assert DoubleGrid(shift).bucket_of(np.array([-0.0])).tolist() == [0]
+@given(scores, st.integers(2, 9))
+def test_doubles_divide_buckets_of_one_unit_and_intervals(values, bits):
+    """In the order of scores, of which none leaves its bucket; each part is narrower, until every double is alone."""
+    s = np.array(sorted({value + 0.0 for value in values}))
+    numbers = np.array(sorted(set(Grid(0).bucket_of(s).tolist())))
+    low, high = (numbers - 0.5) * UNIT, (numbers + 0.5) * UNIT
+    divided: BucketSet | Intervals = BucketSet(Grid(0), numbers)
+    grid = DoubleGrid(divided, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), bits)
+    for _ in range(64):
+        number = grid.bucket_of(s)
+        assert (np.diff(number) >= 0).all()
+        assert (number >> bits).tolist() == grid.divided.index(s).tolist()
+        starts = np.flatnonzero(np.append(True, np.diff(number) > 0))
+        low, high = s[starts], s[np.append(starts[1:], len(s)) - 1]
+        if len(starts) == len(s):
+            break
+        grid = DoubleGrid(Intervals(low, high), low, high, bits)
+    assert len(starts) == len(s)
+    assert grid.bucket_of(np.array([-0.0] if s[0] == 0.0 else s[:1])).tolist() == number[:1].tolist()
+
+
+def test_scores_between_intervals_are_in_none():
+    some = Intervals(np.array([0.25, 0.75]), np.array([0.5, 0.75]))
+    assert some.index(np.array([0.0, 0.25, 0.5, np.nextafter(0.5, 1.0), 0.75, 1.0])).tolist() == [-1, 0, 0, -1, 1, -1]

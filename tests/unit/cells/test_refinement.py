@@ -217,3 +217,32 @@ def test_doubles_that_share_a_unit_are_divided_until_they_stand_alone(small_limi
     s = score_distributions.scores("neighbours", 3_000)
     y = score_distributions.outcomes(s, "calibrated")
     assert answers(ScoreTable.from_chunks(Source(y, s))) == answers(ScoreTable.from_scores(y, s))
+
+
+def test_units_between_those_that_doubles_divide(small_limits):
+    """One unit between two that are divided is settled before them: they must not be put together over it."""
+    unit, ulp, share = 2.0**-42, 2.0**-53, 32
+    tiny = 2.0**-44 * (1 + np.arange(share) / share)
+    middle, last = round(0.3 / unit) * unit, round(0.9 / unit) * unit
+    rows = [(int(i == share // 2), value) for i, value in enumerate(tiny)]
+    rows += [(0, middle), (1, middle + 9 * ulp), *[(0, middle + unit)] * 30]
+    rows += [*((1, middle + 2 * unit + i * ulp) for i in range(16)), (0, middle + 2 * unit + 20 * ulp)]
+    rows += [*[(1, 0.6)] * 10, *((1, last + 2 * i * ulp) for i in range(30)), (0, last + 80 * ulp), *[(0, 0.95)] * 30]
+    y, s = (np.array(column) for column in zip(*rows, strict=True))
+    small_limits.setattr(refinement, "_HEAVY", 1e9)
+    small_limits.setattr(gathering, "MOST_DISTINCT", 0)
+    for bits in (1, 3, 6):
+        small_limits.setattr(refinement, "LATER_BITS", bits)
+        assert answers(ScoreTable.from_chunks(Source(y, s))) == answers(ScoreTable.from_scores(y, s))
+
+
+@pytest.mark.parametrize("bits", [0, 1])
+def test_units_that_each_hold_two_doubles(small_limits, bits):
+    """As many buckets as are told apart at once, and each of both classes: every look divides each of them."""
+    s = np.array([0.3000000000002274, 0.3000000000002603, 0.3000000000009095, 0.3000000000009118, 0.3000000000013642])
+    s, y = np.append(s, 0.3000000000013886), np.array([1, 0, 1, 0, 1, 0])
+    small_limits.setattr(refinement, "LATER_BITS", bits)
+    small_limits.setattr(gathering, "MOST_DISTINCT", 1)
+    small_limits.setattr(gathering, "FINE_BITS", 3)
+    small_limits.setattr(gathering, "CELL_BITS", 1)
+    assert answers(ScoreTable.from_chunks(Source(y, s))) == answers(ScoreTable.from_scores(y, s))

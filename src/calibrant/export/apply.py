@@ -30,14 +30,9 @@ if TYPE_CHECKING:
 
 
 def apply_to_file(
-    calibrator: FittedMap,
-    path: PathSpec | Query,
-    output: str | PathLike[str],
-    *,
-    score: str,
-    column: str = "calibrated",
+    fitted: FittedMap, path: PathSpec | Query, output: str | PathLike[str], *, score: str, column: str = "calibrated"
 ) -> int:
-    """Copy a file with one more column, what `calibrator.predict` gives, in bounded memory; return the number of rows.
+    """Copy a file with one more column, what `fitted.predict` gives, in bounded memory; return the number of rows.
 
     The order of the rows, the other columns and their names are kept; what a format cannot hold is refused. Logistic
     maps agree to about 1e-15. `path` may be "-" for standard input; a pattern must name one file; of a query all
@@ -60,7 +55,7 @@ def apply_to_file(
         copy = copy_of(source, target.suffix.lower(), column)
         operand = copy.value(score)
         number = as_number(operand, source.kind(score))
-        columns = calibrator.columns_ if isinstance(calibrator, Segment) else []
+        columns = fitted.columns_ if isinstance(fitted, Segment) else []
         segments = {of.name: _as_segments(of, copy.value(of.name), source) for of in columns}
         source.connection.execute("SET preserve_insertion_order = true")
         unused = _unused(source)
@@ -69,7 +64,7 @@ def apply_to_file(
             def statement(keep: Callable[[str], str] | None) -> str:
                 value = f"{unused}value"
                 query = predictions(
-                    calibrator,
+                    fitted,
                     rows=copy.rows,
                     score=operand,
                     number=number,

@@ -20,7 +20,7 @@ from scipy.special import logsumexp
 from calibrant import Monitor
 from calibrant.monitoring.components import log_odds
 from calibrant.monitoring.evidence import Evidence
-from calibrant.monitoring.families import Rows
+from calibrant.monitoring.families import GroupedRows
 from calibrant.monitoring.settings import Settings
 
 LEVELS = 40
@@ -579,7 +579,7 @@ def first_rows(streams: int) -> None:
             if not evidence.alarms or evidence.alarms[0] <= calm:
                 continue
             n = evidence.alarms[0]
-            single = Rows(y[None, :n], score[None, :n], evidence.cells(score[:n])[:, None])
+            single = GroupedRows(y[None, :n], score[None, :n], evidence.cells(score[:n])[:, None])
             log_factors = np.log(evidence.family.growth(single).product)
             r = np.cumsum(log_factors[::-1], axis=0)[::-1]
             likely = r >= math.log(alpha / 4) + r.max(axis=0)

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,14 @@ def test_variables_say_what_they_hold(tmp_path):
     assert not empty_names(ROOT / "src")
     (tmp_path / "a.py").write_text("found = 1\nfor place in (error.found,):\n    pass\n")
     assert empty_names(tmp_path) == ["a.py:1: found", "a.py:2: place"]
+
+
+def test_one_name_for_one_class():
+    """Those of one file alone, which begin with an underscore, are left out."""
+    files = sorted((ROOT / "src").rglob("*.py"))
+    named = [node.name for path in files for node in ast.walk(ast.parse(path.read_text())) if is_class(node)]
+    assert sorted(name for name, count in Counter(named).items() if count > 1) == []
+
+
+def is_class(node):
+    return isinstance(node, ast.ClassDef) and not node.name.startswith("_")

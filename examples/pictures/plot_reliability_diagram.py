@@ -47,7 +47,7 @@ for ax, (title, parts) in zip(axes, layers.items(), strict=True):
     ax.set_title(title)
 
 # %%
-# The distribution in full: a ``Histogram`` with positives above zero and negatives below.
+# The distribution in full: a ``ScoreHistogram`` with positives above zero and negatives below.
 # Many scores are near 0 or 1.
 display = DistributionDisplay(score_histogram(y, p), name="Naive Bayes on digits").plot()
 plt.show()

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from calibrant import ScoreTable
 from calibrant.certificates import certify_ece, isotonic_band
 from calibrant.certificates.expected_error.bounds import (
-    Units,
+    Runs,
     huber_width,
     lower_bound,
     reversal_p_value,
@@ -173,7 +173,7 @@ def test_the_step_to_the_population_exactly():
     """Rows fall on two scores at random, one right and one wrong: the share at the wrong one is not known."""
     n = 16
     found = [
-        (w, k, Units.of(ScoreTable.from_counts([0, 1], [w, n - w], [k, n - w])))
+        (w, k, Runs.of(ScoreTable.from_counts([0, 1], [w, n - w], [k, n - w])))
         for w in range(n + 1)
         for k in range(w + 1)
     ]
@@ -191,7 +191,7 @@ def test_reversal_of_two_scores_exactly(rate):
     """At level a, rejected with probability at most a where the rates are equal, the least favourable case."""
     n = (9, 14)
     counts = np.indices((n[0] + 1, n[1] + 1)).reshape(2, -1).T
-    p_value = np.array([reversal_p_value(Units.of(ScoreTable.from_counts([0.3, 0.6], n, k))) for k in counts])
+    p_value = np.array([reversal_p_value(Runs.of(ScoreTable.from_counts([0.3, 0.6], n, k))) for k in counts])
     chance = binom.pmf(counts, n, rate).prod(axis=1)
     for level in np.unique(p_value[p_value < 0.5]):
         assert_probability_within(float(chance[p_value <= level].sum()), level)

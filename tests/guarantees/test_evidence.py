@@ -23,7 +23,7 @@ from scipy.stats import binom
 
 from calibrant.certificates.widths import anytime
 from calibrant.distributions import cluster_bound, mean_limits
-from calibrant.distributions.cluster_bound import _PARTS, Sums, _Search, largest_ratio
+from calibrant.distributions.cluster_bound import _PARTS, ClusterSums, _Search, largest_ratio
 from calibrant.distributions.mean_limits import psi
 
 SMALLER = 0.97  # of psi: enough to break every bound
@@ -57,7 +57,7 @@ def mean_evidence_of_clusters(size, mass, residual, *, n: int, delta: float):
     error = (mass * total).sum(axis=-1, keepdims=True) / (mass * size).sum(axis=-1, keepdims=True)
     low = (np.ceil((error + 1.0) * 64.0) - 1.0) / 64.0 - 1.0  # of the 128 cells of [-1, 1]
     search = _Search(size, size**2, n, CAP, -1.0, 1.0, -math.log(delta))
-    sums = Sums(total, total**2, total * size, np.zeros_like(total))
+    sums = ClusterSums(total, total**2, total * size, np.zeros_like(total))
     expectation = 0.0
     for guess, weight in _PARTS:
         log = search._log(sums, error, error, 1.0 - low, guess, weight)
@@ -120,7 +120,7 @@ def test_the_expectation_is_that_of_whole_samples_and_bounds_the_failures_of_the
     low = (math.ceil((p + 1.0) * 64.0) - 1.0) / 64.0 - 1.0
     common = {"rows": CAP * n, "squared_sizes": CAP**2 * n, "clusters": n, "cap": CAP}
     search = _Search(**common, least=-1.0, most=1.0, log_inverse=-math.log(delta))
-    samples = [Sums.of(CAP * (np.arange(n) < k), size) for k in positive]
+    samples = [ClusterSums.of(CAP * (np.arange(n) < k), size) for k in positive]
     evidence = np.array(
         [sum(np.exp(search._log(sums, p, p, 1.0 - low, *part)[0]) for part in _PARTS) for sums in samples]
     )

@@ -9,7 +9,7 @@ from scipy.stats import binom
 from calibrant.certificates import certify, cutoff_interval
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions import cluster_bound
-from calibrant.distributions.cluster_bound import Sums, largest_ratio
+from calibrant.distributions.cluster_bound import ClusterSums, largest_ratio
 from calibrant.table.clusters import cluster_rows
 from support.counting import assert_failures_within, assert_probability_within, assert_seldom
 
@@ -83,7 +83,7 @@ def exact_failure(n_clusters: int, chance: float, kinds, delta: float, cap: floa
         if probability < 1e-9:
             continue
         few = n_clusters - many
-        sums = Sums(
+        sums = ClusterSums(
             *(
                 np.array([few * first + many * second])
                 for first, second in ((w_1 * m_1, w_2 * m_2), ((w_1 * m_1) ** 2, (w_2 * m_2) ** 2))

@@ -12,7 +12,7 @@ from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.segment_audit import SegmentAudit
 from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
-from calibrant.curves import CumulativeResiduals, Curve, Histogram
+from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
 from calibrant.decisions import Decision, MaxRegret, NetBenefit
 from calibrant.metrics import CutoffCalibration
 from calibrant.table.missing import LeftOut
@@ -126,7 +126,7 @@ class Findings(Result):
     band : Band or None
         Limits for the event rate at every score at once, if it is nondecreasing in the score; at fewer scores for
         drawing, which widens it between the scores kept. None if the weights are not whole numbers, or rows too few.
-    histogram : Histogram
+    histogram : ScoreHistogram
         Distribution of the scores by class.
     cumulative_residuals : CumulativeResiduals
         The cumulative residuals, at fewer scores for drawing.
@@ -160,7 +160,7 @@ class Findings(Result):
     isotonic: Curve
     local: Curve
     band: Band | None
-    histogram: Histogram
+    histogram: ScoreHistogram
     cumulative_residuals: CumulativeResiduals
     decision_curve: NetBenefit
     references: tuple[str, ...]

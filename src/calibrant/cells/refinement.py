@@ -35,7 +35,7 @@ _NARROWER_BITS = 5  # by so much narrower cells are tried where the walk may tur
 _HEAVY = 64  # buckets in which the walk can move so many times less wait until the heaviest are divided
 
 
-class Rows(Protocol):
+class RowSource(Protocol):
     """A source of rows that can be asked more than once."""
 
     def bucket_sums(self, grid: Grid, buckets: BucketSet) -> BucketSums:
@@ -50,7 +50,7 @@ class Rows(Protocol):
     def double_sums(self, grid: DoubleGrid) -> BucketSums:
         """Add up the buckets of a grid of doubles, or of a finer one."""
 
-    def keep(self, buckets: BucketSet | Intervals) -> Rows:
+    def keep(self, buckets: BucketSet | Intervals) -> RowSource:
         """Return the rows in some buckets, which are few, in memory if that is where they will be added up."""
 
 
@@ -67,11 +67,11 @@ class _Level(NamedTuple):
 
     sums: BucketSums
     grid: Grid | DoubleGrid
-    rows: Rows
+    rows: RowSource
 
 
 def refine(
-    rows: Rows, first: Pending, *, most: float, widest: Grid, corners: bool = True, scans: int | None = None
+    rows: RowSource, first: Pending, *, most: float, widest: Grid, corners: bool = True, scans: int | None = None
 ) -> BucketSums:
     """Divide buckets until the cumulative residuals and the isotonic fit are exact; return sums of all rows.
 
@@ -126,7 +126,7 @@ def _buckets(sums: BucketSums, grid: Grid | DoubleGrid) -> BucketSet | Intervals
     return BucketSet(grid, sums.bucket) if isinstance(grid, Grid) else Intervals(sums.low, sums.high)
 
 
-def _look_into(part: BucketSums, grid: Grid | DoubleGrid, source: Rows, most: float) -> _Level:
+def _look_into(part: BucketSums, grid: Grid | DoubleGrid, source: RowSource, most: float) -> _Level:
     """Ask for the rows of some buckets: score by score if they are few, else in narrower buckets.
 
     Of many buckets of one class, each, only the limits are asked for.

@@ -20,7 +20,7 @@ from calibrant.certificates.results import Bounds, CalibrationTest, Certificate,
 from calibrant.certificates.sample_size import rows_to_decide
 from calibrant.certificates.split import PROPOSE, repeated_lower_bound
 from calibrant.distributions.brownian import MEAN_RANGE
-from calibrant.distributions.cluster_bound import Sums, largest_error, largest_ratio
+from calibrant.distributions.cluster_bound import ClusterSums, largest_error, largest_ratio
 from calibrant.distributions.cluster_draws import hidden_share
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals, round_up
@@ -184,7 +184,7 @@ def _lower_of_split(rows: ClusteredRows, delta: float, rng: np.random.Generator)
     sums = interval.sign * rows.by_cluster(np.where(inside, rows.step, 0.0))[~proposes]
     size = rows.size[~proposes]
     sizes = {"rows": float(size.sum()), "squared_sizes": float(np.dot(size, size)), "clusters": len(size)}
-    return max(0.0, -largest_ratio(Sums.of(-sums, size), **sizes, cap=rows.cap, delta=delta))
+    return max(0.0, -largest_ratio(ClusterSums.of(-sums, size), **sizes, cap=rows.cap, delta=delta))
 
 
 # With fewer clusters of equal size, or fewer that count, the asymptotic statement is too wide to be useful.

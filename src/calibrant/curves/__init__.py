@@ -1,6 +1,6 @@
 """Curves over the scores: observed rates, the distribution of the scores, and cumulative residuals."""
 
-from calibrant.curves.distribution import Histogram, score_histogram
+from calibrant.curves.distribution import ScoreHistogram, score_histogram
 from calibrant.curves.reliability import Curve, binned_curve, isotonic_curve, local_curve
 from calibrant.curves.residuals import CumulativeResiduals, cumulative_residuals
 from calibrant.keywords import check_package
@@ -8,7 +8,7 @@ from calibrant.keywords import check_package
 __all__ = [
     "CumulativeResiduals",
     "Curve",
-    "Histogram",
+    "ScoreHistogram",
     "binned_curve",
     "cumulative_residuals",
     "isotonic_curve",

@@ -16,7 +16,7 @@ from calibrant.table.visible_scores import View, score_view
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram(Drawable):
+class ScoreHistogram(Drawable):
     """Rows of each class in bins of the score.
 
     Attributes
@@ -55,7 +55,7 @@ def score_histogram(
     within: tuple[float, float] | Literal["data"] = (0.0, 1.0),
     sample_weight: Weights = None,
     pos_label: Any = None,
-) -> Histogram:
+) -> ScoreHistogram:
     """Count the rows of each class in bins of equal width.
 
     Parameters
@@ -70,7 +70,7 @@ def score_histogram(
 
     Returns
     -------
-    Histogram
+    ScoreHistogram
         Counts by class. A cell of the table counts where its mean score lies.
 
     Examples
@@ -98,4 +98,4 @@ def score_histogram(
         np.bincount(bins, weights=rows, minlength=n_bins + 2)[1:-1].astype(np.float64)
         for rows in (table.k, table.negatives)
     )
-    return Histogram(edges, positives, negatives, view.square_root)
+    return ScoreHistogram(edges, positives, negatives, view.square_root)

@@ -15,7 +15,7 @@ from calibrant.decisions.cost import COSTS_FIXED, check_costs, costs_by_cut
 from calibrant.decisions.cost_curve import CostCurve
 from calibrant.decisions.net_benefit import NetBenefit
 from calibrant.decisions.saving import Decision, decision_at
-from calibrant.distributions.cluster_bound import Sums, largest_ratio
+from calibrant.distributions.cluster_bound import ClusterSums, largest_ratio
 from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Jackknife, Parts, Scale, log_products
 from calibrant.table.cluster_residuals import squares_from
 from calibrant.table.clusters import ClusteredRows, cluster_blocks
@@ -120,16 +120,16 @@ def _proved(
 ) -> tuple[_Ends, _Ends, float]:
     """Limits of Corollary 3.6 for cost and error of the forecast, and of Corollary 3.7 for the saving, at `half`."""
 
-    def largest(sums: Sums, least: float, most: float) -> float:
+    def largest(sums: ClusterSums, least: float, most: float) -> float:
         squared = float(np.dot(rows.size, rows.size))
         sizes = {"rows": float(rows.size.sum()), "squared_sizes": squared, "clusters": len(rows.size)}
         return largest_ratio(sums, **sizes, cap=float(rows.size.max()), delta=half, least=least, most=most)
 
     def limits(sums: FloatArray, least: float) -> _Ends:
-        lower = largest(Sums.of(-sums, rows.size), -dearest, -least)
-        return -lower + 0.0, largest(Sums.of(sums, rows.size), least, dearest)
+        lower = largest(ClusterSums.of(-sums, rows.size), -dearest, -least)
+        return -lower + 0.0, largest(ClusterSums.of(sums, rows.size), least, dearest)
 
-    saving = largest(Sums(*squares_from(rows, steps, cut)), -dearest, dearest)
+    saving = largest(ClusterSums(*squares_from(rows, steps, cut)), -dearest, dearest)
     return limits(paid, 0.0), limits(excess, -dearest), saving
 
 

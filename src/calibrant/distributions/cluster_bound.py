@@ -28,7 +28,7 @@ _Ratio = float | FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class ClusterSums:
     """What is known of the sums W of the clusters, for each of several sets of rows.
 
     Sums over the clusters of W, of its square, and of W times m; and the most that the root of a sum of ``(W - c
@@ -41,22 +41,22 @@ class Sums:
     slack: FloatArray
 
     @classmethod
-    def of(cls, values: FloatArray, size: FloatArray) -> Sums:
+    def of(cls, values: FloatArray, size: FloatArray) -> ClusterSums:
         """Sums of one value for each cluster."""
         known = (values.sum(), np.dot(values, values), np.dot(values, size), 0.0)
         return cls(*(np.array([value], dtype=np.float64) for value in known))
 
-    def __getitem__(self, index: NumberArray) -> Sums:
-        return Sums(self.total[index], self.square[index], self.with_size[index], self.slack[index])
+    def __getitem__(self, index: NumberArray) -> ClusterSums:
+        return ClusterSums(self.total[index], self.square[index], self.with_size[index], self.slack[index])
 
-    def hull(self) -> Sums:
+    def hull(self) -> ClusterSums:
         """A set of rows that is rejected at a ratio above 0 only if all are."""
         ends = (self.total.max(), self.square.max(), self.with_size.min(), self.slack.max())
-        return Sums(*(np.array([end]) for end in ends))
+        return ClusterSums(*(np.array([end]) for end in ends))
 
 
 def largest_ratio(
-    sums: Sums,
+    sums: ClusterSums,
     *,
     rows: float,
     squared_sizes: float,
@@ -82,7 +82,7 @@ def largest_error(walks: ClusterResiduals, *, cap: float, delta: float) -> float
     np.maximum.at(top, walks.nearest, cuts)
     np.minimum.at(bottom, walks.nearest, cuts)
     # From any edge to any other: forwards for positive sums, backwards for negative ones.
-    pairs = Sums(
+    pairs = ClusterSums(
         (top - bottom[:, None]).ravel(),
         walks.squares.ravel(),
         (walks.with_size - walks.with_size[:, None]).ravel(),
@@ -105,7 +105,7 @@ class _Search:
     most: float
     log_inverse: float
 
-    def highest(self, sums: Sums) -> float:
+    def highest(self, sums: ClusterSums) -> float:
         """Search from the top."""
         largest = int(sums.total.argmax())
         # What one set of rows allows, all of them do; and what is seen cannot be rejected.
@@ -122,7 +122,7 @@ class _Search:
                 return max(ratio, known)
         return known
 
-    def _highest_of_one(self, one: Sums, seen: float) -> float:
+    def _highest_of_one(self, one: ClusterSums, seen: float) -> float:
         """The same for one set of rows, many ratios at a time."""
 
         def search(low: float, high: float, margin: float | None) -> float | None:
@@ -146,7 +146,7 @@ class _Search:
     def _unit(self) -> float:
         return max(abs(self.least), abs(self.most))
 
-    def _within(self, sums: Sums, low: float, high: float, margin: float) -> float | None:
+    def _within(self, sums: ClusterSums, low: float, high: float, margin: float) -> float | None:
         if low >= 0.0 and not len(self._left(sums.hull(), low, high, margin).total):
             return None
         sums = self._left(sums, low, high, margin)
@@ -158,7 +158,7 @@ class _Search:
         ratio = self._within(sums, middle, high, margin)
         return self._within(sums, low, middle, margin) if ratio is None else ratio
 
-    def _left(self, sums: Sums, low: float, high: float, margin: float) -> Sums:
+    def _left(self, sums: ClusterSums, low: float, high: float, margin: float) -> ClusterSums:
         """Those that are not rejected at some ratio between two."""
         logs: list[FloatArray] = []
         for guess, weight in _PARTS:
@@ -167,7 +167,9 @@ class _Search:
             sums, logs = sums[remaining], [*(one[remaining] for one in logs), log[remaining]]
         return sums[~(np.logaddexp.reduce(logs) > self.log_inverse)]
 
-    def _log(self, sums: Sums, low: _Ratio, high: _Ratio, margin: _Ratio, guess: float, weight: float) -> FloatArray:
+    def _log(
+        self, sums: ClusterSums, low: _Ratio, high: _Ratio, margin: _Ratio, guess: float, weight: float
+    ) -> FloatArray:
         """At least the logarithm of a term of Lemma 3.2 between two ratios; W / m is at most `margin` above `low`."""
         unit = self.cap * self._unit
         a = np.sqrt(2.0 * self.log_inverse / (self.clusters * guess)) * margin

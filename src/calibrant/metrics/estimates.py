@@ -38,7 +38,7 @@ _FARTHEST = 2.0**14  # a root this many times as far as the estimate is taken to
 _PRECISION, _MOST_STEPS = 1e-11, 100
 
 
-class Sample(NamedTuple):
+class TermSample(NamedTuple):
     """Independent draws of a term, and the ends of its range."""
 
     draws: Draws
@@ -131,7 +131,7 @@ class SampledRows:
 
         sizes = self._sizes(difference(value * unit), same_scores=same_scores)
 
-        def sample(ratio: float) -> Sample:
+        def sample(ratio: float) -> TermSample:
             return self._sample(difference(ratio), of_top - ratio * of_bottom, sizes, same_scores=same_scores)
 
         lower, upper = self._roots(sample, value * unit, 1.0, least=0.0)
@@ -149,7 +149,7 @@ class SampledRows:
 
         sizes = self._sizes(terms(centre), same_scores=same_scores)
 
-        def sample(at: float) -> Sample:
+        def sample(at: float) -> TermSample:
             return self._sample(terms(at), self._by_cluster(terms(at)), sizes, same_scores=same_scores)
 
         lower, upper = self._roots(sample, centre, 1.0 / max(slope, 1e-9), least=-math.inf)
@@ -235,17 +235,17 @@ class SampledRows:
         change = np.abs(terms(1, self.table.score) - terms(0, self.table.score))
         return cluster_sums(self.clusters, change, change)
 
-    def _sample(self, terms: Terms, sums: FloatArray, sizes: FloatArray, *, same_scores: bool = False) -> Sample:
+    def _sample(self, terms: Terms, sums: FloatArray, sizes: FloatArray, *, same_scores: bool = False) -> TermSample:
         """Draws of a term: the rows, or what its sums and sizes of clusters make of them, if there are any."""
         positive, negative = self.of_rows(terms)
         (low, high), rows = self._possible(terms, same_scores=same_scores), self.table.total
         if self.clusters is None or not self.table.independent:
-            return Sample(Draws(np.concatenate([positive, negative]), np.concatenate(self._counts)), low, high)
+            return TermSample(Draws(np.concatenate([positive, negative]), np.concatenate(self._counts)), low, high)
         value = self._mean((positive, negative))
         variance = self._mean(((positive - value) ** 2, (negative - value) ** 2)) / rows
         parts = (sums - self.clusters.size * (sums.sum() / rows)) / rows
         draws = cluster_draws(value, parts, variance, sizes, 0.5 - 0.5 * self.confidence_level)
-        return Sample(draws, low, high)
+        return TermSample(draws, low, high)
 
     def _by_cluster(self, terms: Terms) -> FloatArray:
         """Sum of a term over the rows of each cluster; nothing without clusters."""
@@ -254,7 +254,7 @@ class SampledRows:
         return cluster_sums(self.clusters, terms(1, self.table.score), terms(0, self.table.score))
 
     def _roots(
-        self, sample: Callable[[float], Sample], value: float, scale: float, *, least: float
+        self, sample: Callable[[float], TermSample], value: float, scale: float, *, least: float
     ) -> tuple[float, float]:
         """Parameters between which the limits for the mean hold 0; it falls by 1 over about `scale` of them."""
         if self.method == "none":

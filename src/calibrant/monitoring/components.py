@@ -137,7 +137,7 @@ class Growth(NamedTuple):
     largest: FloatArray
 
 
-class Layout:
+class Grouping:
     """Where rows lie in groups: a group begins at row 1 and after every `size` rows, whatever is passed at a time.
 
     With a `size` of 1, rows are followed one by one; evidence begins anew with every `GROUP` of them all the same.

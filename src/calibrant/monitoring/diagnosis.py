@@ -30,7 +30,7 @@ _DROP = 6.0  # of the log-likelihood, within which a row may be the first; cover
 _PENALTY: dict[_Repair, float] = {"shift": 0.0, "slope": 2.0, "refit": 5.0}
 
 
-class FileRows(NamedTuple):
+class FileSpan(NamedTuple):
     """A file, and the first and the last of its rows in the order in which they were read."""
 
     name: str
@@ -91,7 +91,7 @@ class Departure(Result):
     gain_refit: _Gain
 
 
-def departure(sums: Sums, cuts: FloatArray | None, settings: Settings, files: list[FileRows]) -> Departure:
+def departure(sums: Sums, cuts: FloatArray | None, settings: Settings, files: list[FileSpan]) -> Departure:
     """Search the start of a departure among the rows that are kept, and say what it is; as it looks at the last row."""
     tails = {0: sums.total} | {row: sums.total - upto for row, upto in sums.earlier.items() if row < sums.rows}
     fits = [_fit(tail, cuts, settings) for tail in tails.values()]
@@ -173,7 +173,7 @@ def _time_before(sums: Sums, row: int) -> Any:
     return next((sums.moments[earlier].time for earlier in reversed(sums.moments) if earlier < row), None)
 
 
-def add_files(known: list[FileRows], names: npt.NDArray[Any], row: int) -> list[FileRows]:
+def add_files(known: list[FileSpan], names: npt.NDArray[Any], row: int) -> list[FileSpan]:
     """Return the latest files, with those of further rows, of which the first is `row`.
 
     Rows of files that overlap in time take turns; a file may go on in a later update.
@@ -182,22 +182,22 @@ def add_files(known: list[FileRows], names: npt.NDArray[Any], row: int) -> list[
     for start, end in zip(starts, [*starts[1:], len(names)], strict=True):
         name = str(names[start])
         first = files.pop(name).first if name in files else row + start
-        files[name] = FileRows(name, first, row + end - 1)
+        files[name] = FileSpan(name, first, row + end - 1)
     return latest_files(list(files.values()))
 
 
-def latest_files(files: list[FileRows]) -> list[FileRows]:
+def latest_files(files: list[FileSpan]) -> list[FileSpan]:
     """Return those of the files that there is space for in a state."""
     taken = np.cumsum([len(file.name) + _NUMBERS for file in reversed(files)])
     return files[len(files) - int((taken <= _SIZE).sum()) :]
 
 
-def file_of(files: list[FileRows], row: int) -> str | None:
+def file_of(files: list[FileSpan], row: int) -> str | None:
     """Return the file of a row, or the first and how many more, where files take turns; None if it is not known."""
     names = [file.name for file in files if file.first <= row <= file.last]
     return name_of(names) if names else None
 
 
-def files_since(files: list[FileRows], row: int) -> list[str]:
+def files_since(files: list[FileSpan], row: int) -> list[str]:
     """Return the files of which half the rows or more came at a row or after it, and in any case the latest one."""
     return [file.name for file in files if 2 * row <= file.first + file.last or file is files[-1]]

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.monitoring import components
-from calibrant.monitoring.components import CELLS, GROUP, Layout, log_odds
-from calibrant.monitoring.families import Bets, Blocks, Ratios, Rows
+from calibrant.monitoring.components import CELLS, GROUP, Grouping, log_odds
+from calibrant.monitoring.families import Bets, Blocks, GroupedRows, Ratios
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray
 from calibrant.typed_json import Count, Finite, sized, within
@@ -202,9 +202,9 @@ class Evidence(StoredEvidence):
         return path
 
     def _over_rows(self, y: FloatArray, score: FloatArray, size: int) -> _Step:
-        now, layout = self.progress, Layout(self.progress.rows, len(y), size)
+        now, layout = self.progress, Grouping(self.progress.rows, len(y), size)
         label, scores = (np.ascontiguousarray(layout.of(column).T) for column in (y, score))
-        rows = Rows(label, scores, layout.of(self.cells(score), CELLS))
+        rows = GroupedRows(label, scores, layout.of(self.cells(score), CELLS))
         columns = {
             "positives": (now.positives, y),
             "expected": (now.expected, score),
@@ -305,7 +305,7 @@ def adaptive_shift(rows: FloatArray, positives: FloatArray, expected: FloatArray
     return np.asarray(np.clip(widened * spread / (spread + 4.0), -3.0, 3.0))
 
 
-def own_evidence(rows: Rows, shift: FloatArray, before: float) -> tuple[FloatArray, FloatArray]:
+def own_evidence(rows: GroupedRows, shift: FloatArray, before: float) -> tuple[FloatArray, FloatArray]:
     """Return the log evidence of a shift that each group has its own of, after the group and at most on the way."""
     odds = np.where(rows.y > 0.0, np.exp(-shift), np.exp(shift))
     components.inverse_ratios(odds, rows.other, 0.0)

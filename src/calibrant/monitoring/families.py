@@ -21,7 +21,7 @@ _BET_DEPTH = 3  # bets on smaller intervals gain little and would double the tim
 _HIGHEST_RATE = 6  # bets on an interval are up to about 2 to this power as high as on all scores
 
 
-class Rows(NamedTuple):
+class GroupedRows(NamedTuple):
     """Rows in groups: labels 0.0 and 1.0 and scores of shape (rows of a group, groups), cells the other way round.
 
     Where there is no row, label and score are 0, of which every factor is 1, and the cell is `CELLS`.
@@ -99,7 +99,7 @@ class Ratios:
         if self._shares[2]:
             self._set_intervals(intervals_of(cuts))
 
-    def growth(self, rows: Rows) -> Growth:
+    def growth(self, rows: GroupedRows) -> Growth:
         """Return by what W is multiplied over groups."""
         growth = Growth(*np.ones((2, rows.y.shape[1], len(self.weights))))
         product, largest = growth.product.T, growth.largest.T
@@ -112,7 +112,7 @@ class Ratios:
             _inside(factors, ones, rows.cell, self._where, product[self._fixed :], largest[self._fixed :])
         return growth
 
-    def _on_all(self, rows: Rows, product: FloatArray, largest: FloatArray) -> None:
+    def _on_all(self, rows: GroupedRows, product: FloatArray, largest: FloatArray) -> None:
         inverse = np.ones((self._fixed, *rows.y.shape))
         shifted = inverse[self.kinds["shift"]]
         components.inverse_ratios_of_shifts(self._shifts, rows.y, rows.other, self._slack, out=shifted)
@@ -122,7 +122,7 @@ class Ratios:
         np.divide(1.0, inverse[:, -1], out=product)
         np.divide(1.0, inverse.min(axis=1), out=largest)
 
-    def _of_slopes(self, rows: Rows, out: FloatArray) -> None:
+    def _of_slopes(self, rows: GroupedRows, out: FloatArray) -> None:
         """Write inverse factors of slopes, about 0 and, once it is known, about the centre: until then 1."""
         other, number = rows.other, len(SLOPES)
         with np.errstate(divide="ignore", over="ignore"):
@@ -183,11 +183,11 @@ class Bets:
             depth = _BET_DEPTH if self._tolerance == 0.0 else min(_BET_DEPTH, -2.0 - np.log2(self._tolerance))
             self._set_components(intervals_of(cuts, max(1, int(depth))))
 
-    def growth(self, rows: Rows | Blocks) -> Growth:
+    def growth(self, rows: GroupedRows | Blocks) -> Growth:
         """Return by what W is multiplied over groups of rows, or over blocks."""
-        return self._of_rows(rows) if isinstance(rows, Rows) else self._of_blocks(rows)
+        return self._of_rows(rows) if isinstance(rows, GroupedRows) else self._of_blocks(rows)
 
-    def _of_rows(self, rows: Rows) -> Growth:
+    def _of_rows(self, rows: GroupedRows) -> Growth:
         growth = Growth(*np.ones((2, len(rows.cell), len(self.weights))))
         (residual,) = rows.by_cell(rows.y - rows.score)
         # Rows elsewhere have the factor 1 - rate * tolerance; this is by how much more it is inside.

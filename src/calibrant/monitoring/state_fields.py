@@ -15,7 +15,7 @@ from typing import Annotated
 import numpy as np
 
 from calibrant.monitoring.blocks import Block
-from calibrant.monitoring.diagnosis import Departure, FileRows, latest_files
+from calibrant.monitoring.diagnosis import Departure, FileSpan, latest_files
 from calibrant.monitoring.evidence import KEPT_ALARMS, LEARNED, Evidence, StoredEvidence
 from calibrant.monitoring.rows import FIRST_DATE, LAST_DATE, UPDATES, Digest, Position, Time
 from calibrant.monitoring.settings import Settings
@@ -54,7 +54,7 @@ class Stored:
     departure: Departure | None = None
     last_update: LastUpdate = field(default_factory=LastUpdate)
     batches: Annotated[list[Digest], sized(0, UPDATES)] = field(default_factory=list)
-    files: list[FileRows] = field(default_factory=list)
+    files: list[FileSpan] = field(default_factory=list)
 
 
 def check(stored: Stored) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.curves import CumulativeResiduals, Curve, Histogram
+from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
 from calibrant.metrics import CutoffCalibration
 from calibrant.plots.canvas import Canvas, tick_places, write_ticks
 from calibrant.plots.display import Reading
@@ -113,7 +113,7 @@ def shade(cutoff: CutoffCalibration, canvas: Canvas, view: View) -> None:
     canvas.ax.axvspan(left, high, facecolor=(colour, 0.12), edgecolor=(colour, 0.5), linewidth=0.8, label=label)
 
 
-def draw_bars(histogram: Histogram, ax: Axes, palette: Palette, **keywords: Any) -> None:
+def draw_bars(histogram: ScoreHistogram, ax: Axes, palette: Palette, **keywords: Any) -> None:
     """Draw the shares of both classes by bin, positives above zero and negatives below, on one scale."""
     from matplotlib.collections import PolyCollection
 
@@ -134,7 +134,7 @@ def draw_bars(histogram: Histogram, ax: Axes, palette: Palette, **keywords: Any)
     _remark(ax, "positives up, negatives down", palette)
 
 
-def bar_readings(histogram: Histogram, ax: Axes) -> Iterator[Reading]:
+def bar_readings(histogram: ScoreHistogram, ax: Axes) -> Iterator[Reading]:
     """Give the rows of each bin that is not empty."""
     columns = (histogram.edges[:-1], histogram.edges[1:], histogram.positives, histogram.negatives, *_shares(histogram))
     for low, high, positives, negatives, up, down in zip(*(column.tolist() for column in columns), strict=True):
@@ -145,7 +145,7 @@ def bar_readings(histogram: Histogram, ax: Axes) -> Iterator[Reading]:
             yield Reading(ax, low, high, f"scores {score_brief(low)} to {score_brief(high)}: {of_classes}")
 
 
-def _shares(histogram: Histogram) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _shares(histogram: ScoreHistogram) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Share of the positives and of the negatives in each bin; 0 for a class without rows."""
     up, down = (rows / (rows.sum() or 1.0) for rows in (histogram.positives, histogram.negatives))
     return up, down

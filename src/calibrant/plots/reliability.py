@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from calibrant.curves import Curve, Histogram, binned_curve, isotonic_curve, local_curve, score_histogram
+from calibrant.curves import Curve, ScoreHistogram, binned_curve, isotonic_curve, local_curve, score_histogram
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration
 from calibrant.plots import layers
@@ -40,7 +40,7 @@ class ReliabilityDisplay(Display):
         A simultaneous band, drawn behind everything. Its `confidence_level` is named.
     worst : CutoffCalibration, optional
         Its interval is shaded.
-    distribution : Histogram, optional
+    distribution : ScoreHistogram, optional
         Drawn below.
     name : str, optional
         What is shown.
@@ -84,7 +84,7 @@ class ReliabilityDisplay(Display):
         local: Curve | None = None,
         band: SimultaneousBand | None = None,
         worst: CutoffCalibration | None = None,
-        distribution: Histogram | None = None,
+        distribution: ScoreHistogram | None = None,
         name: str | None = None,
         pos_label: Any = None,
         view: View | None = None,
@@ -228,7 +228,7 @@ class ReliabilityDisplay(Display):
         strip = layers.frame_diagram(canvas, self.view, heights, first=first, pos_label=self.pos_label)
         canvas.legend(strip=strip)
 
-    def _draw_distribution(self, histogram: Histogram, canvas: Canvas) -> Axes:
+    def _draw_distribution(self, histogram: ScoreHistogram, canvas: Canvas) -> Axes:
         if canvas.beneath is not None:
             set_scale(canvas.beneath, self.view, "x")
             layers.draw_bars(histogram, canvas.beneath, canvas.palette)
@@ -287,7 +287,7 @@ class DistributionDisplay(Display):
 
     Parameters
     ----------
-    histogram : Histogram
+    histogram : ScoreHistogram
         Rows of each class in bins of the score.
     name : str, optional
         What is shown.
@@ -304,7 +304,7 @@ class DistributionDisplay(Display):
 
     size = (4.8, 2.6)
 
-    def __init__(self, histogram: Histogram, *, name: str | None = None) -> None:
+    def __init__(self, histogram: ScoreHistogram, *, name: str | None = None) -> None:
         self.histogram, self.name = histogram, name
 
     @classmethod

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.provenance import Provenance
-from calibrant.curves import CumulativeResiduals, Curve, Histogram
+from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
 from calibrant.table.numbers import Writer, number, rows, score_fixed, score_text, share, signed, write_interval
 
 # Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
@@ -64,7 +64,7 @@ def bins(curve: Curve) -> list[Row]:
     ]
 
 
-def histogram(counts: Histogram) -> list[Row]:
+def histogram(counts: ScoreHistogram) -> list[Row]:
     """Return rows of each class for each bin that is not empty."""
     ends = zip(counts.edges[:-1], counts.edges[1:], strict=True)
     return [

@@ -174,7 +174,7 @@ class SortedRows:
         )
 
 
-class RowSums(NamedTuple):
+class RowTotals(NamedTuple):
     """What rows add up to by cell and bucket of scores; the names are those of `CellTotals`."""
 
     n: NumberArray
@@ -185,7 +185,7 @@ class RowSums(NamedTuple):
     fourths: NumberArray
 
 
-def bucket_totals(code: IntArray, cells: int, bucket: IntArray, sums: RowSums, width: float) -> CellTotals:
+def bucket_totals(code: IntArray, cells: int, bucket: IntArray, sums: RowTotals, width: float) -> CellTotals:
     """Add up sums of rows by cell and bucket of scores, as `SortedRows.totals`: an entry for each, in any order.
 
     Buckets are counted from 0; scores are known as their ends.

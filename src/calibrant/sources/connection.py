@@ -23,7 +23,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calibrant.errors import DataError, SourceError, need_package
 from calibrant.sources import formats
-from calibrant.sources.formats import OBJECT, Layout, pattern_of, quote_text, select_named, select_rows, unique_names
+from calibrant.sources.formats import (
+    OBJECT,
+    FileLayout,
+    pattern_of,
+    quote_text,
+    select_named,
+    select_rows,
+    unique_names,
+)
 from calibrant.sources.paths import PathSpec, find_files, name_of
 from calibrant.sources.query import COPIED, Query, copy_rows
 from calibrant.sources.query_runner import QueryRunner
@@ -43,7 +51,7 @@ class Opened(NamedTuple):
     """One of several files, with its layout, and it alone as a source."""
 
     file: Path
-    layout: Layout
+    layout: FileLayout
     source: Source
 
 
@@ -160,7 +168,7 @@ def _local_file(path: str, name: str, copy: Path) -> Path:
         return _spool(stream, copy)
 
 
-def _without_mark(file: Path, layout: Layout, name: str, copy: Path) -> tuple[Path, Layout]:
+def _without_mark(file: Path, layout: FileLayout, name: str, copy: Path) -> tuple[Path, FileLayout]:
     """Copy a text file that begins with a byte order mark to `copy`, unpacked and without it."""
     try:
         with gzip.open(file) if layout.gzipped else file.open("rb") as stream:
@@ -181,7 +189,7 @@ def _spool(stream: Any, copy: Path) -> Path:
 
 
 def _describe(
-    connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, folder: Path, runner: QueryRunner
+    connection: duckdb.DuckDBPyConnection, file: Path, layout: FileLayout, name: str, folder: Path, runner: QueryRunner
 ) -> Source:
     """Find the columns: their names in the file, and those under which DuckDB, which ignores case, tells them apart."""
     typed = layout.format == "Parquet"

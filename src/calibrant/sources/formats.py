@@ -31,7 +31,7 @@ _DELIMITERS = ",;\t|"
 _AS_UTF8 = "save it again in UTF-8"
 
 
-class Layout(NamedTuple):
+class FileLayout(NamedTuple):
     """How a file is laid out."""
 
     format: str  # "CSV", "Parquet" or "JSON lines"
@@ -44,7 +44,7 @@ class Layout(NamedTuple):
     mixed: bool = False  # whether lines of a CSV file end in several ways, quoted ones included
 
 
-def recognise(path: Path, name: str, ending: str) -> Layout:
+def recognise(path: Path, name: str, ending: str) -> FileLayout:
     """Look at the first bytes of a file.
 
     `name` is what messages call it. `ending` is the name whose ending is believed where the content leaves a choice;
@@ -58,11 +58,11 @@ def recognise(path: Path, name: str, ending: str) -> Layout:
     if head.startswith(b"PAR1"):
         if gzipped:
             raise SourceError("a Parquet file", f"one inside gzip in {name}", "unpack it first (gunzip)")
-        return Layout("Parquet", gzipped=False)
+        return FileLayout("Parquet", gzipped=False)
     _refuse_binary(head, name, by_ending)
     text = head.decode("utf-8-sig", errors="replace").lstrip()
     if by_ending == "JSON lines" or (not by_ending and re.match(r"\{|\[\s*\{", text)):
-        return Layout("JSON lines", gzipped, array=text.startswith("["), marked=head.startswith(codecs.BOM_UTF8))
+        return FileLayout("JSON lines", gzipped, array=text.startswith("["), marked=head.startswith(codecs.BOM_UTF8))
     return _csv_layout(head, name, gzipped, prefer="\t" if ".tsv" in ending.lower() else "")
 
 
@@ -100,7 +100,7 @@ def _refuse_binary(head: bytes, name: str, by_ending: str) -> None:
         raise SourceError("CSV, Parquet or JSON lines", f"binary data in {name}", "check that this is the right file")
 
 
-def _csv_layout(head: bytes, name: str, gzipped: bool, prefer: str) -> Layout:
+def _csv_layout(head: bytes, name: str, gzipped: bool, prefer: str) -> FileLayout:
     """Read the header ourselves: a guess over the body would turn a ragged file into one of a single column."""
     body = head.removeprefix(codecs.BOM_UTF8)
     skip = 0
@@ -124,7 +124,7 @@ def _csv_layout(head: bytes, name: str, gzipped: bool, prefer: str) -> Layout:
         why = "whose lines end in another kind of break" if mixed else "which begins with a mark or empty lines"
         remedy = "rename that column, or " + ("write all breaks alike" if mixed else "leave out what is before it")
         raise SourceError("names of columns without line breaks", f"{broken!r} in {name}, {why}", remedy)
-    return Layout("CSV", gzipped, best, skip, tuple(header), mixed=mixed)
+    return FileLayout("CSV", gzipped, best, skip, tuple(header), mixed=mixed)
 
 
 def _first_records(text: str, delimiter: str) -> list[list[str]]:
@@ -164,7 +164,12 @@ def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def select_rows(
-    paths: Sequence[Path], layout: Layout, header: Sequence[str] = (), columns: Sequence[str] = (), *, raw: bool = False
+    paths: Sequence[Path],
+    layout: FileLayout,
+    header: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    *,
+    raw: bool = False,
 ) -> str:
     """Return a SELECT of the rows of files of one layout.
 

@@ -110,7 +110,7 @@ def _totals(
     codes = [_codes(column, arrays, f"g{i}") for i, column in enumerate(family.columns)]
     bucket = np.minimum(arrays["bucket"].astype(np.int64), (1 << bits) - 1)  # a score of 1 joins the last
     rise = arrays["rise"].astype(np.float64)
-    of_bucket = totals.RowSums(
+    of_bucket = totals.RowTotals(
         n=arrays["n"].astype(np.int64),
         k=arrays["k"].astype(np.int64),
         rise=rise,

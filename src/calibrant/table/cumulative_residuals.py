@@ -18,7 +18,7 @@ from calibrant.table.score_table import ScoreTable
 
 
 @dataclass(frozen=True, eq=False)
-class Walk:
+class ResidualPath:
     """The walk at the end of each row of the table."""
 
     score: FloatArray  # the largest score of each row of the table
@@ -51,7 +51,7 @@ class Extremes:
 
 
 @remembered
-def cumulative_residuals(table: ScoreTable) -> Walk:
+def cumulative_residuals(table: ScoreTable) -> ResidualPath:
     """Add up the residuals in the order of the scores; at the ends of rows the walk is exact, cells or not."""
     value = table.cumulative_residual_sums() / table.total
     above = below = value[:0]
@@ -60,11 +60,11 @@ def cumulative_residuals(table: ScoreTable) -> Walk:
         # The walk is highest if the positives of a cell come first, and lowest if its negatives do.
         above = value[hidden] + table.fall[hidden] / table.total
         below = value[hidden] - table.rise[hidden] / table.total
-    return Walk(table.high, value, above, below)
+    return ResidualPath(table.high, value, above, below)
 
 
 @remembered
-def extremes(walk: Walk) -> Extremes:
+def extremes(walk: ResidualPath) -> Extremes:
     """Find the range of a walk, its largest climb and drop, and the interval between its extreme points.
 
     Of several intervals that attain the same value, the one between the first highest and the first lowest point
@@ -89,7 +89,7 @@ def extremes(walk: Walk) -> Extremes:
     )
 
 
-def _range_at_most(top: float, bottom: float, cumulative: Walk) -> float:
+def _range_at_most(top: float, bottom: float, cumulative: ResidualPath) -> float:
     """Limit the range of a walk that goes from `bottom` to `top` at the ends of cells and may go further inside."""
     highest, lowest = float(cumulative.above.max(initial=top)), float(cumulative.below.min(initial=bottom))
     if highest == top or lowest == bottom or np.argmax(cumulative.above) != np.argmin(cumulative.below):

@@ -12,8 +12,8 @@ from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates import certify_ece, required_sample_size_ece
 from calibrant.certificates.expected_error.bounds import (
     Cells,
+    Runs,
     Terms,
-    Units,
     _charged,
     cut_evenly,
     huber_width,
@@ -162,7 +162,7 @@ def test_order_ties_and_weights_as_counts():
 def test_cells_and_parameters_do_not_depend_on_outcomes():
     y, score = calibrated(3000)
     terms = Terms.of(3000, 0.05)
-    one, two = (Units.of(ScoreTable.from_scores(labels, score)) for labels in (y, 1 - y))
+    one, two = (Runs.of(ScoreTable.from_scores(labels, score)) for labels in (y, 1 - y))
     plans = [plan_cells(units, terms, one_score_each=False) for units in (one, two)]
     assert np.array_equal(plans[0].starts, plans[1].starts)
     assert plans[0].lam == plans[1].lam
@@ -170,7 +170,7 @@ def test_cells_and_parameters_do_not_depend_on_outcomes():
 
 def test_heavy_scores_stand_alone():
     score = np.sort(np.append(np.random.default_rng(0).random(1000), np.full(500, 0.4)))
-    units = Units.of(ScoreTable.from_scores(np.arange(1500) % 2, score))
+    units = Runs.of(ScoreTable.from_scores(np.arange(1500) % 2, score))
     cells = Cells.of(units, cut_evenly(units, positions(units), 20))
     atom = int(np.flatnonzero(cells.n >= 500)[0])
     assert (cells.n[atom], cells.mean[atom], cells.width[atom]) == (500.0, 0.4, 0.0)
@@ -181,7 +181,7 @@ def test_heavy_scores_stand_alone():
 def test_a_rise_inside_a_cell_is_charged_at_the_dearest_cell():
     """G of Lemma 4.4: the largest price of all cells with several scores, and at least 2 + kappa for each loose row."""
     _, score = calibrated(1000)
-    units = Units.of(ScoreTable.from_scores(np.arange(1500) % 2, np.append(score, np.full(500, 0.4))))
+    units = Runs.of(ScoreTable.from_scores(np.arange(1500) % 2, np.append(score, np.full(500, 0.4))))
     cells, lam, kappa = Cells.of(units, cut_evenly(units, positions(units), 20)), 0.1, 0.05
     assert (cells.loose == 0.0).any()
     n_cells = len(cells.n)
@@ -226,11 +226,11 @@ def test_an_atom_beside_a_few_scores_costs_little_more():
     y = (rng.random(5000) < score).astype(int)
     atom = score == 0.25
     table = bucketed(y, score, 17)
-    units = Units.of(table)
+    units = Runs.of(table)
     first = int(units.n.argmax())
     assert units.mixed[first] == units.n[first]  # the cell hides the atom
     apart = ScoreTable.from_cells(*_with_atom_apart(y, score, atom))
-    assert Units.of(apart).mixed[first] == 3.0
+    assert Runs.of(apart).mixed[first] == 3.0
     assert certify_ece(apart).bound < certify_ece(table).bound - 0.1
     assert certify_ece(apart).bound < 1.1 * certify_ece(y, score).bound
 
@@ -243,7 +243,7 @@ def _with_atom_apart(y, score, atom):
 
 def test_sums_of_a_bucket():
     y, score = calibrated(500)
-    units = Units.of(bucketed(y, score, 17))
+    units = Runs.of(bucketed(y, score, 17))
     assert units.score_sum.sum() == pytest.approx(score.sum())
     assert units.variance.sum() == pytest.approx((score * (1 - score)).sum())
     assert (units.low <= units.high).all()
@@ -276,7 +276,7 @@ def test_tail_of_fishers_test():
 
 
 def test_one_score_cannot_be_reversed():
-    assert reversal_p_value(Units.of(ScoreTable.from_counts([0.5], [10], [3]))) == 1.0
+    assert reversal_p_value(Runs.of(ScoreTable.from_counts([0.5], [10], [3]))) == 1.0
 
 
 # --- what is refused, and plans -------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from calibrant.auditing.summary import details
 from calibrant.certificates import certify
 from calibrant.decisions import expected_cost
 from calibrant.decisions.clusters import cluster_saving
-from calibrant.distributions.cluster_bound import Sums, largest_error, largest_ratio
+from calibrant.distributions.cluster_bound import ClusterSums, largest_error, largest_ratio
 from calibrant.table import cluster_residuals as cluster_walks
 from calibrant.table.cluster_residuals import cluster_residuals, squares_from
 from calibrant.table.clusters import cap_clusters, cluster_rows
@@ -91,7 +91,7 @@ def test_ratio_of_one_set_of_rows(least, most):
     size = rng.integers(1, 6, 80).astype(float)
     values = size * rng.choice([least, 0.3 * (least + most), most], 80, p=[0.4, 0.5, 0.1])
     found = largest_ratio(
-        Sums.of(values, size),
+        ClusterSums.of(values, size),
         rows=size.sum(),
         squared_sizes=size @ size,
         clusters=80,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant.metrics import brier_score, cutoff_calibration
-from calibrant.segments.totals import RowSums, SortedRows, bucket_totals
+from calibrant.segments.totals import RowTotals, SortedRows, bucket_totals
 
 CELLS = 6  # the last of them without rows
 
@@ -44,7 +44,7 @@ def test_buckets_hold_the_error_within_limits(rows):
         parts = [np.bincount(place, values) for values in (away * label, away * ~label, away**2, away**4)]
         n, k = np.bincount(place), np.bincount(place, label).astype(int)
         mixed = np.random.default_rng(1).permutation(len(keys))
-        sums = RowSums(*(each[mixed] for each in (n, k, *parts)))
+        sums = RowTotals(*(each[mixed] for each in (n, k, *parts)))
         found = bucket_totals((keys // 10_000)[mixed], CELLS, (keys % 10_000)[mixed], sums, width)
         assert (found.n == exact.n).all()
         assert (found.k == exact.k).all()

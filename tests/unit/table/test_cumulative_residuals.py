@@ -7,7 +7,7 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.table import table_sums as module
-from calibrant.table.cumulative_residuals import Walk, _range_at_most, cumulative_residuals, extremes
+from calibrant.table.cumulative_residuals import ResidualPath, _range_at_most, cumulative_residuals, extremes
 from calibrant.table.fixed_point import UNIT, score_units
 
 
@@ -29,9 +29,9 @@ def test_extremes_by_hand():
 def test_one_cell_reaches_only_one_of_its_limits():
     """Arithmetic: it has .5 and -.4; the other reaches .1 and -.05, so the range is .5 + .05 or .1 + .4 at most."""
     above, below = np.array([0.5, 0.1]), np.array([-0.4, -0.05])
-    walk = Walk(np.array([0.3, 0.7]), np.zeros(2), above, below)
+    walk = ResidualPath(np.array([0.3, 0.7]), np.zeros(2), above, below)
     assert _range_at_most(0.0, 0.0, walk) == pytest.approx(0.55)
-    assert _range_at_most(0.0, 0.0, Walk(walk.score, walk.value, above, below[::-1])) == pytest.approx(0.9)
+    assert _range_at_most(0.0, 0.0, ResidualPath(walk.score, walk.value, above, below[::-1])) == pytest.approx(0.9)
 
 
 def test_a_walk_that_never_moves_has_no_interval():

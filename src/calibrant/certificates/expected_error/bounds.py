@@ -32,7 +32,7 @@ _SMALL_VARIANCE = 0.15  # added to that of a cell, so that q is not too small wh
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class Runs:
     """Runs of rows that no cell divides, in increasing order of their scores: distinct scores where they are known.
 
     `score_sum`, `variance` and `squared` are sums of ``s``, ``s (1 - s)`` and ``(y - s)**2``; `low` and `high` limits
@@ -68,7 +68,7 @@ class Units:
         return np.asarray((np.cumsum(self.n) - self.n / 2.0) / self.total)
 
     @classmethod
-    def of(cls, table: ScoreTable) -> Units:
+    def of(cls, table: ScoreTable) -> Runs:
         """Return the distinct scores of a table; of one with cells, the widest buckets that its cells may have.
 
         Which cells of a table are narrower depends on outcomes, so those of one bucket are put together. A `DataError`
@@ -113,7 +113,7 @@ class Cells:
     squared: FloatArray
 
     @classmethod
-    def of(cls, units: Units, starts: IndexArray) -> Cells:
+    def of(cls, units: Runs, starts: IndexArray) -> Cells:
         """Add up the units from each start to the next."""
         ends = np.append(starts[1:], len(units)) - 1
         n, score_sum, k, variance, squared = (
@@ -181,7 +181,7 @@ def square_cost(variance: FloatArray, spread: FloatArray, lam: FloatArray | floa
     return np.asarray(0.755 * q + 0.46 * lam * variance + np.maximum(spread - q, 0.0) / 2.0)
 
 
-def positions(units: Units, axis_share: float = 0.0) -> FloatArray:
+def positions(units: Runs, axis_share: float = 0.0) -> FloatArray:
     """Place of each unit in [0, 1], never decreasing: of its middle row, and partly of its score between the ends."""
     span = units.high[-1] - units.low[0]
     if axis_share == 0.0 or span == 0.0:
@@ -189,7 +189,7 @@ def positions(units: Units, axis_share: float = 0.0) -> FloatArray:
     return np.asarray((1.0 - axis_share) * units.middles + axis_share * (units.low - units.low[0]) / span)
 
 
-def cut_evenly(units: Units, position: FloatArray, n_cells: int) -> IndexArray:
+def cut_evenly(units: Runs, position: FloatArray, n_cells: int) -> IndexArray:
     """Return the first units of about so many cells of equally wide ranges of positions.
 
     A unit with half of the rows of such a cell, or more, is a cell of its own.
@@ -202,7 +202,7 @@ def cut_evenly(units: Units, position: FloatArray, n_cells: int) -> IndexArray:
     return starts[starts < len(units)]
 
 
-def plan_cells(units: Units, terms: Terms, *, one_score_each: bool) -> CellPlan:
+def plan_cells(units: Runs, terms: Terms, *, one_score_each: bool) -> CellPlan:
     """Choose cells and lambda, from scores alone, for the smallest bound to be expected where scores are calibrated."""
     n_up_to, variance_up_to = (np.append(0.0, np.cumsum(values)) for values in (units.n, units.variance))
     log_term, kappa, _ = terms
@@ -255,7 +255,7 @@ class UpperBound(NamedTuple):
     assumes_monotone: bool
 
 
-def upper_bound(units: Units, delta: float, *, one_score_each: bool) -> UpperBound:
+def upper_bound(units: Runs, delta: float, *, one_score_each: bool) -> UpperBound:
     """Bound the expected calibration error from above (Theorem 4.1)."""
     terms = Terms.of(units.total, delta)
     plan = plan_cells(units, terms, one_score_each=one_score_each)
@@ -313,7 +313,7 @@ def expected_size(cells: Cells) -> FloatArray:
     return size
 
 
-def lower_bound(units: Units, delta: float) -> float:
+def lower_bound(units: Runs, delta: float) -> float:
     """Bound the expected calibration error from below, whatever the event rate is (Theorem 4.5)."""
     from scipy.special import logsumexp, ndtr
 
@@ -345,7 +345,7 @@ def lower_bound(units: Units, delta: float) -> float:
 _BLOCKS = 64
 
 
-def reversal_p_value(units: Units) -> float:
+def reversal_p_value(units: Runs) -> float:
     """Test the hypothesis that the event rate is nondecreasing, for every number of rows (Proposition 4.6).
 
     The smallest p-value of Fisher's one-sided test for "higher on the left" over neighbouring blocks of 1, 2, 4, ... of

@@ -162,7 +162,7 @@ def certify_ece(
     if shape == "any" and not table.exact:
         remedy = "round the scores so that fewer are distinct, or assume that the event rate never falls with the score"
         raise ArgumentError("shape 'monotone' for a table that does not keep single scores", "shape 'any'", remedy)
-    units = bounds.Units.of(table)
+    units = bounds.Runs.of(table)
     upper, lower = bounds.upper_bound(units, delta, one_score_each=shape == "any"), bounds.lower_bound(units, delta)
     p_value = bounds.reversal_p_value(units) if upper.assumes_monotone else None
     contradicted = p_value is not None and p_value <= REVERSAL_LEVEL

@@ -251,6 +251,14 @@ def test_files_stay_small():
     assert not [f"{p}" for p in FILES if len(p.read_text().splitlines()) > 400]
 
 
+def test_docstrings_fit_a_screen():
+    """Longer background is a page of the documents, which the docstring names."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = [(path, node) for path in FILES for node in ast.walk(parsed(path)) if isinstance(node, documented)]
+    lines = {(path, node): (ast.get_docstring(node, clean=False) or "").count("\n") + 1 for path, node in nodes}
+    assert not [f"{path}: {getattr(node, 'name', '')}" for (path, node), count in lines.items() if count > 56]
+
+
 def test_no_file_imports_the_package_itself():
     """Not even for a module of it: that would load its face, and hide a circle from whoever reads imports."""
     assert not offenders(lambda _, tree: [name for name in imports_of(tree) if name == "calibrant"])

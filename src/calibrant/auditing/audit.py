@@ -126,60 +126,43 @@ def audit(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), ScoreTable, dataframe, path or Query
-        Labels of both classes, or a table that holds labels and scores; or, with `label` and `score`, a dataframe of
-        any library, a file, a pattern, a folder, a list of files, or a `calibrant.Query`.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels of both classes, and probabilities of the positive class in [0, 1], or a `ScoreTable`; or, with `label`
+        and `score`, a dataframe of any library, a file, a pattern, a folder, a list of files, or a `calibrant.Query`.
     label, score, weight : str, optional
         Names of columns, where the first argument has columns.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers count repeated rows. With other weights there are point estimates, but no certificate.
-    pos_label : scalar, optional
-        The label value that counts as 1, against all others.
-    tolerance : float, optional
-        Largest acceptable calibration error, in (0, 1); asks for a verdict.
-    confidence_level : float
-        Probability with which the statement holds, in (0, 1).
+    sample_weight, pos_label : optional
+        Weights: whole numbers count repeated rows, others give point estimates only; the label value that counts as 1.
+    confidence_level, tolerance : float in (0, 1), the latter optional
+        Probability with which the statement holds, and the largest acceptable error, which asks for a verdict.
     costs : (float, float) or mapping, optional
         Cost of a false positive and of a false negative, as a pair or as
         ``{"false_positive": a, "false_negative": b}``; asks for expected costs.
     method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}, optional
         Which bound, see `calibrant.certificates.certify`.
     clusters : sequence of length n, optional
-        The cluster of each row, such as the patient it was measured on. Rows of one cluster may then depend on each
-        other; statements that count independent rows are left out. With `label` and `score`, the name of
-        a column or names of several.
+        Cluster of each row, or names of columns. Rows of one may depend on each other; what forbids that is left out.
     max_rows_per_cluster : int, optional
-        With clusters: largest weight of a cluster, in rows, in certificate and test, see
-        `calibrant.certificates.certify`; with 1 every cluster has equal weight. By default every row has, as in all
-        other numbers; but in a verdict on a tolerance every cluster, so that it is proved if there are many.
+        Weight of a cluster at most, in rows, in certificate and test. By default rows count alike, but where there is a
+        tolerance clusters do (1), so that the verdict is proved if there are many.
     guarantee : {"ordinary", "unseen clusters"}
-        With clusters: whether intervals also allow for clusters of a kind that none of these shows, as the verdict on a
-        tolerance does unless `method` is "asymptotic". They are wide then.
-    by : str, sequence of str, mapping of str to array-like, or dataframe, optional
-        Columns that make segments; asks for bounds on the error of each segment that hold together, see
+        With clusters: whether intervals allow for clusters of a kind that none of these shows, and are wide for it. The
+        verdict on a tolerance does anyway, unless `method` is "asymptotic".
+    by, depth : str, sequence of str, mapping or dataframe, optional, and {1, 2}
+        Columns that make segments, with 2 in pairs too: asks for bounds on the error of each, see
         `calibrant.audit_segments`. Rows must be independent and without weights.
-    depth : {1, 2}
-        With 2, also the segments of every pair of these columns.
     missing : {"raise", "drop"}
-        With "drop", rows without an outcome, a score, a weight, a cluster or a value of `by` are left out, and
-        `left_out` of the result says how many for which cause, and whether rows without an outcome have other scores.
-        Beside None, NaN and empty text these are NA, N/A, #N/A, <NA>, NaN, null, a point or a question mark written as
-        text in place of an outcome, a score or a weight. By default such rows are refused.
-    n_folds : int
-        Folds for assessing recalibration, at least 2.
-    random_state : int or numpy.random.Generator
-        Splits the rows into folds, and those of the lower bound; simulates labels for the test.
-    name : str
-        What is audited, for headings.
-    title, note, author : str, optional
-        Heading of the report, a remark in it, and who answers for it. They change no number.
+        Refuse rows without a value that is used, or leave them out and count them, see docs/reference/scale.md.
+    n_folds, random_state : int, at least 2, and int or numpy.random.Generator
+        Folds for assessing recalibration; seed of folds, lower bound and test.
+    name, title, note, author : str, optional
+        What is audited, heading of the report, a remark in it, who answers for it. They change no number.
 
     Returns
     -------
     Audit
-        Print it; or see its methods ``details``, ``to_dict``, ``to_json``, ``to_html`` and ``plot``.
+        Print it, or see its methods ``details``, ``to_dict``, ``to_json``, ``to_html`` and ``plot``.
+        docs/explanation/certificate.md says what it claims, and cites the sources.
 
     Raises
     ------
@@ -191,18 +174,9 @@ def audit(
     Examples
     --------
     >>> import calibrant
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> p = rng.uniform(size=20_000)
-    >>> y = rng.uniform(size=20_000) < p
-    >>> result = calibrant.audit(y, p, tolerance=0.02, costs=(1, 4))
+    >>> result = calibrant.audit([0, 0, 0, 0, 1] * 4_000, [0.2] * 20_000, tolerance=0.02, costs=(1, 4))
     >>> result.certificate.verdict, result.advice.action
     ('certified', 'leave alone')
-
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"outcome": y, "p": p})
-    >>> calibrant.audit(frame, label="outcome", score="p").cutoff == result.cutoff
-    True
     """
     question = Question(
         tolerance=tolerance,

@@ -20,7 +20,7 @@ class AutoCalibrator(Calibrator, Auto):
 
     The weights make the labels most likely on rows that the maps were not fitted to: rows are split at random into
     folds, the maps are fitted to all folds but one and predict that one. Then every map is fitted to all rows. Such a
-    mean is known as a linear pool, such weighing as stacking. On small samples it is better than the choice of one map.
+    mean is known as a linear pool, such weighing as stacking (compared in docs/explanation/recalibration.md).
 
     Parameters
     ----------
@@ -33,8 +33,7 @@ class AutoCalibrator(Calibrator, Auto):
         Number of folds, at least 2. Of more than 100,000 rows, 20,000 are held out once instead, which is enough to
         weigh a few maps.
     random_state : int or numpy.random.Generator, default=0
-        Seeds the split of the rows. With a whole number the result depends on nothing but the data, not on the order of
-        its rows.
+        Seeds the split of the rows; with a whole number the order of the rows does not matter.
 
     Attributes
     ----------
@@ -44,11 +43,10 @@ class AutoCalibrator(Calibrator, Auto):
         Weight of each, adding up to 1.
     calibrators_ : list of calibrators
         Members besides the identity, fitted to all rows: ``calibrators_[i]`` has the weight ``weights_[i + 1]``.
-    decision_ : {"pooled", "left alone"}
+    decision_, reason_ : {"pooled", "left alone"}, str
         "left alone": all weight is on the identity and `predict` returns the scores as they are, because nothing can be
         held out, or because scores are inside (0, 1) and the best pool makes held-out labels no more likely.
-    reason_ : str
-        What was decided and why, in a sentence.
+        `reason_` says in a sentence what was decided and why.
     gain_ : float
         Fall of the mean log loss per held-out row from the scores to the pool, larger is better; infinite if a score
         of 0 or 1 was wrong, NaN if nothing could be held out. The weights were chosen on these rows, so it is
@@ -56,16 +54,12 @@ class AutoCalibrator(Calibrator, Auto):
 
     Notes
     -----
-    With p members the time is that of ``p (n_folds + 1)`` fits. Where there are more than 4,096 distinct scores,
-    neighbours are pooled at their mean before: into cells of at most a thousandth of the rows (unless one score has
-    more) and 0.06 of log-odds. The time then hardly grows with the number of rows. Weights that do not count rows stay
-    whole in the split: all rows at one score come into one fold. Each member begins with a quarter of a row, so none is
-    ruled out by few rows.
-
-    References
-    ----------
-    Stone (1961). The opinion pool. Wolpert (1992). Stacked generalization. Yao, Vehtari, Simpson & Gelman (2018). Using
-    stacking to average Bayesian predictive distributions.
+    With p members the time is that of ``p (n_folds + 1)`` fits. More than 4,096 distinct scores are first pooled with
+    neighbours, at the mean, into cells of at most a thousandth of the rows (unless one score has more) and 0.06 of
+    log-odds, so that the time hardly grows with the number of rows. Weights that do not count rows stay whole in the
+    split: all rows at one score come into one fold. Each member begins with a quarter of a row, so none is ruled out by
+    few rows. The pool is that of Stone (1961), the weighing that of Wolpert (1992) and Yao, Vehtari, Simpson & Gelman
+    (2018).
 
     Examples
     --------

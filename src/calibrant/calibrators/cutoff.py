@@ -21,64 +21,49 @@ class CutoffCalibrator(Calibrator, Cutoff):
     Parameters
     ----------
     family : {"platt", "beta", "temperature"}, default="platt"
-        The maps to choose from, as in `PlattCalibrator`, `BetaCalibrator` and `TemperatureCalibrator`, of which only
-        the nondecreasing ones are used.
+        The maps to choose from, the nondecreasing ones of `PlattCalibrator`, `BetaCalibrator` or
+        `TemperatureCalibrator`. The last has one parameter and cannot repair a bias.
     objective : {"log_loss", "cutoff"}, default="log_loss"
         What is minimised: the log loss under the limit, or the calibration error whatever the log loss.
-    smooth_targets : bool, default=True
-        Measure the log loss against the targets of Platt (1999) instead of 1 and 0, see `PlattCalibrator`.
-    clip : float or "auto", default="auto"
-        How far from 0 and 1 scores are kept before the logit is taken, see `PlattCalibrator`.
+    smooth_targets, clip : bool, default=True, and float or "auto", default="auto"
+        Whether the log loss is measured against the targets of Platt (1999) instead of 1 and 0; how far from 0 and 1
+        scores are kept before the logit is taken. See `PlattCalibrator`.
 
     Attributes
     ----------
     calibrator_ : PlattCalibrator, BetaCalibrator or TemperatureCalibrator
-        The map found, with its parameters.
+        The map chosen, with its parameters.
     cutoff_ : float
-        Range of its cumulative residuals in the order of the original scores. This is the cutoff calibration error of
-        the sample where the map is strictly increasing; a map that is level somewhere has at most this error.
+        Range of its cumulative residuals in the order of the original scores: the cutoff calibration error of the
+        sample, or no less than it if the map is level somewhere.
     limit_ : float
         The noise level, ``1.5145 sqrt(B / n)`` with B the Brier score at the maximum of the likelihood: the median
         error of a calibrated classifier; but at least ``1 / (2 n)``. If the family is refuted and the log loss
         minimised, 1.02 times the least error found.
-    refuted_ : bool
-        Whether no map with an error up to the noise level was found.
-    message_ : str
-        What was found, in one sentence.
+    refuted_, message_ : bool, str
+        Whether no map with an error up to the noise level was found; the outcome of the search, in one sentence.
 
     Notes
     -----
-    Section 3.2.3 of [1]_ proposes to minimise the calibration error instead of a loss. Alone that is rarely wise. If
-    the family is right it fits the noise, and the error in the population is a tenth to a quarter higher than that of
-    the maximum of the likelihood. If the family is wrong the error is lower by a sixth to two fifths, and the log loss
-    higher. Under the limit the likelihood is kept in the first case, and in the second the error is as low. If the
-    family is wrong, `IsotonicCalibrator` has a smaller error and a smaller loss than any of these, from a thousand rows
-    on at the latest: take it if `refuted_`. `TemperatureCalibrator` has one parameter and cannot repair a bias.
+    Section 3.2.3 of Gao, Parameswaran & Peng (2017) proposes to minimise the calibration error instead of a loss. Alone
+    that is rarely wise: if the family is right it fits the noise, and the error in the population is a tenth to a
+    quarter higher than that of the maximum of the likelihood; if it is wrong the error is lower by a sixth to two
+    fifths, and the log loss higher. Under the limit the likelihood is kept in the first case, and in the second the
+    error is as low. If `refuted_`, take `IsotonicCalibrator`: from a thousand rows on its error and loss are smaller.
 
-    The search is deterministic: sequential linear (quadratic) programming on the tangent of the cumulative residuals,
-    from several starts. It finds local minima; that none is lower is not proved. It ends at an error of half a row,
-    ``1 / (2 n)``. Where the likeliest map is outside the limit it takes about a second for 10^5 distinct scores and up
-    to half a minute for 10^6; scores rounded to fewer values are faster.
-
-    With weights that are not whole numbers n is their sum. The map is monotone, so statements about monotone
-    recalibration cover it.
-
-    References
-    ----------
-    .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the
-       Agnostic Setting. AISTATS.
+    The search is deterministic: sequential linear and quadratic programming on the tangent of the cumulative residuals,
+    from several starts; a lower minimum is not ruled out. Where the likeliest map is outside the limit it takes about a
+    second for 10^5 distinct scores, up to half a minute for 10^6. If weights are not whole numbers, n is their sum. The
+    map is monotone, so statements about monotone recalibration cover it.
 
     Examples
     --------
-    Events follow the square of the score: no change of the log-odds by a line fits, beta calibration does.
-
     >>> import numpy as np
     >>> from calibrant import ScoreTable
     >>> from calibrant.calibrators import CutoffCalibrator
-    >>> score = np.arange(1, 100) / 100
+    >>> score = np.arange(1, 100) / 100  # whose square is the rate of events: beta calibration fits, Platt's does not
     >>> table = ScoreTable.from_counts(score, np.full(99, 1000), np.round(1000 * score**2).astype(int))
-    >>> platt, beta = CutoffCalibrator().fit(table), CutoffCalibrator(family="beta").fit(table)
-    >>> platt.refuted_, beta.refuted_
+    >>> CutoffCalibrator().fit(table).refuted_, CutoffCalibrator(family="beta").fit(table).refuted_
     (True, False)
     """
 

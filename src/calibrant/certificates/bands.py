@@ -110,26 +110,16 @@ def isotonic_band(
     A nondecreasing share is, at a score j, at most what it is on any interval that starts there or later, and at least
     what it is on any that ends there or before.
 
-    "binomial": the positives of such an interval are stochastically more (fewer) than binomial with the share at j, so
-    the Clopper-Pearson limit of the interval holds for it. The scores are cut into at most 400 groups of about equally
-    many rows, and the probability of failure is divided by twice the number of intervals of groups; without the cut it
-    is the band of Dimitriadis et al.
+    "binomial": the limit of Clopper & Pearson (1934) for such an interval therefore holds at j. Scores are cut into at
+    most 400 groups of about equally many rows, and the probability of failure is divided by twice the number of
+    intervals of groups; without the cut it is the band of Dimitriadis, Duembgen, Henzi, Puke & Ziegel (2023).
 
     "fixed_design": the sum of outcomes less true shares is at most :math:`n w` on every interval, w being
-    `cumulative_width`, so
-
-    .. math:: \max_{a \le b \le j} \frac{K_{a..b} - n w}{N_{a..b}} \le \eta_j \le
-              \min_{j \le a \le b} \frac{K_{a..b} + n w}{N_{a..b}}.
-
-    Where the share rises with slope 1 and scores are uniform, that is about :math:`\pm \sqrt{2 w}`. Rows agree with
-    some nondecreasing curve exactly if the cumulative positives are nowhere more than :math:`n w` above their greatest
-    convex minorant; then the isotonic fit lies within the limits. The time is proportional to the length of the table.
-
-    References
-    ----------
-    Clopper & Pearson (1934). Biometrika.
-
-    Dimitriadis, Duembgen, Henzi, Puke & Ziegel (2023). Biometrika.
+    `cumulative_width` (docs/theory/8-these-cases.md), so :math:`\eta_j` lies between the largest
+    :math:`(K_{a..b} - n w) / N_{a..b}` over :math:`a \le b \le j` and the smallest :math:`(K_{a..b} + n w) / N_{a..b}`
+    over :math:`j \le a \le b`, with K positives among N rows: about :math:`\pm \sqrt{2 w}` for uniform scores where the
+    share rises with slope 1. If some nondecreasing curve agrees with the rows, the isotonic fit lies within the limits.
+    The time is proportional to the length of the table.
 
     Examples
     --------

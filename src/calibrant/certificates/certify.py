@@ -69,29 +69,23 @@ def certify(
     ----------
     y_true, y_proba : array-like of shape (n,)
         Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
-    confidence_level : float
-        Probability with which the statement holds, in (0, 1).
-    tolerance : float, optional
-        Calibration error that would be acceptable, in (0, 1); asks for a verdict.
+    confidence_level, tolerance : float in (0, 1), the latter optional
+        Probability with which the statement holds, and an error that would be acceptable, which asks for a verdict.
     method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}
-        With clusters "default" is "bernstein", or "asymptotic" with fewer clusters than ``10 log(1 / delta)`` of equal
-        size. Choose before seeing the rows; the smallest of several bounds is not a bound at that level. "anytime" may
-        be looked at after every row, and sampling stopped on what it shows; it never refutes. "asymptotic" is
-        asymptotic.
+        Which bound (docs/explanation/certificate.md compares them). Choose before seeing the rows: the smallest of
+        several bounds is not a bound. All but "asymptotic" hold for every n and every distribution; "anytime" may be
+        looked at, and sampling stopped, after every row, and never refutes. With clusters "bernstein" or "asymptotic",
+        the latter by default with fewer than ``10 log(1 / delta)`` of equal size; delta is ``1 - confidence_level``.
     form : {"sharp", "proof", "printed"}
-        For "uniform_convergence", see `uniform_convergence_width`. "printed" is refused where it is not known to be
-        true.
+        For "uniform_convergence", see `uniform_convergence_width`; "printed" is refused where not known to be true.
     rademacher : float, optional
-        For "uniform_convergence": Rademacher complexity of the class the classifier was chosen from, at this number of
-        rows, such as `rademacher_linear`; then the bound holds for a classifier trained on these rows. By default that
-        of the intervals of one fixed score.
+        With "uniform_convergence", for a classifier trained on these rows: Rademacher complexity of its class at this
+        number of rows, such as `rademacher_linear`. By default that of the intervals of one fixed score.
     clusters : sequence of length n, optional
-        The cluster of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
-        cluster may then depend on each other. Only with methods "bernstein" and "asymptotic", and rows, not a table.
+        Cluster of each row, such as its patient. Rows of one cluster may then depend on each other. Not with a table.
     max_rows_per_cluster : int, optional
-        With clusters: rows that a cluster counts at most; each row of a cluster of m rows counts ``min(1, M / m)``.
-        With 1, the default, every cluster counts the same. Choose it before seeing outcomes, best before seeing sizes.
-        With None every row counts the same, and the statement is about clusters of these sizes and asymptotic.
+        With clusters: weight of a cluster at most, in rows; choose it before seeing outcomes, best before sizes. By
+        default (1) clusters count alike; with None rows do, and the statement is asymptotic, about these sizes.
     guarantee : {"ordinary", "unseen clusters"}
         With clusters and method "asymptotic": whether clusters of a kind that none of these shows are allowed for.
     n_simulations : int
@@ -99,8 +93,7 @@ def certify(
     sample_weight, pos_label : optional
         Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
     random_state : int or numpy.random.Generator
-        Seeds the split of the rows, or with clusters the simulations, behind the lower bound, together with a digest of
-        the rows (see `split_lower_bound`). Choose it before seeing bounds.
+        Seeds the lower bound, together with a digest of the rows, see `split_lower_bound`. Choose before seeing bounds.
 
     Returns
     -------
@@ -116,33 +109,14 @@ def certify(
 
     Notes
     -----
-    The upper bounds other than "asymptotic" hold for every n and every distribution. "default" (`default_width`)
-    combines a Berry-Esseen, a Bennett and an empirical Bernstein bound (`bernstein_width`), by a rule that depends on
-    the number of rows and delta alone; both count squared residuals only inside the interval that a bound is about
-    (docs/theory/1-upper-bound.md). The lower bound is `split_lower_bound`, the same however the rows are
-    read; with "uniform_convergence" it uses the same width, with "asymptotic" `brownian_width`, with "anytime" there is
-    none.
-
-    With clusters, the population is one of clusters, each counting at most `max_rows_per_cluster` rows, and the error
-    is that of these rows. "bernstein" and its lower bound are proved for every number of clusters and any dependence
-    within them (Theorems 3.3 and 3.5 in docs/theory/3-clusters.md), and so also allow for clusters of a kind that none
-    shows. "asymptotic" takes the variance between clusters in the interval where it is largest; its lower bound is a
-    cluster bootstrap (see `cutoff_interval`). With ``guarantee="unseen clusters"`` a term is added for events that take
-    hold of whole clusters and that no cluster has shown, with G clusters of equal size ``1 - delta**(1 / G)``.
-
-    References
-    ----------
-    Gao, Parameswaran & Peng (2017). AISTATS.
+    docs/theory/1-upper-bound.md derives the upper bound, docs/theory/3-clusters.md those for clusters. The lower bound
+    is `split_lower_bound`, but with "asymptotic" it uses `brownian_width`, and with "uniform_convergence" the width of
+    the upper one. The error is that of Gao, Parameswaran & Peng (2017).
 
     Examples
     --------
-    >>> import numpy as np
     >>> from calibrant.certificates import certify
-    >>> rng = np.random.default_rng(0)
-    >>> p = rng.uniform(size=20_000)
-    >>> y = rng.uniform(size=20_000) < p
-    >>> certificate = certify(y, p, tolerance=0.02)
-    >>> certificate.verdict
+    >>> certify([0, 0, 0, 0, 1] * 4_000, [0.2] * 20_000, tolerance=0.02).verdict
     'certified'
     """
     question = Question(

@@ -112,14 +112,10 @@ def certify_sample(
     -----
     The statement is about :math:`c_X = \max_I |\sum_{i \in I} w_i (\eta_i - s_i)| / \sum_i w_i`, over score intervals
     I, with :math:`\eta_i` the true probability of case i. Scores and weights are given and only outcomes are random.
-    One interval attains it, and over that interval Hoeffding's inequality gives the width :math:`\sqrt{\ln(1/\delta) /
-    (2 n')}` with the effective number of rows :math:`n'`. The other width is `weighted_fixed_design_width`, or with
-    equal weights `cumulative_width`. Both need the weight of every row: a table has the total at each score, and the
-    same total may be one row or many.
-
-    References
-    ----------
-    Hoeffding (1963). Probability inequalities for sums of bounded random variables. JASA.
+    One interval attains it, and over that interval the inequality of Hoeffding (1963) gives the width
+    :math:`\sqrt{\ln(1/\delta) / (2 n')}` with the effective number of rows :math:`n'`. The other width is
+    `weighted_fixed_design_width`, or with equal weights `cumulative_width`. Both need the weight of every row: a table
+    has the total at each score, and the same total may be one row or many.
 
     Examples
     --------

@@ -126,14 +126,12 @@ def certify_recalibrated(
     Notes
     -----
     Intervals of a monotone map of a score are intervals of the score. A band that holds for all intervals and all
-    monotone maps at once (`monotone_width`) therefore covers the map that was fitted. The asymptotic width is
-    ``q sqrt((B + 2 / n) / n) + max(1 / 2, log(1 / delta) - 1.41 q) / n`` with q the quantile of the range of a Brownian
-    motion and B the Brier score of the recalibrated scores; its terms in 1 / n keep the coverage where events are rare,
-    by adversarial search, not by proof.
-
-    About these cases, the scores are given and only outcomes are random: `cumulative_width` bounds the sum of outcomes
-    less true probabilities on every interval of the original score at once, and so also on those of the recalibrated
-    one (Theorem 8.2 of docs/theory/8-these-cases.md).
+    monotone maps at once (`monotone_width`, docs/theory/6-null.md) therefore covers the map that was fitted. The
+    asymptotic width is ``q sqrt((B + 2 / n) / n) + max(1 / 2, log(1 / delta) - 1.41 q) / n`` with q the quantile of the
+    range of a Brownian motion and B the Brier score of the recalibrated scores; its terms in 1 / n keep the coverage
+    where events are rare, by adversarial search, not by proof. About these cases only outcomes are random, and the band
+    is that of `cumulative_width` (Theorem 8.2 of docs/theory/8-these-cases.md). The error is that of Gao, Parameswaran
+    & Peng (2017).
 
     Examples
     --------
@@ -143,11 +141,8 @@ def certify_recalibrated(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.uniform(size=10_000)
     >>> y = rng.uniform(size=10_000) < p**2
-    >>> after = IsotonicCalibrator().fit(p, y).predict(p)
-    >>> round(certify_recalibrated(y, p, after).bound, 4)
+    >>> round(certify_recalibrated(y, p, IsotonicCalibrator().fit(p, y).predict(p)).bound, 4)
     0.0288
-    >>> round(certify_recalibrated(y, p, after, about="cases").bound, 4)
-    0.0112
     """
     delta = Question(confidence_level=confidence_level, tolerance=tolerance).delta
     check_choice("method", method, ("finite", "asymptotic"))

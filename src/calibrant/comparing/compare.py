@@ -79,20 +79,17 @@ def compare(
         Cost of a false positive and of a false negative, as a pair or as
         ``{"false_positive": a, "false_negative": b}``; asks for expected cost and net benefit.
     clusters : sequence of length n, optional
-        The cluster of each row, such as the patient it was measured on. Rows of one cluster may then depend on each
-        other; every row counts the same. With `label` and `scores`, the name of a column or names of several.
+        Cluster of each row, or names of columns. Rows of one may then depend on each other; all rows count alike.
     guarantee : {"ordinary", "unseen clusters"}
-        With clusters: whether intervals also allow for clusters of a kind that none of these shows. They are wide then.
+        With clusters: whether intervals allow for clusters of a kind that none of these shows, and are wide for it.
     confidence_level : float
         Probability with which all intervals hold together, in (0, 1): for two models at most 0.9997, for ten 0.9904.
     pos_label : scalar, optional
         The label value that counts as 1.
     random_state : int or numpy.random.Generator
         Seeds the simulations behind the quantiles.
-    name : str
-        What is compared, for headings.
-    title, note, author : str, optional
-        Heading of the report, a remark in it, and who answers for it. They change no number.
+    name, title, note, author : str, optional
+        What is compared, heading of the report, a remark in it, who answers for it. They change no number.
 
     Returns
     -------
@@ -106,21 +103,11 @@ def compare(
     ArgumentError
         If a parameter is out of range, or there are not two to ten different models.
 
-    See Also
-    --------
-    audit : One model.
-
     Notes
     -----
-    Every pair of models is compared, on every measure. Half of what the confidence leaves is spent on the calibration
-    errors, half on the other measures, so that all intervals hold together. They are asymptotic, and derived in
-    docs/theory/9-comparison.md, with the share of samples in which they failed. Weights are not taken: repeat rows
-    that stand for several.
-
-    References
-    ----------
-    DeLong, DeLong & Clarke-Pearson (1988). Biometrics.
-    Hothorn, Bretz & Westfall (2008). Simultaneous inference in general parametric models. Biometrical Journal.
+    Every pair of models is compared, on every measure. The intervals are asymptotic; docs/theory/9-comparison.md
+    derives them, after DeLong, DeLong & Clarke-Pearson (1988) and Hothorn, Bretz & Westfall (2008), and counts how
+    often they fail. Weights are not taken: repeat rows that stand for several.
 
     Examples
     --------
@@ -128,17 +115,9 @@ def compare(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> p = rng.uniform(size=4_000)
-    >>> y = rng.uniform(size=4_000) < p
-    >>> result = calibrant.compare(y, {"old": p**2, "new": p})
-    >>> result.difference("calibration_error").better, result.difference("roc_auc").better
-    ('new', None)
-    >>> result.ranks["brier_score"]
-    {'old': 2, 'new': 1}
-
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"outcome": y, "old": p**2, "new": p})
-    >>> calibrant.compare(frame, label="outcome", scores=["old", "new"]).differences == result.differences
-    True
+    >>> result = calibrant.compare(rng.uniform(size=4_000) < p, {"old": p**2, "new": p})
+    >>> result.difference("calibration_error").better, result.ranks["brier_score"]
+    ('new', {'old': 2, 'new': 1})
     """
     question = Question(confidence_level=confidence_level, costs=costs, guarantee=guarantee, random_state=random_state)
     half = 0.5 * question.delta

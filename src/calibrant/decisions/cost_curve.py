@@ -145,43 +145,29 @@ def cost_curve(
 
     Notes
     -----
-    The experiment of Section 4 and Figure 3 of [1]_: with the loss parameter p "each false negative incurs 1 - p
-    cost and each false positive incurs p cost", one predicts 1 "if and only if" the estimate is ``>= p``, and the
-    loss ratio is the average loss after calibration over that before. There `after` was fitted on other rows.
+    The experiment of Section 4 and Figure 3 of Gao, Parameswaran & Peng (2017), who fitted `after` on other rows: at
+    the loss parameter p a false positive costs p and a false negative ``1 - p``, one predicts 1 if the estimate is
+    ``>= p``, and the loss ratio is the average loss after calibration over that before. Averaged over all p the cost is
+    half the Brier score (Hernández-Orallo, Flach & Ferri 2011). A nondecreasing map followed by a threshold is again a
+    threshold, so `lowest_ratio` holds for every such map without fitting one. One that changes the order may do better.
 
-    A nondecreasing map of the scores followed by a threshold is again a threshold (``>= t`` or ``> t``), so
-    `lowest_ratio` holds for every map without fitting one. A map that changes the order may do better.
+    Intervals and bands suppose that `before` and `after` were fixed before these rows. Intervals are normal, with
+    ``log(2 / (1 - confidence_level)) / n`` times the reach of a term added on either side, since the dearer mistake may
+    be too rare to be in this sample. Those of a ratio hold the r that the interval for the mean of ``loss after - r
+    loss before`` does not rule out (Fieller).
 
-    Averaged over all p in (0, 1) the cost is half the Brier score [2]_.
-
-    The intervals are of the normal kind, with ``log(2 / (1 - confidence_level)) / n`` times the reach of a term added
-    on either side: where the dearer mistake is rare, a sample without it is no proof that there is none. Those of a
-    ratio hold the ratios r that the interval for the mean of ``loss after - r loss before`` does not rule out
-    (Fieller). They suppose that `before` and `after` were fixed before these rows, as the bands do.
-
-    The band needs no large n. A row's place V among the positives by score, followed by the negatives by score, is
-    uniform on [0, 1]. With D the deviation of its empirical distribution,
-
-    .. math:: L_n(p) - L(p) = (1 - p) D(t_1) - p D(t_0), \quad |L_n(p) - L(p)| \le \max |D|,
-
-    for the places t_1 and t_0 at which p cuts the positives and the negatives. So the band is the
-    Dvoretzky-Kiefer-Wolfowitz width ``sqrt(log(2 / (1 - confidence_level)) / (2 n))`` [3]_, as for one threshold by
-    Hoeffding's inequality. That of the difference is twice this at half the failure probability.
-
-    References
-    ----------
-    .. [1] Gao, Parameswaran & Peng (2017). AISTATS.
-    .. [2] Hernández-Orallo, Flach & Ferri (2011). ICML.
-    .. [3] Massart (1990). The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality. Annals of Probability.
+    The band, ``sqrt(log(2 / (1 - confidence_level)) / (2 n))`` either way, holds for every n: the place of a row among
+    the positives by score, followed by the negatives by score, is uniform on [0, 1]. With D the deviation of its
+    empirical distribution the cost is off by :math:`(1 - p) D(t_1) - p D(t_0)`, at most :math:`\max |D|`, where p cuts
+    the positives at t_1 and the negatives at t_0; Massart (1990) bounds D. For the difference it is twice the width at
+    half the failure probability.
 
     Examples
     --------
     >>> from calibrant.decisions import cost_curve
     >>> curve = cost_curve([0, 0, 0, 1], [0.6, 0.6, 0.6, 0.9], [0.0, 0.0, 0.0, 1.0], at=[0.5, 0.8])
-    >>> curve.cost_before.tolist(), curve.cost_after.tolist()
-    ([0.375, 0.0], [0.0, 0.0])
-    >>> curve.loss_ratio.tolist(), curve.mean_ratio
-    ([0.0, nan], 0.0)
+    >>> curve.cost_before.tolist(), curve.cost_after.tolist(), curve.loss_ratio.tolist()
+    ([0.375, 0.0], [0.0, 0.0], [0.0, nan])
     """
     table = as_table(y_true, before, sample_weight=sample_weight, pos_label=pos_label)
     check_between("confidence_level", confidence_level, 0.0, 1.0)

@@ -111,6 +111,10 @@ def calibration_slope(
     CalibrationSlope
         Estimates, standard errors, intervals and a test. Each cell of a table counts at its mean score.
 
+    See Also
+    --------
+    calibration_in_the_large : Whose limits, and treatment of clusters, are used here too.
+
     Notes
     -----
     .. math:: \operatorname{logit} P(y = 1) = a + b \operatorname{logit}(s)
@@ -118,32 +122,22 @@ def calibration_slope(
     a and b are calibration intercept and slope; with b = 1, a is the calibration intercept proper. Scores may have a =
     0, b = 1 and still be miscalibrated in ways that no straight line shows.
 
-    The rule for 0 and 1 keeps the order of the scores, and moves them by no more than their resolution lets one see. A
-    fixed small number makes the slope depend on it: R's CalibrationCurves takes 1e-8, rms leaves such rows out.
+    In the population, a and b are those of the line that fits best, also where chances lie off any line (White 1982).
+    Their intervals assume no line, and allow for labels against the trend that no row has shown, though not at a single
+    score far out: docs/reference/validation.md ("The slope off the line") says how, how often they miss, and how much
+    shorter that of the profile likelihood is, which takes the line for granted. The interval of the calibration
+    intercept asks for no slope of 1; for independent rows it holds 0 if and only if that of
+    `calibration_in_the_large` does.
 
-    In the population, a and b are those of the line that fits best, also where chances lie off any line [1]_. The
-    interval of b holds the values at which limits for the mean of the efficient score ``(y - p) (x - c)`` hold 0: p is
-    the fitted probability with the other coefficient at its best, x are log-odds, and c is their mean with weights ``p
-    (1 - p)``. That of a is found likewise. The limits are those of `calibration_in_the_large`, but the row that is
-    added, for labels against the trend that no row has shown, is not the worst one: it is the mean of what the worse
-    label of each row does, to which each counts in proportion. So labels wrong at one rate, or in proportion to how
-    much they move b, are allowed for; not those at a single score far out. No line is assumed, and the profile
-    likelihood, which does, has a shorter interval: see the page on performance measures for how much.
-
-    The interval of the calibration intercept holds the a for which that for the mean of ``y - expit(a + logit s)``
-    holds 0, see `calibration_in_the_large`: for independent rows it holds 0 if and only if that one does; it is that of
-    Clopper and Pearson for one score, and asks for no slope of 1.
-
-    With clusters, each is left out in turn, by one step of Newton, see `calibration_in_the_large`. With
-    ``guarantee="unseen clusters"`` clusters are the draws of the limits above, and the one that is added counts all
-    rows alike; that is approximate, and if a score separates the classes there is no interval for b.
+    With clusters, each is left out in turn, by one step of Newton. With ``guarantee="unseen clusters"`` the draws are
+    clusters; that is approximate, and if a score separates the classes there is no interval for b
+    (docs/theory/12-cluster-intervals.md).
 
     References
     ----------
     Cox (1958). Two further applications of a model for binary regression. Biometrika.
     Steyerberg (2019). Clinical Prediction Models, 2nd edition, section 15.3.
-
-    .. [1] White (1982). Maximum likelihood estimation of misspecified models. Econometrica.
+    White (1982). Maximum likelihood estimation of misspecified models. Econometrica.
 
     Examples
     --------

@@ -40,68 +40,44 @@ class Monitor(Report):
     Parameters
     ----------
     tolerance : float, optional
-        Calibration error that is acceptable, in [0, 0.25). The null hypothesis is that the error, as
-        `cutoff_calibration_error` defines it, is never larger. With 0 it is that every score is the probability of its
-        label; no real model is perfect, so such a monitor gives an alarm in the end.
+        Calibration error that is acceptable, in [0, 0.25): the null hypothesis is that the error, as
+        `cutoff_calibration_error` defines it, is never larger. No real model meets 0: an alarm comes in the end.
     odds_tolerance : float, optional
-        Factor, 1 to 10, by which odds may be off at every score; the better choice for rare events. Give either this
-        or `tolerance`.
-    confidence_level : float
-        In mode "total" a lower limit of the probability that there is never a false alarm; in mode "rate" the expected
-        number of false alarms is at most ``1 - confidence_level`` per `horizon` rows.
+        In place of `tolerance`, and better for rare events: factor, 1 to 10, by which odds may be off at every score.
+    confidence_level : float in (0, 1)
+        1 minus the bound on the probability of a false alarm ("total"), or the mean number per `horizon` rows ("rate").
     mode : {"total", "rate"}
-        What is bounded: the probability that there is ever a false alarm, or the expected number of false alarms per
-        `horizon` rows. After an alarm, "total" looks for no other, and "rate" begins anew.
+        What `confidence_level` is about. After an alarm, "total" looks for no other, and "rate" begins anew.
     expect : {"shift", "slope", "interval"} or float, optional
-        Kind of error to look for: a shift of the log odds, a change of their slope, or an error within an interval of
-        scores. A number is a shift of the log odds by so much, up or down. By default the monitor looks for all kinds.
-        This changes how soon an alarm comes, not the guarantee.
+        Error to find soonest: a shift of the log odds (a number: of that size, up or down), a change of their slope, or
+        an error within an interval of scores. By default all of these. The guarantee does not depend on it.
     horizon : int
-        Number of rows per which mode "rate" bounds false alarms. In mode "total", rows within which a change is found
-        soonest; the guarantee holds beyond.
+        Rows to which the bound of mode "rate" refers; in mode "total", rows within which a change is found soonest.
     reference : array-like, optional
         Scores, without labels, from whose quantiles intervals of scores are made. By default the first 500 rows.
     blocks : bool
         Whether labels of one block, such as a day, may depend on each other; every update then needs `block`. Scores
         and number of rows of a block must not depend on its labels: rows of a customer up to the event are no block.
     maturity : float, optional
-        Age at which rows are read, in days or in the unit of `time`, even if their label is known earlier. Age is
-        counted from the latest time in the update. Younger rows are not kept: pass them again. Rows whose time is not
-        after that of the last row read are skipped.
+        Age at which rows are read, in days or in the unit of `time`, counted from the latest time in the update.
+        Younger rows are not kept: pass them again. Rows whose time is not after that of the last row read are skipped.
     missing : {"refuse", "negative"}
         What a label still missing at that age is: an error, or 0.
     delay : {"in order", "independent"}
-        With "in order", rows are read in the order of `time` and `id`. With "independent" they are read as they are
-        passed, whatever their time; this is valid only if, given the score, the delay of a label does not depend on it.
-
-    Attributes
-    ----------
-    state : MonitorState
-        What is known now.
+        Read rows in the order of `time` and `id`, or as they are passed, whatever their time. The latter is valid only
+        if, given the score, the delay of a label does not depend on it.
 
     Raises
     ------
     ArgumentError
         If a parameter is out of range or contradicts another.
 
-    See Also
-    --------
-    calibrant.audit : Check the calibration of a fixed set of rows, once.
-
     Notes
     -----
-    The evidence is an e-detector: a weighted mean over kinds of errors and over rows at which they may have begun, of
-    products of likelihood ratios or of bets. docs/theory/11-monitor.md has the proofs.
-
-    The guarantee assumes that labels influence neither which rows are passed nor their order; and that, given its
-    score, a label does not depend on the rows read before, with blocks also not on the other scores and the number of
-    rows of its block. With a `tolerance` above 0 the order must not depend on the scores either, because it allows an
-    error on average over scores: rows of one time sorted by score, or by an `id` that is correlated with it, give false
-    alarms. With blocks the order within a block does not matter; with `odds_tolerance` order by score is harmless.
-
-    References
-    ----------
-    Shin, Ramdas & Rinaldo (2023). E-detectors: a nonparametric framework for sequential change detection.
+    Labels must influence neither which rows are passed nor their order, and a label, given its score, must not depend
+    on the rows read before, with blocks also not on the other scores and the number of rows of its block. With a
+    `tolerance` above 0 the order of rows must not depend on scores either (docs/how_to/monitor_deployed_model.md).
+    Proofs are in docs/theory/11-monitor.md; the evidence is an e-detector, as of Shin, Ramdas & Rinaldo (2023).
 
     Examples
     --------
@@ -109,14 +85,11 @@ class Monitor(Report):
     >>> import calibrant as cal
     >>> rng = np.random.default_rng(0)
     >>> score = rng.uniform(size=20_000)
-    >>> label = rng.uniform(size=20_000) < score
     >>> monitor = cal.Monitor(tolerance=0.02)
-    >>> monitor.update(label, score).alarm
+    >>> monitor.update(rng.uniform(size=20_000) < score, score).alarm
     False
-    >>> later = rng.uniform(size=5_000)
-    >>> state = monitor.update(rng.uniform(size=5_000) < 0.8 * later, later)
-    >>> state.alarm, state.alarm_row
-    (True, 20551)
+    >>> monitor.update(rng.uniform(size=20_000) < 0.8 * score, score).alarm_row
+    20758
     """
 
     _page = "render_monitor"

@@ -230,26 +230,16 @@ def l1_from_repeats(
 
     Notes
     -----
-    Let item i have the score s, the probability :math:`\eta` and k labels with the residuals :math:`r_a = y_a - s`. Two
-    labels of an item are independent, so :math:`E\, r_a r_b = (\eta - s)^2`, and the average of the products over all
-    pairs, :math:`U_i = ((\sum_a r_a)^2 - \sum_a r_a^2) / (k (k - 1))`, is unbiased for it. The estimate is the mean of
-    :math:`U_i` over the M items with k of at least 2, each counting once however many labels it has.
+    Let item i have the score s, the probability :math:`\eta` and k labels with the residuals :math:`r_a = y_a - s`. The
+    mean product of pairs, :math:`U_i = ((\sum_a r_a)^2 - \sum_a r_a^2) / (k (k - 1))`, is unbiased for
+    :math:`(\eta - s)^2`, since labels are independent. The estimate is its mean over the M items with two labels or
+    more, and :math:`E (\eta - s)^2 \le E|\eta - s| \le \sqrt{E (\eta - s)^2}` by :math:`|\eta - s| \le 1` and Jensen.
 
-    *These items.* A product of two residuals is :math:`s^2`, :math:`-s(1-s)` or :math:`(1-s)^2`, so :math:`U_i` lies in
-    an interval of length :math:`m_i = \max(s, 1-s)`. Given the items, their scores and numbers of labels, the
-    :math:`U_i` are independent, and Hoeffding's inequality gives the half width :math:`\sqrt{\log(1/\delta) \sum m_i^2
-    / 2} / M`.
-
-    *Population.* If the items are drawn, the :math:`U_i` are independent with the mean :math:`E(\eta - s)^2` and lie in
-    :math:`[-1/4, 1]`: the half width is :math:`1.25 \sqrt{\log(1/\delta) / (2 M)}`. If a random part of all items is
-    measured twice, the population is that of all items: the way around Theorem 1 of Gao, Parameswaran & Peng (2017).
-
-    *From squares to distances.* :math:`|\eta - s| \le 1` and Jensen's inequality give :math:`E (\eta - s)^2 \le E|\eta
-    - s| \le \sqrt{E (\eta - s)^2}` for the same mean.
-
-    References
-    ----------
-    Hoeffding (1963). JASA.
+    The inequality of Hoeffding (1963) gives the half widths. *These items*: :math:`U_i` lies in an interval of length
+    :math:`m_i = \max(s, 1-s)`, hence :math:`\sqrt{\log(1/\delta) \sum m_i^2 / 2} / M`. *Population*: it lies in
+    :math:`[-1/4, 1]`, hence :math:`1.25 \sqrt{\log(1/\delta) / (2 M)}`. If a random part of all items is measured
+    twice, that is about all items: the way around Theorem 1 of Gao, Parameswaran & Peng (2017), tried in
+    docs/reproductions/theorem1.md.
 
     Examples
     --------
@@ -258,9 +248,8 @@ def l1_from_repeats(
     >>> rng = np.random.default_rng(0)
     >>> item = np.repeat(np.arange(5000), 2)
     >>> p = np.repeat(rng.uniform(size=5000), 2)
-    >>> y = rng.uniform(size=10_000) < p
-    >>> found = l1_from_repeats(y, p, item)
-    >>> round(found.squared, 3), round(found.bound, 2), found.lower_bound
+    >>> result = l1_from_repeats(rng.uniform(size=10_000) < p, p, item)
+    >>> round(result.squared, 3), round(result.bound, 2), result.lower_bound
     (-0.006, 0.13, 0.0)
     """
     rows = clean_rows(y_true, y_proba, pos_label=pos_label)

@@ -36,12 +36,12 @@ _BEYOND_NOISE = 1.645  # standard errors by which held-out rows must gain: a one
 class SegmentCalibrator(RegressorMixin, BaseEstimator, Segment):  # type: ignore[misc]
     """Calibrator for all rows, and what segments of them need beyond it.
 
-    A map from scores to probabilities can be right on average and wrong for women, for one branch, or for the young
-    of one region. To the log-odds of a calibrated probability are added an intercept and a slope for every segment
-    of every column, and of every pair of columns, shrunk by empirical Bayes: little where a segment has few rows,
-    nothing where segments differ no more than by chance, and no slope where the standard deviation of the log-odds is
-    below .05. A second member are 20 regression trees with three splits in depth, of the score and the segments. Rows
-    held out decide how much of each is added, and whether anything is.
+    A map can be right on average and wrong for women, for one branch, or for the young of one region. To the log-odds
+    of a calibrated probability are added an intercept and a slope for every segment of every column, and of every pair
+    of columns, shrunk by empirical Bayes: little where a segment has few rows, nothing where segments differ no more
+    than by chance, no slope where the log-odds have a standard deviation below .05. A second member are 20 regression
+    trees with three splits in depth, which alone reach segments of three columns. Rows held out decide how much of each
+    is added, and whether anything is. docs/explanation/segment_repair.md has the model and its sources.
 
     Parameters
     ----------
@@ -53,8 +53,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Segment):  # type: ignore
     n_folds : int, default=5
         Number of folds, at least 2. Of more than 100,000 rows, 20,000 are held out once instead.
     random_state : int or numpy.random.Generator, default=0
-        Seeds the split of the rows. With a whole number the result depends on nothing but the data, not on the order of
-        its rows.
+        Seeds the split of the rows; with a whole number the order of the rows does not matter.
 
     Attributes
     ----------
@@ -62,37 +61,23 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Segment):  # type: ignore
         The map for all rows, fitted to all of them.
     columns_ : list of SegmentColumn
         How each column is turned into segments.
-    repair_ : SegmentRepair
-        What is added to the log-odds.
-    shares_ : ndarray of two floats
-        Shares of the fitted offsets and trees that are added; 0 and 0 if `decision_` is "one map".
-    decision_ : {"repaired", "one map"}
+    repair_, shares_ : SegmentRepair, ndarray of two floats
+        What can be added to the log-odds; shares of the fitted offsets and trees that are, 0 and 0 with "one map".
+    decision_, reason_ : {"repaired", "one map"}, str
         "one map": `predict` returns what the map for all rows gives, because a one-sided test at 5% on held-out
-        rows finds no gain.
-    reason_ : str
-        What was decided and why, in a sentence.
+        rows finds no gain. `reason_` says in a sentence what was decided and why.
     gain_, standard_error_ : float
         Fall of the mean log loss per held-out row, and its standard error over rows; NaN if nothing could be held out.
         The shares were chosen on these rows, so the gain is optimistic for a little.
-    gains_ : SegmentGains
-        The same in every segment. ``gains_.to_frame()`` is a table.
-    training_ : Training
-        The rows of the fit.
+    gains_, training_ : SegmentGains, Training
+        The same in every segment, with ``gains_.to_frame()`` as a table; the rows of the fit.
 
     Notes
     -----
-    Rows whose value of a column was not met in the fit are in none of its segments: no offset of that column and no
-    tree is added, and nothing at all if this holds for every column. Of a column with more than 1,000 levels the
-    largest are kept; the others, and what was not met, are one segment. Segments of more than two columns are reached
-    by trees only. A gain in log loss says nothing certain about a single segment: audit the repaired probabilities on
-    rows that are new to the fit. Weights are not supported.
-
-    References
-    ----------
-    Paule & Mandel (1982). Consensus values and weighting factors. James & Stein (1961). Estimation with quadratic loss.
-    Efron & Morris (1975). Data analysis using Stein's estimator and its generalizations. Friedman (2001). Greedy
-    function approximation: a gradient boosting machine. Hébert-Johnson, Kim, Reingold & Rothblum (2018).
-    Multicalibration: calibration for the (computationally-identifiable) masses.
+    Rows whose value of a column was not met in the fit get no offset of that column and no tree; nothing at all if this
+    holds for every column. Of a column with more than 1,000 levels the largest are kept; the others, and what was not
+    met, are one segment. A gain in log loss says nothing certain about a single segment: audit the repaired
+    probabilities on new rows (docs/how_to/repair_group.md). Weights are not supported.
 
     Examples
     --------
@@ -101,9 +86,8 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Segment):  # type: ignore
     >>> rng = np.random.default_rng(0)
     >>> p, branch = rng.uniform(size=8000), rng.choice(["north", "south"], 8000)
     >>> y = rng.uniform(size=8000) < np.where(branch == "north", p**3, p ** (1 / 3))
-    >>> fitted = SegmentCalibrator().fit(p, y, {"branch": branch})
-    >>> fitted.decision_, fitted.predict([0.5, 0.5], {"branch": ["north", "south"]}).round(1).tolist()
-    ('repaired', [0.1, 0.8])
+    >>> SegmentCalibrator().fit(p, y, {"branch": branch}).predict([0.5, 0.5], {"branch": ["north", "south"]}).round(1)
+    array([0.1, 0.8])
     """
 
     calibrator: Calibrator | None = None

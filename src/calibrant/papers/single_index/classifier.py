@@ -25,31 +25,28 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     A search for the solution of Gao et al. (2017), section 3.2.2: the least loss among classifiers without calibration
     error on the sample. Two steps take turns until a local minimum: w is moved so that the loss falls, and u is fitted
-    anew by isotonic regression in the order of ``w'x``, which sets the error to 0 and suits every proper loss.
+    anew by isotonic regression in the order of ``w'x``. docs/explanation/index_model.md says why, and what it gains.
+    Certify on other rows: no certificate covers those that w and u were fitted to. The order of rows does not matter.
 
     Parameters
     ----------
     loss : {"squared", "log", "hinge"}, default="squared"
-        What is minimised. The hinge loss is not one of probabilities: there the direction with the least hinge loss
-        is found first, and one isotonic regression calibrates it, which solves the constrained problem.
+        What is minimised. With "hinge", not a loss of probabilities, u is fitted once, after the direction.
     link : {"isotonic", "lipschitz"}, default="isotonic"
-        All nondecreasing links, or those with a limited slope as in the algorithm of Kakade et al. (2011). The latter
-        minimise the squared error only, so they cannot be combined with the log loss; where the limit binds, the
-        calibration error on the sample is small but not 0.
+        All nondecreasing links; or those with a limited slope, as of Kakade et al. (2011). These minimise the squared
+        error, so not with loss "log"; where the limit binds, the calibration error on the sample is small but not 0.
     lipschitz : float, default=1.0
-        Largest slope of the link, as a function of the index; used with ``link="lipschitz"``. The features are
-        standardised and the direction has length 1, so with independent features the index has standard deviation 1.
+        Largest slope of the link "lipschitz". The index has standard deviation 1 if features are independent.
     update : {"gradient", "matching"}, default="gradient"
         Direction of the first step: down the gradient of the loss with a smoothed derivative of the link, or along
         ``mean((y - u(w . x)) x)``, that of the L-Isotron of Kakade et al. (2011), which needs no derivative.
     start : {"log", "squared", "hinge"}, default="log"
-        Loss of the linear model whose direction the search starts from; not used with ``loss="hinge"``.
+        Loss of the linear model whose direction the search starts from, with half the squared length of the
+        coefficients of standardised features added to the sum of losses; not used with ``loss="hinge"``.
     log_safe : bool, default=True
         Keep probabilities strictly between 0 and 1, see `IsotonicCalibrator`; it concerns the final link only.
-    max_iter : int, default=100
-        Most turns. With 0 the start is calibrated and nothing else.
-    tol : float, default=1e-6
-        Smallest relative decrease of the loss that counts.
+    max_iter, tol : int, default=100, and float, default=1e-6
+        Most turns, 0 to calibrate the start only; smallest relative decrease of the loss that counts.
 
     Attributes
     ----------
@@ -57,49 +54,28 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Coefficients of the standardised features ``(X - mean_) / scale_``; of length 1.
     mean_, scale_ : ndarray of float64, shape (n_features,)
         Mean and standard deviation of the features; 1 for the latter where a feature is constant.
-    link_ : IsotonicFit or LipschitzFit
-        The link.
-    threshold_ : float
-        Largest index with a probability of at most 1/2; infinite if all probabilities are on one side.
+    link_, threshold_ : IsotonicFit or LipschitzFit, and float
+        The link, and the largest index with a probability of at most 1/2; infinite if all are on one side.
     losses_ : ndarray of float64, shape (j,)
-        The loss after the link was fitted, at the start and after each turn that lowered it. It never rises, and does
-        not contain the half rows of `log_safe`. With the hinge loss, its least value.
+        Loss, without the half rows of `log_safe`, at the start and after each turn that lowered it. With "hinge", its
+        least value.
     n_iter_ : int
         Turns taken, the last and unsuccessful one included.
-    classes_ : ndarray, shape (2,)
-        The two labels.
-    n_features_in_, feature_names_in_
-        Number of features, and their names if the data had them.
-
-    Notes
-    -----
-    The direction is fitted to the same rows as the link, so neither the certificate for a fixed classifier nor the one
-    for monotone recalibration holds for these rows. Certify on others. A logistic regression is better if its link is
-    right; the gain is large where the true link is far from logistic, for instance a step.
-
-    The fit is deterministic. Rows are brought into a fixed order first, so that theirs does not matter, and
-    whole-number weights equal repeated rows. Linear start models have a penalty of half the squared length of the
-    coefficients of standardised features, next to the sum of losses.
+    classes_, n_features_in_, feature_names_in_
+        The two labels; number of features, and their names if the data had them.
 
     References
     ----------
-    Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the Agnostic
-    Setting. AISTATS. Section 3.2.2 and "Discussion on Kakade's Algorithm".
-    Kakade, Kalai, Kanade & Shamir (2011). Efficient learning of generalized linear and single index models with
-    isotonic regression. NeurIPS.
+    Gao, Parameswaran & Peng (2017). AISTATS. Section 3.2.2 and "Discussion on Kakade's Algorithm".
+    Kakade, Kalai, Kanade & Shamir (2011). Efficient learning of generalized linear and single index models. NeurIPS.
 
     Examples
     --------
     >>> import numpy as np
     >>> from calibrant.papers import SingleIndexClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> features = rng.standard_normal((2000, 2))
-    >>> y = rng.random(2000) < np.where(features @ [1.0, -1.0] > 1.0, 0.9, 0.1)
-    >>> fitted = SingleIndexClassifier().fit(features, y)
-    >>> fitted.coef_.round(1).tolist()
+    >>> features = np.random.default_rng(0).standard_normal((2000, 2))
+    >>> SingleIndexClassifier().fit(features, features @ [1.0, -1.0] > 1.0).coef_.round(1).tolist()
     [[0.7, -0.7]]
-    >>> fitted.predict_proba([[0.0, 0.0], [2.0, -2.0]])[:, 1].round(1).tolist()
-    [0.1, 0.9]
     """
 
     def __init__(

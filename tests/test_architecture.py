@@ -256,7 +256,7 @@ def test_docstrings_fit_a_screen():
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     nodes = [(path, node) for path in FILES for node in ast.walk(parsed(path)) if isinstance(node, documented)]
     lines = {(path, node): (ast.get_docstring(node, clean=False) or "").count("\n") + 1 for path, node in nodes}
-    assert not [f"{path}: {getattr(node, 'name', '')}" for (path, node), count in lines.items() if count > 56]
+    assert not [f"{path}: {getattr(node, 'name', '')}" for (path, node), count in lines.items() if count > 60]
 
 
 def test_no_file_imports_the_package_itself():

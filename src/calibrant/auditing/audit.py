@@ -133,11 +133,12 @@ def audit(
         Names of columns, where the first argument has columns.
     sample_weight, pos_label : optional
         Weights: whole numbers count repeated rows, others give point estimates only; the label value that counts as 1.
-    confidence_level, tolerance : float in (0, 1), the latter optional
-        Probability with which the statement holds, and the largest acceptable error, which asks for a verdict.
+    tolerance : float, optional
+        Largest acceptable calibration error, in (0, 1); asks for a verdict.
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     costs : (float, float) or mapping, optional
-        Cost of a false positive and of a false negative, as a pair or as
-        ``{"false_positive": a, "false_negative": b}``; asks for expected costs.
+        Cost of a false positive and of a false negative, also as ``{"false_positive": a, "false_negative": b}``.
     method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}, optional
         Which bound, see `calibrant.certificates.certify`.
     clusters : sequence of length n, optional
@@ -148,13 +149,17 @@ def audit(
     guarantee : {"ordinary", "unseen clusters"}
         With clusters: whether intervals allow for clusters of a kind that none of these shows, and are wide for it. The
         verdict on a tolerance does anyway, unless `method` is "asymptotic".
-    by, depth : str, sequence of str, mapping or dataframe, optional, and {1, 2}
-        Columns that make segments, with 2 in pairs too: asks for bounds on the error of each, see
+    by : str, sequence of str, mapping of str to array-like, or dataframe, optional
+        Columns that make segments: asks for bounds on the error of each that hold together, see
         `calibrant.audit_segments`. Rows must be independent and without weights.
+    depth : {1, 2}
+        With 2, also the segments of every pair of these columns.
     missing : {"raise", "drop"}
         Refuse rows without a value that is used, or leave them out and count them, see docs/reference/scale.md.
-    n_folds, random_state : int, at least 2, and int or numpy.random.Generator
-        Folds for assessing recalibration; seed of folds, lower bound and test.
+    n_folds : int
+        Folds for assessing recalibration, at least 2.
+    random_state : int or numpy.random.Generator
+        Seeds the folds, the splits of the lower bound and the labels simulated for the test.
     name, title, note, author : str, optional
         What is audited, heading of the report, a remark in it, who answers for it. They change no number.
 

@@ -43,10 +43,11 @@ class AutoCalibrator(Calibrator, Auto):
         Weight of each, adding up to 1.
     calibrators_ : list of calibrators
         Members besides the identity, fitted to all rows: ``calibrators_[i]`` has the weight ``weights_[i + 1]``.
-    decision_, reason_ : {"pooled", "left alone"}, str
+    decision_ : {"pooled", "left alone"}
         "left alone": all weight is on the identity and `predict` returns the scores as they are, because nothing can be
         held out, or because scores are inside (0, 1) and the best pool makes held-out labels no more likely.
-        `reason_` says in a sentence what was decided and why.
+    reason_ : str
+        What was decided and why, in a sentence.
     gain_ : float
         Fall of the mean log loss per held-out row from the scores to the pool, larger is better; infinite if a score
         of 0 or 1 was wrong, NaN if nothing could be held out. The weights were chosen on these rows, so it is

@@ -25,9 +25,10 @@ class CutoffCalibrator(Calibrator, Cutoff):
         `TemperatureCalibrator`. The last has one parameter and cannot repair a bias.
     objective : {"log_loss", "cutoff"}, default="log_loss"
         What is minimised: the log loss under the limit, or the calibration error whatever the log loss.
-    smooth_targets, clip : bool, default=True, and float or "auto", default="auto"
-        Whether the log loss is measured against the targets of Platt (1999) instead of 1 and 0; how far from 0 and 1
-        scores are kept before the logit is taken. See `PlattCalibrator`.
+    smooth_targets : bool, default=True
+        Whether the log loss is measured against the targets of Platt (1999) instead of 1 and 0.
+    clip : float or "auto", default="auto"
+        How far from 0 and 1 scores are kept before the logit is taken, see `PlattCalibrator`.
 
     Attributes
     ----------
@@ -40,8 +41,10 @@ class CutoffCalibrator(Calibrator, Cutoff):
         The noise level, ``1.5145 sqrt(B / n)`` with B the Brier score at the maximum of the likelihood: the median
         error of a calibrated classifier; but at least ``1 / (2 n)``. If the family is refuted and the log loss
         minimised, 1.02 times the least error found.
-    refuted_, message_ : bool, str
-        Whether no map with an error up to the noise level was found; the outcome of the search, in one sentence.
+    refuted_ : bool
+        Whether no map with an error up to the noise level was found.
+    message_ : str
+        The outcome of the search, in one sentence.
 
     Notes
     -----

@@ -69,8 +69,10 @@ def certify(
     ----------
     y_true, y_proba : array-like of shape (n,)
         Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
-    confidence_level, tolerance : float in (0, 1), the latter optional
-        Probability with which the statement holds, and an error that would be acceptable, which asks for a verdict.
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
+    tolerance : float, optional
+        An error that would be acceptable, in (0, 1); asks for a verdict.
     method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}
         Which bound (docs/explanation/certificate.md compares them). Choose before seeing the rows: the smallest of
         several bounds is not a bound. All but "asymptotic" hold for every n and every distribution; "anytime" may be

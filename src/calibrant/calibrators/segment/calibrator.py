@@ -61,16 +61,22 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Segment):  # type: ignore
         The map for all rows, fitted to all of them.
     columns_ : list of SegmentColumn
         How each column is turned into segments.
-    repair_, shares_ : SegmentRepair, ndarray of two floats
-        What can be added to the log-odds; shares of the fitted offsets and trees that are, 0 and 0 with "one map".
-    decision_, reason_ : {"repaired", "one map"}, str
+    repair_ : SegmentRepair
+        What can be added to the log-odds.
+    shares_ : ndarray of two floats
+        Shares of the fitted offsets and trees that are added, 0 and 0 with "one map".
+    decision_ : {"repaired", "one map"}
         "one map": `predict` returns what the map for all rows gives, because a one-sided test at 5% on held-out
-        rows finds no gain. `reason_` says in a sentence what was decided and why.
+        rows finds no gain.
+    reason_ : str
+        What was decided and why, in a sentence.
     gain_, standard_error_ : float
         Fall of the mean log loss per held-out row, and its standard error over rows; NaN if nothing could be held out.
         The shares were chosen on these rows, so the gain is optimistic for a little.
-    gains_, training_ : SegmentGains, Training
-        The same in every segment, with ``gains_.to_frame()`` as a table; the rows of the fit.
+    gains_ : SegmentGains
+        The same in every segment, with ``gains_.to_frame()`` as a table.
+    training_ : Training
+        The rows of the fit.
 
     Notes
     -----

@@ -45,8 +45,10 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         coefficients of standardised features added to the sum of losses; not used with ``loss="hinge"``.
     log_safe : bool, default=True
         Keep probabilities strictly between 0 and 1, see `IsotonicCalibrator`; it concerns the final link only.
-    max_iter, tol : int, default=100, and float, default=1e-6
-        Most turns, 0 to calibrate the start only; smallest relative decrease of the loss that counts.
+    max_iter : int, default=100
+        Most turns; 0 calibrates the start only.
+    tol : float, default=1e-6
+        Smallest relative decrease of the loss that counts.
 
     Attributes
     ----------
@@ -54,8 +56,10 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Coefficients of the standardised features ``(X - mean_) / scale_``; of length 1.
     mean_, scale_ : ndarray of float64, shape (n_features,)
         Mean and standard deviation of the features; 1 for the latter where a feature is constant.
-    link_, threshold_ : IsotonicFit or LipschitzFit, and float
-        The link, and the largest index with a probability of at most 1/2; infinite if all are on one side.
+    link_ : IsotonicFit or LipschitzFit
+        The link.
+    threshold_ : float
+        The largest index with a probability of at most 1/2; infinite if all are on one side.
     losses_ : ndarray of float64, shape (j,)
         Loss, without the half rows of `log_safe`, at the start and after each turn that lowered it. With "hinge", its
         least value.

@@ -166,8 +166,7 @@ def audit(
     Returns
     -------
     Audit
-        Print it, or see its methods ``details``, ``to_dict``, ``to_json``, ``to_html`` and ``plot``.
-        docs/explanation/certificate.md says what it claims, and cites the sources.
+        Print it, or call ``details``, ``to_html``, ``to_json`` or ``plot``. docs/explanation/certificate.md has sources.
 
     Raises
     ------

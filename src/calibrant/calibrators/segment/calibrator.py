@@ -66,8 +66,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Segment):  # type: ignore
     shares_ : ndarray of two floats
         Shares of the fitted offsets and trees that are added, 0 and 0 with "one map".
     decision_ : {"repaired", "one map"}
-        "one map": `predict` returns what the map for all rows gives, because a one-sided test at 5% on held-out
-        rows finds no gain.
+        "one map": only the map for all rows is used, as a one-sided test at 5% on held-out rows finds no gain.
     reason_ : str
         What was decided and why, in a sentence.
     gain_, standard_error_ : float

@@ -166,7 +166,7 @@ def audit(
     Returns
     -------
     Audit
-        Print it, or call ``details``, ``to_html``, ``to_json`` or ``plot``. docs/explanation/certificate.md has sources.
+        Print it; or ``details``, ``to_html``, ``to_json`` or ``plot``. docs/explanation/certificate.md has the sources.
 
     Raises
     ------

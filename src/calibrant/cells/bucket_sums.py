@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,20 +15,39 @@ from calibrant.table.pooling import BoolArray, FloatArray, IntArray, NumberArray
 from calibrant.table.table_sums import CellSums
 
 
-class GridSums(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """Buckets, with what is counted in each."""
+
+    bucket: IntArray  # numbers of the buckets on their grid, increasing
+    counts: NumberArray  # shape (2, m): rows; positives. Floats if weights are not numbers of rows
+
+    @property
+    def n(self) -> NumberArray:
+        """Rows of each bucket, or their weight."""
+        n: NumberArray = self.counts[0]
+        return n
+
+    @property
+    def k(self) -> NumberArray:
+        """Positives of each bucket, or their weight."""
+        k: NumberArray = self.counts[1]
+        return k
+
+
+@dataclass(frozen=True, eq=False)
+class GridSums(_Counted):
     """Sums over the buckets of a grid, increasing, as they come out of a histogram of all rows.
 
     They are far more than the cells that most of them become, so they are no `BucketSums` before.
     """
 
     grid: Grid
-    bucket: IntArray
-    counts: NumberArray  # shape (2, m): rows; positives. Floats if weights are not numbers of rows
     above: NumberArray  # shape (2, m): how far negatives and positives are above the start of the bucket, in units
 
     def of_each(self) -> BucketSums:
         """Return the sums of each bucket."""
-        return BucketSums.above_starts(*self)
+        return BucketSums.above_starts(self.grid, self.bucket, self.counts, self.above)
 
     def pick(self, which: npt.NDArray[np.generic]) -> BucketSums:
         """Return the sums of some buckets."""
@@ -51,18 +69,6 @@ class GridSums(NamedTuple):
         return _limits(self.grid, self.bucket)[0]
 
     @property
-    def n(self) -> NumberArray:
-        """Rows of each bucket, or their weight."""
-        n: NumberArray = self.counts[0]
-        return n
-
-    @property
-    def k(self) -> NumberArray:
-        """Positives of each bucket, or their weight."""
-        k: NumberArray = self.counts[1]
-        return k
-
-    @property
     def settled(self) -> BoolArray:
         """See `BucketSums`: what the limits are is not known."""
         return np.zeros(len(self.bucket), dtype=np.bool_)
@@ -75,14 +81,12 @@ class GridSums(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class BucketSums:
+class BucketSums(_Counted):
     """What is known of each bucket that holds rows. Sums are over its rows, each times its weight."""
 
-    bucket: IntArray  # number of the bucket on its grid, increasing
     low: FloatArray  # limits of the scores
     high: FloatArray
     attained: BoolArray  # whether both limits are scores of rows
-    counts: NumberArray  # shape (2, m): rows; positives. Floats if weights are not numbers of rows
     away: FixedPoint  # shape (2, m): sum of `1 - s` over positives; of `s` over negatives
 
     @classmethod
@@ -99,7 +103,7 @@ class BucketSums:
         ends = np.append(starts[1:], len(score))[: len(starts)] - 1
         counts = np.stack([np.add.reduceat(n, starts), np.add.reduceat(k, starts)])
         away = FixedPoint.product(np.stack([k, n - k]), np.stack([(1 << BITS) - units, units])).add_runs(starts)
-        return cls(bucket[starts], score[starts], score[ends], np.ones(len(starts), dtype=np.bool_), counts, away)
+        return cls(bucket[starts], counts, score[starts], score[ends], np.ones(len(starts), dtype=np.bool_), away)
 
     @classmethod
     def above_starts(cls, grid: Grid, bucket: IntArray, counts: NumberArray, above: NumberArray) -> BucketSums:
@@ -112,7 +116,7 @@ class BucketSums:
         away = FixedPoint.product(np.stack([counts[1], counts[0] - counts[1]]), np.stack([(1 << BITS) - start, start]))
         away += FixedPoint.of_units(np.stack([-above[1], above[0]]))
         low, high = _limits(grid, bucket)
-        return cls(bucket, low, high, np.zeros(len(bucket), dtype=np.bool_), counts, away)
+        return cls(bucket, counts, low, high, np.zeros(len(bucket), dtype=np.bool_), away)
 
     @classmethod
     def joined(cls, parts: Sequence[BucketSums]) -> BucketSums:
@@ -121,7 +125,7 @@ class BucketSums:
             return parts[0]
         columns = zip(*((part.bucket, part.low, part.high, part.attained, part.counts) for part in parts), strict=True)
         bucket, low, high, attained, counts = (np.concatenate(column, axis=-1) for column in columns)
-        return cls(bucket, low, high, attained, counts, FixedPoint.joined([part.away for part in parts]))
+        return cls(bucket, counts, low, high, attained, FixedPoint.joined([part.away for part in parts]))
 
     def __len__(self) -> int:
         return len(self.bucket)
@@ -149,7 +153,7 @@ class BucketSums:
         low, high = np.minimum.reduceat(self.low, starts), np.maximum.reduceat(self.high, starts)
         attained = np.logical_and.reduceat(self.attained, starts)
         counts = np.add.reduceat(self.counts, starts, axis=1)
-        return BucketSums(self.bucket[starts], low, high, attained, counts, self.away.add_runs(starts))
+        return BucketSums(self.bucket[starts], counts, low, high, attained, self.away.add_runs(starts))
 
     def coarser(self, bits: int) -> BucketSums:
         """Return the sums over buckets of which each is ``2**bits`` of these, see `Grid.coarser`."""
@@ -159,18 +163,6 @@ class BucketSums:
         """Return the sums in floats, as of weights that are not numbers of rows."""
         counts, *words = (each.astype(np.float64) for each in (self.counts, self.away.upper, self.away.lower))
         return replace(self, counts=counts, away=FixedPoint(*words))
-
-    @property
-    def n(self) -> NumberArray:
-        """Rows of each bucket, or their weight."""
-        n: NumberArray = self.counts[0]
-        return n
-
-    @property
-    def k(self) -> NumberArray:
-        """Positives of each bucket, or their weight."""
-        k: NumberArray = self.counts[1]
-        return k
 
     @property
     def pure(self) -> BoolArray:

@@ -89,7 +89,7 @@ class FineSums:
         del rows, counts
         bucket = self._inside.numbers[filled >> self._bits] << self._bits
         bucket |= filled & ((1 << self._bits) - 1)
-        return GridSums(self._grid, bucket, both, above[filled].T)
+        return GridSums(bucket, both, self._grid, above[filled].T)
 
     def _reserve(self, rows: int) -> None:
         """See to it that so many more rows, half of the most at most, fit into any bucket."""

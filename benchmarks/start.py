@@ -1,12 +1,12 @@
 """What commands take to begin and end on 16,000 rows, beside an import of NumPy and DuckDB; what they import.
 
 Every run is a process of its own, with bytecode that is there already, as after an installation. Medians of processor
-time, user and system, in milliseconds and as multiples of `import numpy, duckdb`; then the large packages that each
-command loads:
+time, user and system, in milliseconds and as multiples of `import numpy, duckdb`; then the packages that each command
+loads, and how many modules of its own:
 
     OMP_NUM_THREADS=1 python -m benchmarks.start --rounds 5 --output start.csv
 
-With `--beside v1/src` another version of the package runs beside this one.
+With `--beside v1/src` another version of the package runs beside this one, in turn with it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import numpy as np
@@ -41,9 +42,10 @@ COMMANDS = {
     "monitor": ["monitor", *FIT, "--tolerance", "0.2", "--state", "state.json", "--again"],
     "plan": ["plan", "--tolerance", "0.02"],
 }
-LARGE = "scipy.special scipy.optimize scipy.stats sklearn pandas pyarrow polars narwhals duckdb matplotlib jinja2 rich"
+PARTS = {f"scipy.{part}" for part in ("special", "optimize", "stats", "linalg", "sparse", "interpolate", "integrate")}
 RUN = "from calibrant.cli.start import main\nmain()"
-LOADED = f"import atexit, sys\natexit.register(lambda: print('loaded', *sys.modules))\n{RUN}"
+PRINT = "atexit.register(lambda: print('loaded', *sys.modules.keys() - first))"
+LOADED = f"import atexit, sys\nfirst = set(sys.modules)\n{PRINT}\n{RUN}"
 
 
 def started(folder: Path, code: str, words: list[str], sources: Path) -> tuple[timing.Run, str]:
@@ -57,6 +59,14 @@ def started(folder: Path, code: str, words: list[str], sources: Path) -> tuple[t
     after, seconds = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - begun
     processor = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     return timing.Run(seconds, processor=processor), done.stdout.rpartition("\nloaded ")[2]
+
+
+def loaded(folder: Path, words: list[str], sources: Path) -> str:
+    """Tell how many modules of its own a command loads, and which installed packages; of SciPy, its parts."""
+    names = started(folder, LOADED, words, sources)[1].split()
+    own = sum(name.startswith("calibrant.") for name in names)
+    packages = {name.partition(".")[0] for name in names} & packages_distributions().keys() - {"calibrant", "scipy"}
+    return f"{own} modules and {', '.join(sorted(packages | PARTS & set(names))) or 'no packages'}"
 
 
 def write_files(folder: Path) -> None:
@@ -88,8 +98,8 @@ def main() -> None:
         for name, seconds in took.items():
             print(f"{name:<40}{1e3 * seconds:>10.0f}{seconds / took[BASE]:>12.2f}")
         for name, words in COMMANDS.items():
-            loaded = started(folder, LOADED, words, SOURCES)[1].split()
-            print(f"{name} loads {', '.join(large for large in LARGE.split() if large in loaded) or 'none of them'}")
+            for of, sources in versions.items():
+                print(f"{name}{of} loads {loaded(folder, words, sources)}")
     timing.write(timings, arguments.output, before)
 
 

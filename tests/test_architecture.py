@@ -312,6 +312,14 @@ def test_statements_about_arrays_load_nothing_that_is_for_others(call):
     assert not loaded & {"sklearn", "pandas", "matplotlib", "narwhals"}
 
 
+def test_an_audit_loads_what_judges_segments_only_where_it_is_asked_for_them():
+    rows = "import sys\nimport calibrant as cal\ny, p, half = [0, 1] * 150, [0.2, 0.7] * 150, [0, 0, 1, 1] * 75\n"
+    loaded = "print('calibrant.auditing.segments' in sys.modules)"
+    code = f"{rows}cal.audit(y, p)\n{loaded}\ncal.audit(y, p, by={{'half': half}})\n{loaded}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
+
+
 FIT = ["rows.csv", "--label", "y", "--score", "p"]
 
 

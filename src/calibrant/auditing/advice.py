@@ -7,7 +7,6 @@ from typing import TypeAlias
 from calibrant.auditing.findings import Action, Advice, Findings
 from calibrant.auditing.next_steps import CallTexts, next_step
 from calibrant.auditing.recalibration import Recalibration
-from calibrant.auditing.segment_audit import off_sentence
 from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, REVERSED
 from calibrant.table.numbers import interval_text, share, write_interval
 
@@ -38,8 +37,11 @@ def advise(audit: Findings, texts: CallTexts, *, segments_differ: bool | None, e
     the weights are not whole numbers, and no recalibration if there were too few rows to assess it. `segments_differ`
     is None if segments are off and too many rows were there to test it.
     """
-    certificate, segments = audit.certificate, audit.segments
-    off = "" if segments is None else off_sentence(segments)
+    certificate, segments, off = audit.certificate, audit.segments, ""
+    if segments is not None:
+        from calibrant.auditing.segment_audit import off_sentence
+
+        off = off_sentence(segments)
     codes = {warning.code for warning in audit.warnings}
     first = next((advice for code, advice in _FIRST.items() if code in codes), None)
     if first is None and off and segments_differ is not False:

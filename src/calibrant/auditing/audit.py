@@ -19,7 +19,6 @@ from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.auditing.recalibration import cross_fitted
 from calibrant.auditing.rows import READ, AuditedRows, audited_rows, given_rows, names_of, segment_request
-from calibrant.auditing.segment_audit import segment_audit, segments_differ
 from calibrant.auditing.warnings import data_warnings
 from calibrant.auditing.wording import assumptions, limitations
 from calibrant.certificates.question import Question
@@ -210,6 +209,8 @@ def audit(
     with subtask(READ), source_rows as source:
         rows = audited_rows(source, y_true, grouped=clusters is not None)
         if by is not None:
+            from calibrant.auditing.segment_audit import segment_audit, segments_differ
+
             segments = segment_audit(source.segments(segment_request(by, depth)), question)
             differ = segments_differ(segments, source)
     with subtask(_STATEMENTS):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant.auditing.measures import Measures
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.recalibration import Recalibration
-from calibrant.auditing.segment_audit import SegmentAudit
 from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
@@ -17,6 +16,9 @@ from calibrant.decisions import Decision, MaxRegret, NetBenefit
 from calibrant.metrics import CutoffCalibration
 from calibrant.table.missing import LeftOut
 from calibrant.table.results import Count, Result
+
+if TYPE_CHECKING:
+    from calibrant.auditing.segment_audit import SegmentAudit
 
 _Mend = Literal["check the scores", "check the labels"]
 Action = Literal["leave alone", "recalibrate", "recalibrate by segment", "collect more data", "none"] | _Mend

@@ -5,19 +5,19 @@ from calibrant.decisions.cost_curve import CostCurve, cost_curve
 from calibrant.decisions.max_regret import MaxRegret, max_regret
 from calibrant.decisions.net_benefit import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
 from calibrant.decisions.saving import Decision, isotonic_harm_bound, regret_bound, saving_bound
-from calibrant.decisions.selective import Cutoff, RiskCoverageCurve, Selection
+from calibrant.decisions.selective import RiskCoverageCurve, Selection, SelectiveCutoff
 from calibrant.keywords import check_package
 
 __all__ = [
     "CostCurve",
     "CostForecast",
-    "Cutoff",
     "Decision",
     "MaxRegret",
     "NetBenefit",
     "NetBenefitDifference",
     "RiskCoverageCurve",
     "Selection",
+    "SelectiveCutoff",
     "cost_curve",
     "cost_forecast",
     "decide",

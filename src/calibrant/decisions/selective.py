@@ -24,7 +24,7 @@ _CURVE_POINTS = 1000
 
 
 @dataclass(frozen=True)
-class Cutoff(Result):
+class SelectiveCutoff(Result):
     """What is decided without review from a cut-off on.
 
     Attributes
@@ -54,7 +54,7 @@ class RiskCoverageCurve(Tabular):
     coverage, selective_risk : ndarray of float64
         Share of the rows that is decided, and the share of these that is wrong.
     accepted, errors, allowed_errors : ndarray of int64
-        As in `Cutoff`.
+        As in `SelectiveCutoff`.
     certified : ndarray of bool
         Whether `errors` is at most `allowed_errors`.
     """
@@ -95,7 +95,7 @@ class Selection(Statement):
         Certified cut-offs among the scores. The claim holds at all of them at once.
     certified_ranges : tuple of (float, float)
         Ends of runs of certified cut-offs: every number between them is one.
-    next_cutoff : Cutoff or None
+    next_cutoff : SelectiveCutoff or None
         The first cut-off beyond `threshold`, which fails; without a threshold the one that fails by fewest errors. None
         if all rows are decided.
     needed_rows : int
@@ -117,7 +117,7 @@ class Selection(Statement):
     allowed_errors: Count
     certified: int
     certified_ranges: tuple[tuple[float, float], ...]
-    next_cutoff: Cutoff | None
+    next_cutoff: SelectiveCutoff | None
     needed_rows: int
     curve: RiskCoverageCurve
 
@@ -178,10 +178,10 @@ class Cutoffs(NamedTuple):
         """Which cut-offs are certified, all of them at once."""
         return np.asarray(self.errors <= self.allowed)
 
-    def at(self, i: int) -> Cutoff:
+    def at(self, i: int) -> SelectiveCutoff:
         """Return one of them."""
         values = (self.threshold, self.accepted, self.errors, self.allowed)
-        return Cutoff(*(value[i].item() for value in values))
+        return SelectiveCutoff(*(value[i].item() for value in values))
 
     def last(self) -> int | None:
         """Return which certified cut-off decides most cases."""
@@ -216,7 +216,7 @@ def select(cutoffs: Cutoffs, chosen: int | None, table: ScoreTable, target_error
     nearest = len(cutoffs.threshold) - 1 - int(np.argmin((cutoffs.errors - cutoffs.allowed)[::-1]))
     following = nearest if chosen is None else chosen + 1
     next_cutoff = cutoffs.at(following) if following < len(cutoffs.threshold) else None
-    cutoff = Cutoff(math.nan, 0, 0, -1) if chosen is None else cutoffs.at(chosen)
+    cutoff = SelectiveCutoff(math.nan, 0, 0, -1) if chosen is None else cutoffs.at(chosen)
     lower, upper = clopper_pearson(np.array([n]), np.array([cutoff.accepted]), confidence)
     scored = f"the cases that will score {given(cutoff.threshold)} or {'less' if cutoffs.below else 'more'} are wrong"
     certain = f"{table.sampling.sure(confidence)}, at most {_percent(target_error)} of {scored}."

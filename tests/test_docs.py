@@ -39,6 +39,8 @@ NO_EXAMPLE = {
     "MeasureDifference": "a field of Comparison, shown by the example of compare",
     "render_comparison": "Comparison.to_html and `calibrant compare --report`; its result is a page",
     "Advice": "a field of Audit, shown by the example of audit",
+    "SelectiveCutoff": "a field of Selection",
+    "RiskCoverageCurve": "a field of Selection",
     "Provenance": "a field of Audit, shown in docs/reference/provenance.md",
     "DataWarning": "a field of Audit, shown in docs/reference/warnings.md",
     "figure_svg": "its result is a page long",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit, audit
     from calibrant.auditing.segment_audit import SegmentAudit, audit_segments
     from calibrant.auditing.segments import SegmentSearch, find_segments
+    from calibrant.auditing.selective import selective
     from calibrant.calibrators import (
         AutoCalibrator,
         BetaCalibrator,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from calibrant.certificates.sample_size import required_sample_size
     from calibrant.comparing.compare import compare
     from calibrant.comparing.results import Comparison
+    from calibrant.decisions import Selection
     from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
     from calibrant.export import load_model
     from calibrant.metrics import (
@@ -50,11 +52,13 @@ _HOME = {
     "auditing.audit": "Audit audit",
     "auditing.segment_audit": "SegmentAudit audit_segments",
     "auditing.segments": "SegmentSearch find_segments",
+    "auditing.selective": "selective",
     "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator PlattCalibrator "
     "SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
     "certificates": "calibration_test certify required_sample_size",
     "comparing.compare": "compare",
     "comparing.results": "Comparison",
+    "decisions": "Selection",
     "errors": "ArgumentError CalibrantError DataError SourceError",
     "export": "load_model",
     "sources.files": "read_table",
@@ -98,6 +102,7 @@ __all__ = [
     "SegmentAudit",
     "SegmentCalibrator",
     "SegmentSearch",
+    "Selection",
     "SourceError",
     "TemperatureCalibrator",
     "VennAbersCalibrator",
@@ -116,6 +121,7 @@ __all__ = [
     "read_table",
     "required_sample_size",
     "scorers",
+    "selective",
 ]
 
 

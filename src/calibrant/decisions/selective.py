@@ -1,0 +1,248 @@
+"""Selective decisions: above which score cases may be decided without review, so that few of these are wrong.
+
+Everything is a function of how many rows, and how many errors among them, are at or above each score
+(docs/theory/13-selective.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant.distributions.binomial import clopper_pearson
+from calibrant.distributions.walk_boundary import WalkBoundary, rows_without_error, walk_boundary
+from calibrant.table.numbers import given, share
+from calibrant.table.pooling import BoolArray, FloatArray, IntArray, distinct_numbers
+from calibrant.table.results import Count, Result, Tabular
+from calibrant.table.score_table import ScoreTable, need_binary, need_counts
+from calibrant.table.statements import Statement
+
+_CURVE_POINTS = 1000
+
+
+@dataclass(frozen=True)
+class SelectiveCutoff(Result):
+    """What is decided without review from a cut-off on.
+
+    Attributes
+    ----------
+    threshold : float
+        The score.
+    accepted, errors : float
+        Rows decided, and how many of them wrongly.
+    allowed_errors : float
+        Most errors among so many rows for which the cut-off is certified; -1 if none is few enough.
+    """
+
+    threshold: float
+    accepted: Count
+    errors: Count
+    allowed_errors: Count
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCoverageCurve(Tabular):
+    """Selective risk against coverage, from the most confident cases on; at most about 1,000 of the cut-offs.
+
+    Attributes
+    ----------
+    threshold : ndarray of float64
+        Cut-offs: scores of rows.
+    coverage, selective_risk : ndarray of float64
+        Share of the rows that is decided, and the share of these that is wrong.
+    accepted, errors, allowed_errors : ndarray of int64
+        As in `SelectiveCutoff`.
+    certified : ndarray of bool
+        Whether `errors` is at most `allowed_errors`.
+    """
+
+    threshold: FloatArray
+    coverage: FloatArray
+    selective_risk: FloatArray
+    accepted: IntArray
+    errors: IntArray
+    allowed_errors: IntArray
+    certified: BoolArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Selection(Statement):
+    """Cases that may be decided without review at a certified error; result of `calibrant.selective`.
+
+    Attributes
+    ----------
+    claim, confidence_level, assumptions, references
+        As in every `Statement`.
+    target_error : float
+        Largest acceptable share of errors among the cases decided without review.
+    decided : {"at or above", "at or below"}
+        Which side of the threshold is decided.
+    threshold : float or None
+        The certified cut-off from which most cases are decided; None if no cut-off is certified.
+    n, accepted, errors : float
+        Rows; those decided; those decided wrongly.
+    coverage, selective_risk : float
+        Share of the rows that is decided, and the share of these that is wrong, NaN if none is decided.
+    coverage_lower, coverage_upper : float
+        Clopper-Pearson interval of the population's share at this cut-off, at the same level: approximate, since the
+        cut-off was chosen by the same rows, and apart from the claim.
+    allowed_errors : float
+        Most errors for which so many rows are certified; -1 if none is few enough.
+    certified : int
+        Certified cut-offs among the scores. The claim holds at all of them at once.
+    certified_ranges : tuple of (float, float)
+        Ends of runs of certified cut-offs: every number between them is one.
+    next_cutoff : SelectiveCutoff or None
+        The first cut-off beyond `threshold`, which fails; without a threshold the one that fails by fewest errors. None
+        if all rows are decided.
+    needed_rows : int
+        Rows without an error beyond a cut-off that certify it; if more than `n`, as many rows would be needed.
+    curve : RiskCoverageCurve
+        Risk, what is allowed and what is certified by coverage.
+    """
+
+    target_error: float
+    decided: str
+    threshold: float | None
+    n: Count
+    accepted: Count
+    errors: Count
+    coverage: float
+    coverage_lower: float
+    coverage_upper: float
+    selective_risk: float
+    allowed_errors: Count
+    certified: int
+    certified_ranges: tuple[tuple[float, float], ...]
+    next_cutoff: SelectiveCutoff | None
+    needed_rows: int
+    curve: RiskCoverageCurve
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """Say in a few lines what may be decided, what is claimed of it, and which cut-off fails."""
+        side, beyond, assumed = self.decided.removeprefix("at or "), self.next_cutoff, self.assumptions[:2]
+        shown = f"{self.accepted:,.0f} of {self.n:,.0f} rows ({share(self.coverage)})"
+        lines = []
+        if beyond is not None:
+            wrong = f"{beyond.errors:,.0f} of {beyond.accepted:,.0f} were wrong"
+            enough = f"{beyond.allowed_errors:,.0f} allowed" if beyond.allowed_errors >= 0 else "too few rows"
+            lines = [f"Not certified: scores of {given(beyond.threshold)} and {side}, {wrong} ({enough})."]
+        if self.threshold is None:
+            rows = f"{self.needed_rows:,} rows without an error would certify it"
+            lines.append(f"A cut-off with {rows}; there are {self.n:,.0f} rows in all.")
+            return ["No case may be decided without review: no cut-off is certified.", *lines, *assumed]
+        allowed = f"{self.allowed_errors:,.0f} would have been allowed"
+        about = f"about {share(self.coverage_lower)} to {share(self.coverage_upper)}"
+        return [
+            f"May be decided without review: scores of {given(self.threshold)} and {side}, {shown}.",
+            f"Of these {self.errors:,.0f} were wrong ({share(self.selective_risk)}); {allowed}.",
+            self.claim,
+            f"The same holds at every certified cut-off at once: {self.certified:,} of the scores are one.",
+            f"Share of such cases: {about}, as if the cut-off had not been chosen by these rows.",
+            *lines,
+            *assumed,
+        ]
+
+
+class Cutoffs(NamedTuple):
+    """All cut-offs, from the most confident on: one entry for each score of a table."""
+
+    below: bool  # whether cases at or below the threshold are decided, not those at or above it
+    threshold: FloatArray
+    accepted: IntArray
+    errors: IntArray
+    allowed: IntArray
+    boundary: WalkBoundary
+
+    @classmethod
+    def of(cls, table: ScoreTable, target_error: float, delta: float, *, below: bool = False) -> Cutoffs:
+        """Count rows and errors beyond each score: negatives at or above it, or positives at or `below` it.
+
+        Of a cell only its end is a cut-off: the rows beyond it are known, and what is said of them holds.
+        """
+        need_counts(table, "errors are counted among rows")
+        need_binary(table, "a decision is right or wrong")
+        errors, threshold = (table.k, table.high) if below else (table.negatives[::-1], table.low[::-1])
+        accepted = np.cumsum(table.n if below else table.n[::-1])
+        boundary = walk_boundary(int(accepted[-1]), target_error, delta)
+        return cls(below, threshold, accepted, np.cumsum(errors), boundary.allowed(accepted), boundary)
+
+    @property
+    def certified(self) -> BoolArray:
+        """Which cut-offs are certified, all of them at once."""
+        return np.asarray(self.errors <= self.allowed)
+
+    def at(self, i: int) -> SelectiveCutoff:
+        """Return one of them."""
+        values = (self.threshold, self.accepted, self.errors, self.allowed)
+        return SelectiveCutoff(*(value[i].item() for value in values))
+
+    def last(self) -> int | None:
+        """Return which certified cut-off decides most cases."""
+        passing = np.flatnonzero(self.certified)
+        return int(passing[-1]) if len(passing) else None
+
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """Ends of runs of certified cut-offs, the lower first."""
+        edges = np.flatnonzero(np.diff(self.certified, prepend=False, append=False)).reshape(-1, 2)
+        ends = self.threshold[edges[:, 0]].tolist(), self.threshold[edges[:, 1] - 1].tolist()
+        return tuple(zip(*(ends if self.below else ends[::-1]), strict=True))
+
+    def curve(self, chosen: int) -> RiskCoverageCurve:
+        """Return the curve at scores spread evenly over coverage, and at one that was chosen."""
+        spread = np.searchsorted(self.accepted, np.linspace(1, self.accepted[-1], _CURVE_POINTS))
+        at = distinct_numbers(spread, np.array([chosen]))
+        accepted, errors = self.accepted[at], self.errors[at]
+        return RiskCoverageCurve(
+            threshold=self.threshold[at],
+            coverage=accepted / self.accepted[-1],
+            selective_risk=errors / accepted,
+            accepted=accepted,
+            errors=errors,
+            allowed_errors=self.allowed[at],
+            certified=self.certified[at],
+        )
+
+
+def select(cutoffs: Cutoffs, chosen: int | None, table: ScoreTable, target_error: float, delta: float) -> Selection:
+    """Describe the cut-off that was chosen among those that are certified, if one is."""
+    n, confidence, first = int(cutoffs.accepted[-1]), 1.0 - delta, cutoffs.boundary.first
+    nearest = len(cutoffs.threshold) - 1 - int(np.argmin((cutoffs.errors - cutoffs.allowed)[::-1]))
+    following = nearest if chosen is None else chosen + 1
+    next_cutoff = cutoffs.at(following) if following < len(cutoffs.threshold) else None
+    cutoff = SelectiveCutoff(math.nan, 0, 0, -1) if chosen is None else cutoffs.at(chosen)
+    lower, upper = clopper_pearson(np.array([n]), np.array([cutoff.accepted]), confidence)
+    scored = f"the cases that will score {given(cutoff.threshold)} or {'less' if cutoffs.below else 'more'} are wrong"
+    certain = f"{table.sampling.sure(confidence)}, at most {_percent(target_error)} of {scored}."
+    return Selection(
+        claim="Nothing is claimed: no cut-off is certified." if chosen is None else certain,
+        confidence_level=confidence,
+        assumptions=table.sampling.assumptions("the target error and the confidence level"),
+        references=("geifman2017", "angelopoulos2025", "clopper1934"),
+        target_error=target_error,
+        decided="at or below" if cutoffs.below else "at or above",
+        threshold=None if chosen is None else cutoff.threshold,
+        n=n,
+        accepted=cutoff.accepted,
+        errors=cutoff.errors,
+        coverage=cutoff.accepted / n,
+        coverage_lower=float(lower[0]),
+        coverage_upper=float(upper[0]),
+        selective_risk=cutoff.errors / cutoff.accepted if cutoff.accepted else math.nan,
+        allowed_errors=cutoff.allowed_errors,
+        certified=int(cutoffs.certified.sum()),
+        certified_ranges=cutoffs.ranges(),
+        next_cutoff=next_cutoff,
+        needed_rows=rows_without_error(target_error, delta) if first is None else first,
+        curve=cutoffs.curve(nearest if chosen is None else chosen),
+    )
+
+
+def _percent(target: float) -> str:
+    return f"{given(float(f'{100.0 * target:.12g}'))}%"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import duckdb
 import narwhals as nw
@@ -338,13 +339,12 @@ class TestScans:
         assert wanted <= found.value_upper + 1e-12
         assert len(scans) <= 4
 
-    def test_batches_need_pyarrow_of_duckdb(self, make, monkeypatch):
-        columns = Columns("y", "p", None, None)
-        assert frames.open_frame(make({"y": [0, 1], "p": [0.2, 0.7]}), columns).checked.slices is not None
-        monkeypatch.setattr(frames, "find_spec", lambda name: None)
+    def test_rows_are_handed_over_without_pyarrow(self, make, monkeypatch):
+        monkeypatch.setattr(gathering, "MOST_DISTINCT", -1)
         frame = make({"y": [0, 1], "p": [0.2, 0.7]})
-        found = frames.open_frame(frame, columns)
-        assert (found.checked.slices is None) == (not isinstance(frame, pl.LazyFrame))
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        table = ScoreTable.from_frame(frame, **NAMES)
+        assert (table.cells is not None, table.total, table.positives) == (True, 2, 1)
 
     def test_once_more_for_broken_weights(self, make, scans, looks):
         y, s, w = CASES["weights of tenths"]

@@ -45,7 +45,7 @@ _FAULTS = {
 _REST = "NOT positive AND NOT label_missing"  # rows with another label than the positive one that was named
 
 # What is asked for even if nothing is wrong.
-_ALWAYS = {"rows", "score_low", "score_high", "distinct", "weight_sum", "weight_high", "weight_broken", "pairs"}
+_ALWAYS = {"rows", "distinct", "weight_sum", "weight_high", "weight_broken", "pairs"}
 
 
 def _count(condition: str) -> str:
@@ -65,8 +65,6 @@ class Summary:
     sql: str
     shape: Callable[[str], str]  # returns such a SELECT for another one of the columns of the source
     weights: str  # "none", "whole" or "other", see `LazyRows`
-    low: float
-    high: float
     distinct: int  # see `CheckedRows`
     intake: Intake
 
@@ -97,16 +95,13 @@ def check(source: Source, columns: Columns) -> Summary:
             check_scores(source, model, complete=True)
     others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
     distinct = int(seen["pairs" if weights == "other" else "distinct"])
-    low, high = float(seen["score_low"]), float(seen["score_high"])
-    return Summary(
-        sql,
-        lambda rows: _kept(_rows_sql(source, columns, rows)),
-        weights,
-        low,
-        high,
-        distinct,
-        Intake(left_out, others),
-    )
+    return Summary(sql, _shape_of(source, columns), weights, distinct, Intake(left_out, others))
+
+
+def summary_of_fit(source: Source, columns: Columns, distinct: int) -> Summary:
+    """Return what a scan tells of rows that all are fit, with weights that are whole numbers if there are any."""
+    shape = _shape_of(source, columns)
+    return Summary(shape(source.sql), shape, "none" if columns.weight is None else "whole", distinct, Intake())
 
 
 def check_scores(source: Source, score: str, *, complete: bool = False) -> None:
@@ -117,6 +112,10 @@ def check_scores(source: Source, score: str, *, complete: bool = False) -> None:
 
     faults = ("score_missing",) * complete + ("score_nan", "score_text", "score_bad")
     refuse_values(faults, _scanned(source, shape(source), _counts(faults)), score, InspectedSource(source, shape))
+
+
+def _shape_of(source: Source, columns: Columns) -> Callable[[str], str]:
+    return lambda rows: _kept(_rows_sql(source, columns, rows))
 
 
 def _kept(rows: str) -> str:
@@ -238,7 +237,7 @@ def _aggregates(columns: Columns) -> dict[str, str]:
     unasked = "label_unknown" if columns.pos_label is None else "label_other"
     faults = (fault for fault in _FAULTS if fault.split("_")[0] in used and fault != unasked)
     aggregates = {"rows": "count(*)", **_counts(faults)}
-    aggregates |= {"score_low": "min(s)", "score_high": "max(s)", "distinct": "approx_count_distinct(s)"}
+    aggregates |= {"distinct": "approx_count_distinct(s)"}
     if columns.pos_label is None:
         aggregates |= {"zeros": _count("label_number = 0"), "minus_ones": _count("label_number = -1")}
     else:

@@ -100,7 +100,7 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
     if handed_over or weights == "other":
         different = _different(raw, fetch, seen, "pairs" if weights == "other" else "scores")
     low, high = float(seen["score_low"]), float(seen["score_high"])
-    return CheckedRows(LazyRows(rows, weights, fetch), low, high, different, intake=Intake(others=others))
+    return CheckedRows(LazyRows(rows, weights, fetch), different, None, Intake(others=others), low, high)
 
 
 def _emptiness(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> DataError | None:

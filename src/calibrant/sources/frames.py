@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
@@ -15,11 +14,12 @@ import numpy as np
 
 from calibrant.cells.frame_rows import Arrays, CheckedRows, fetch_arrays
 from calibrant.cells.gathering import table_of_rows
-from calibrant.cells.slices import PackedRows, Slices
+from calibrant.cells.slices import Slices
 from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.segments.values import describe_dates
 from calibrant.sources.array_rows import ArrayRows
+from calibrant.sources.arrow_batches import read_batches
 from calibrant.sources.faults import describe_no_column
 from calibrant.sources.frame_checks import checked_rows, column_of, find_gaps, holds_numbers, need_numbers
 from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, Rows
@@ -28,7 +28,7 @@ from calibrant.table.missing import Intake
 from calibrant.table.pooling import IntArray
 from calibrant.table.row_errors import all_of, describe_missing, describe_no_rows, in_column, renumbered
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import clean_labels, clean_scores, clean_weights
+from calibrant.table.validation import CleanRows, clean_labels, clean_scores, clean_weights
 
 _BATCH = 1 << 20  # rows
 
@@ -57,8 +57,8 @@ class EngineRows(Rows):
             frame = frame.filter(~gap)
         checked = checked_rows(frame, columns, _asked, handed_over=_batches(frame) is not None)
         intake = checked.intake._replace(left_out=left_out)
-        batches = _batches(checked.rows.packed())
-        slices = None if batches is None else Slices(batches, checked.rows.fetch_packed)
+        batches = _batches(checked.rows.handed_over())
+        slices = None if batches is None else Slices(batches, checked.rows.fetch_rows)
         return checked._replace(slices=slices, intake=intake)
 
     @property
@@ -206,35 +206,28 @@ def _asked(frame: nw.LazyFrame[Any]) -> Arrays:
         return fetch_arrays(frame)
 
 
-def _batches(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[PackedRows]] | None:
-    """Return a way to have packed rows in arrays, a batch at a time, if the engine has one."""
+def _batches(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[CleanRows]] | None:
+    """Return a way to have rows in arrays, a batch at a time, if the engine has one."""
     native, engine = frame.to_native(), frame.implementation
+    batches: Callable[[Any], Iterator[Arrays]]
     if engine.is_polars() and hasattr(native, "collect_batches"):
         batches = _batches_of_polars
-    elif engine.is_duckdb() and find_spec("pyarrow") is not None:
-        batches = _batches_of_duckdb
+    elif engine.is_duckdb():
+        batches = read_batches
     else:
         return None
 
-    def packed() -> Iterator[PackedRows]:
+    def rows() -> Iterator[CleanRows]:
         with _failing(engine):
             for columns in batches(native):
-                yield PackedRows(columns["value"], columns.get("w"))
+                yield CleanRows(columns["y"], columns["s"], columns.get("w"))
 
-    return packed
+    return rows
 
 
 def _batches_of_polars(native: Any) -> Iterator[Arrays]:
     for batch in native.collect_batches(chunk_size=_BATCH, maintain_order=False, engine="streaming"):
         yield {name: batch[name].to_numpy() for name in batch.columns}
-
-
-def _batches_of_duckdb(native: Any) -> Iterator[Arrays]:
-    # DuckDB 1.3 has only the second.
-    name = "to_arrow_reader" if hasattr(native, "to_arrow_reader") else "fetch_arrow_reader"
-    for batch in getattr(native, name)(_BATCH):
-        # PyArrow's own way to NumPy loads pandas first, where it is installed.
-        yield {name: np.from_dlpack(batch[name]) for name in batch.schema.names}
 
 
 @contextmanager

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-import textwrap
-from functools import partial
 
 from calibrant.auditing.facts import DETAILS, audit_facts
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import error_limits, error_range, verdict_word
 from calibrant.table.numbers import number
 from calibrant.table.results import Fact, of_section
+from calibrant.table.shown import hanging, wrapped
 
 _MOST = 14  # lines of a summary
 # Columns of the labels in front of the lines of a summary, and of the sentences of the details.
 _NARROW, _WIDE = 11, 19
-_WRAPPER = partial(textwrap.TextWrapper, break_long_words=False, break_on_hyphens=False, placeholder=" ...")
 _NEXT = "Next"
 _OPTIONAL = 8  # ranks of lines that are left out rather than cut to one
 
@@ -49,26 +47,15 @@ def _labelled(part: Fact) -> str:
 
 def _broken(part: Fact, width: int, most: int | None = None) -> list[str]:
     """Break a part at a width, with a hanging indent; what does not fit into `most` lines is left out."""
-    return _manner(width, 2 if part.key == "verdict" else _NARROW, most).wrap(_labelled(part))
+    return hanging(width, 2 if part.key == "verdict" else _NARROW, most).wrap(_labelled(part))
 
 
 def _next(part: Fact, width: int, *, shell: bool) -> list[str]:
     """Break what is to be run where it can be broken: before options in a shell, between arguments in Python."""
     text = re.sub(r" (?!--)" if shell else r"(?<!,) ", "\N{NO-BREAK SPACE}", _labelled(part))
     end = " \\" if shell else ""
-    lines = _manner(width - len(end), _NARROW).wrap(text) if len(text) > width else [text]
+    lines = hanging(width - len(end), _NARROW).wrap(text) if len(text) > width else [text]
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in [f"{line}{end}" for line in lines[:-1]] + lines[-1:]]
-
-
-def _manner(width: int, indent: int, most: int | None = None) -> textwrap.TextWrapper:
-    return _WRAPPER(max(width, 2 * indent), subsequent_indent=" " * indent, max_lines=most)
-
-
-def wrapped(text: str, width: int | None, *, indent: int = 2) -> str:
-    """Break each line of a text at a width, with a hanging indent; None keeps the lines whole."""
-    if width is None:
-        return text
-    return "\n".join(_manner(width, indent).fill(line) for line in text.split("\n"))
 
 
 def details(audit: Findings, width: int | None = None) -> str:

@@ -33,6 +33,8 @@ def table_of_rows(checked: CheckedRows) -> ScoreTable:
 
 def _pool(checked: CheckedRows) -> ScoreTable:
     rows, low, high, distinct, slices, _ = checked
+    if not 0.0 <= low <= high <= 1.0:  # buckets divide probabilities alone
+        return ScoreTable(*rows.pool_scores(None))
     if distinct <= MOST_DISTINCT:
         return ScoreTable.from_counts(*rows.pool_scores(None))
     if slices is not None:

@@ -49,7 +49,7 @@ def print_audit(audit: Findings, *, details: bool) -> None:
 
 def print_wrapped(text: str, *, indent: int = 2) -> None:
     """Print text, broken at the width of a terminal."""
-    from calibrant.auditing.summary import wrapped
+    from calibrant.table.shown import wrapped
 
     print_text(wrapped(text, width(), indent=indent))
 

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.provenance import Provenance
-from calibrant.auditing.summary import wrapped
 from calibrant.auditing.warnings import ENOUGH_CLUSTERS
 from calibrant.comparing.losses import MEASURES
 from calibrant.curves import CumulativeResiduals, Curve
@@ -19,7 +18,7 @@ from calibrant.metrics import CutoffCalibration
 from calibrant.printable import visible
 from calibrant.table.numbers import confidence, number, rows, share, signed, write_interval
 from calibrant.table.results import Drawable, Fact, Report, Result, joined
-from calibrant.table.shown import html_table, short_name
+from calibrant.table.shown import html_table, short_name, wrapped
 from calibrant.table.statements import Statement
 from calibrant.upward import resolve
 

@@ -52,8 +52,8 @@ def bounded_mean_limit(side: int, draws: Draws, end: npt.ArrayLike, level: float
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         at = np.where(spread > 0.0, most - (most - mean) * np.exp(deviate * spread / (most - mean)), most)
         before, at_before, slope = at, np.zeros_like(at), most - at
+        excess = _excess(weighted, deviate, at)
         for _ in range(_STEPS):
-            excess = _excess(weighted, deviate, at)
             low, top = np.where(excess > 0.0, at, low), np.where(excess > 0.0, top, at)
             # The secant, in the logarithm of the distance from the end; or the middle of where the limit still may be.
             moved = np.log1p((before - at) / (most - before))
@@ -63,6 +63,9 @@ def bounded_mean_limit(side: int, draws: Draws, end: npt.ArrayLike, level: float
             before, at_before, at = at, excess, new
             if (np.abs(at - before) <= _PRECISION * np.minimum(spread, most - at)).all():
                 break
+            changed = at != before  # few of many, since most have settled by the time the last one does
+            excess = excess.copy()
+            excess[changed] = _excess(Draws(*(part[changed] for part in weighted)), deviate, at[changed])
     return np.asarray(side * np.minimum(at, high))
 
 

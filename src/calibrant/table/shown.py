@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+import textwrap
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
 from html import escape
@@ -18,6 +19,7 @@ _CELL = "text-align:left;vertical-align:top;white-space:normal"
 
 
 _six = partial(significant, digits=6)
+_WRAPPER = partial(textwrap.TextWrapper, break_long_words=False, break_on_hyphens=False, placeholder=" ...")
 
 
 class _Short(reprlib.Repr):
@@ -83,6 +85,18 @@ def text_grid(lines: Sequence[Sequence[str]], words: Container[int] = (0,)) -> s
         width = max(map(len, cells))
         columns.append([cell.ljust(width) if i in words else cell.rjust(width) for cell in cells])
     return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
+
+
+def wrapped(text: str, width: int | None, *, indent: int = 2) -> str:
+    """Break each line of a text at a width, with a hanging indent; None keeps the lines whole."""
+    if width is None:
+        return text
+    return "\n".join(hanging(width, indent).fill(line) for line in text.split("\n"))
+
+
+def hanging(width: int, indent: int, most: int | None = None) -> textwrap.TextWrapper:
+    """Return what breaks a line at a width, with a hanging indent; into so many lines at most."""
+    return _WRAPPER(max(width, 2 * indent), subsequent_indent=" " * indent, max_lines=most)
 
 
 def _text(name: str, value: Any) -> str:

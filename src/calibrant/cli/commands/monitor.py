@@ -66,7 +66,6 @@ def monitor(
     state, as a whole.
     """
     from calibrant.atomic_write import check_writable
-    from calibrant.auditing.provenance import command_text
     from calibrant.monitoring import Monitor
     from calibrant.monitoring.settings import Settings
     from calibrant.monitoring.state_file import check_settings, locked
@@ -109,6 +108,7 @@ def monitor(
     if plot is not None:
         _show("picture", plot, lambda: _draw(live_monitor, plot))
     if report is not None:
+        from calibrant.auditing.provenance import command_text
         from calibrant.report import render_monitor, write_report
         from calibrant.report.files import form_of
 

@@ -169,7 +169,7 @@ class CheckedRows(NamedTuple):
     distinct: int
     slices: Slices | None = None
     intake: Intake = Intake()
-    low: float = 0.0  # limits of the scores, which are used if `slices` is None
+    low: float = 0.0  # limits of the scores
     high: float = 1.0
 
 

@@ -33,6 +33,8 @@ def table_of_rows(checked: CheckedRows) -> ScoreTable:
 
 
 def _pool(checked: CheckedRows) -> ScoreTable:
+    if not 0.0 <= checked.low <= checked.high <= 1.0:  # buckets divide probabilities alone
+        return ScoreTable(*checked.rows.pool_scores(None))
     if checked.distinct <= MOST_DISTINCT:
         return ScoreTable.from_counts(*checked.rows.pool_scores(None))
     return _table_from_engine_sums(checked) if checked.slices is None else table_of_slices(SliceRows(*checked.slices))

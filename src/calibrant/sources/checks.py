@@ -18,6 +18,7 @@ from calibrant.sources.protocol import Columns
 from calibrant.sources.source import Source, as_number
 from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
 from calibrant.table.row_errors import OTHERS, describe_all_left_out
+from calibrant.table.validation import PROBABILITIES
 
 # Of the rows of a source, or of one of its files, the SELECT that names their columns s, w, positive and so on.
 _Shape = Callable[[Source], str]
@@ -30,7 +31,7 @@ _FAULTS = {
     "score_missing": ("score_raw IS NULL", "score_raw"),
     "score_text": ("score_raw IS NOT NULL AND s IS NULL", "score_raw"),
     "score_nan": ("isnan(s)", "s"),
-    "score_bad": ("NOT isnan(s) AND NOT (s >= 0 AND s <= 1)", "s"),
+    "score_bad": ("NOT isnan(s) AND NOT in_range", "s"),
     "label_missing": ("label_missing", "label_raw"),
     "label_other": ("NOT label_missing AND (label_number IS NULL OR label_number NOT IN (-1, 0, 1))", "label_raw"),
     "label_unknown": ("label_unknown", "label_raw"),
@@ -45,7 +46,7 @@ _FAULTS = {
 _REST = "NOT positive AND NOT label_missing"  # rows with another label than the positive one that was named
 
 # What is asked for even if nothing is wrong.
-_ALWAYS = {"rows", "distinct", "weight_sum", "weight_high", "weight_broken", "pairs"}
+_ALWAYS = {"rows", "score_low", "score_high", "distinct", "weight_sum", "weight_high", "weight_broken", "pairs"}
 
 
 def _count(condition: str) -> str:
@@ -67,6 +68,8 @@ class Summary:
     weights: str  # "none", "whole" or "other", see `LazyRows`
     distinct: int  # see `CheckedRows`
     intake: Intake
+    low: float = 0.0
+    high: float = 1.0
 
     @property
     def weight(self) -> str:
@@ -95,7 +98,8 @@ def check(source: Source, columns: Columns) -> Summary:
             check_scores(source, model, complete=True)
     others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
     distinct = int(seen["pairs" if weights == "other" else "distinct"])
-    return Summary(sql, _shape_of(source, columns), weights, distinct, Intake(left_out, others))
+    low, high = float(seen["score_low"]), float(seen["score_high"])
+    return Summary(sql, _shape_of(source, columns), weights, distinct, Intake(left_out, others), low, high)
 
 
 def summary_of_fit(source: Source, columns: Columns, distinct: int) -> Summary:
@@ -142,7 +146,7 @@ def _gaps(source: Source, columns: Columns) -> list[str]:
 def _left_out(source: Source, rows: str, columns: Columns) -> LeftOut:
     """Count, in one scan, the rows that are left out, and compare the scores of those with and without an outcome."""
     gaps = [f"gap{i}" for i in range(len(columns.causes))]
-    scored = "WHERE NOT gap1 AND s >= 0 AND s <= 1"
+    scored = "WHERE NOT gap1 AND in_range"
     where = [f"FILTER ({scored} AND {outcome})" for outcome in ("NOT gap0", "gap0")]
     moments = [f"count(*) {rows_}, avg(s) {rows_}, var_samp(s) {rows_}" for rows_ in where]
     listed = ", ".join([_count("left_out"), "count(*)", *map(_count, gaps), *moments])
@@ -155,7 +159,7 @@ def _seen(source: Source, sql: str, columns: Columns) -> dict[str, Any]:
     """Count all faults: by one condition that fit rows meet, and one by one only if some rows do not."""
     aggregates = _aggregates(columns)
     if columns.pos_label is None:
-        fit = ["s >= 0 AND s <= 1 AND label_number IN (0, 1)"]
+        fit = ["in_range AND label_number IN (0, 1)"]
         fit += ["w >= 0 AND isfinite(w)"] if columns.weight is not None else []
         fit += ["c IS NOT NULL"] if columns.clusters else []
         other = {name: aggregate for name, aggregate in aggregates.items() if name in _ALWAYS}
@@ -171,9 +175,10 @@ def _scanned(source: Source, sql: str, aggregates: dict[str, str]) -> dict[str, 
     return dict(zip(aggregates, values, strict=True))
 
 
-def _score_columns(source: Source, score: str) -> str:
-    column = source.column(score)
-    return f"{column} AS score_raw, {as_number(column, source.kind(score))} AS s"
+def _score_columns(source: Source, score: str, limits: tuple[float, float] = PROBABILITIES) -> str:
+    column, (low, high) = source.column(score), limits
+    number = as_number(column, source.kind(score))
+    return f"{column} AS score_raw, {number} AS s, {number} >= {low!r} AND {number} <= {high!r} AS in_range"
 
 
 def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
@@ -181,7 +186,7 @@ def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
     kind = source.kind(columns.label)
     number = as_number(label, kind, words=columns.pos_label is None)
     parts = [
-        _score_columns(source, columns.score),
+        _score_columns(source, columns.score, columns.limits),
         f"{label} AS label_raw",
         f"{number} AS label_number",
         f"{_missing_label(label, number, kind, columns.pos_label)} AS label_missing",
@@ -237,7 +242,7 @@ def _aggregates(columns: Columns) -> dict[str, str]:
     unasked = "label_unknown" if columns.pos_label is None else "label_other"
     faults = (fault for fault in _FAULTS if fault.split("_")[0] in used and fault != unasked)
     aggregates = {"rows": "count(*)", **_counts(faults)}
-    aggregates |= {"distinct": "approx_count_distinct(s)"}
+    aggregates |= {"score_low": "min(s)", "score_high": "max(s)", "distinct": "approx_count_distinct(s)"}
     if columns.pos_label is None:
         aggregates |= {"zeros": _count("label_number = 0"), "minus_ones": _count("label_number = -1")}
     else:

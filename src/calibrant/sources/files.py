@@ -270,4 +270,5 @@ def _rows_with_weight(source: Source, summary: Summary) -> CheckedRows:
     frame = nw.from_native(source.connection.sql(f"SELECT s, CAST(positive AS BIGINT) AS y{rest}"))
     rows = LazyRows(frame, summary.weights, fetch_arrays)
     slices = FileSlices(source, f"SELECT s, CAST(positive AS TINYINT) AS y{rest}")
-    return CheckedRows(rows, summary.distinct, Slices(slices.all, slices.inside), summary.intake)
+    of_source = Slices(slices.all, slices.inside)
+    return CheckedRows(rows, summary.distinct, of_source, summary.intake, summary.low, summary.high)

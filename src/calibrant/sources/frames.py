@@ -165,7 +165,9 @@ def _taken_out(frame: nw.DataFrame[Any], columns: Columns) -> ArrayRows:
     clusters = listed[0] if len(listed) == 1 else list(zip(*listed, strict=True)) if listed else None
     by = {name: frame[name].to_native() for name in columns.by}
     label, score, weight = arrays["label"], scores[columns.score], arrays.get("weight")
-    return ArrayRows(label, score, weight, clusters, by, columns.pos_label, columns, scores, left_out, places)
+    return ArrayRows(
+        label, score, weight, clusters, by, columns.pos_label, columns, scores, left_out, places, columns.limits
+    )
 
 
 def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: IntArray | None) -> Arrays:
@@ -195,7 +197,7 @@ def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: IntArray | None)
 
 # Beside missing values.
 _CHECKS: dict[str, Callable[[Any, Columns], Any]] = {
-    "score": lambda values, _: clean_scores(values),
+    "score": lambda values, columns: clean_scores(values, columns.limits),
     "label": lambda values, columns: clean_labels(values, columns.pos_label, part=True),
     "weight": lambda values, _: clean_weights(values, len(values), part=True),
 }

@@ -18,7 +18,7 @@ from calibrant.segments.values import describe_dates
 from calibrant.sources.checks import Summary, check, summary_of_fit
 from calibrant.sources.connection import open_source
 from calibrant.sources.file_slices import FileSlices
-from calibrant.sources.fit_rows import read_if_fit, rows_for_one_scan
+from calibrant.sources.fit_rows import LOOK, may_be_fit, most_differ, read_if_fit
 from calibrant.sources.paths import PathSpec, name_of
 from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, OrderedRows, Rows
 from calibrant.sources.query import Query
@@ -119,9 +119,10 @@ class FileRows(Rows):
     def table(self) -> ScoreTable:
         """See `Rows`."""
         source, columns = self._source, self.columns
-        rows = None if "checked" in vars(self) else rows_for_one_scan(source, columns)
+        rows = None if "checked" in vars(self) else _rows_for_one_scan(source, columns)
         if rows is not None:
-            read = source.run(lambda: read_if_fit(source, columns, rows))
+            slices = FileSlices(source, f"SELECT {_unchecked(source, columns)} FROM ({source.sql})")
+            read = source.run(lambda: read_if_fit(Slices(slices.all, slices.inside), rows))
             if read is not None:
                 self.checked = summary_of_fit(source, columns, read.different)
                 return read.table
@@ -261,6 +262,32 @@ def _segment_column(source: Source, sql: str, key: str, name: str) -> tuple[str,
     if all_truth:
         return f"CAST({text} AS BOOLEAN)", as_text
     return (number, as_float) if all_numbers else (text, as_text)
+
+
+def _rows_for_one_scan(source: Source, columns: Columns) -> int | None:
+    """Count the rows if they can be checked while they are added up, which takes most scores to be different."""
+    if not source.typed or not may_be_fit(columns) or "text" in map(source.kind, columns.of_rows.values()):
+        return None
+    rows = int(source.rows(f"SELECT count(*) FROM ({source.sql})")[0][0])
+    if not most_differ(rows, 1, 1):
+        return None
+    head = f"SELECT {source.column(columns.score)} AS s FROM ({source.sql}) LIMIT {LOOK}"
+    counts = f"SELECT count(*) AS times FROM ({head}) GROUP BY s"
+    if not most_differ(rows, *source.rows(f"SELECT sum(times), count(*) FILTER (times = 1) FROM ({counts})")[0]):
+        return None
+    source.runner.expect(rows, "rows")
+    return rows
+
+
+def _unchecked(source: Source, columns: Columns) -> str:
+    """Return scores, labels and weights that are still to be checked, see `read_if_fit`."""
+    label, kind = source.column(columns.label), source.kind(columns.label)
+    value = as_number(label, kind) if kind == "boolean" else label
+    score = as_number(source.column(columns.score), source.kind(columns.score))
+    selected = f"{score} AS s, CASE {value} WHEN 1 THEN 1::TINYINT WHEN 0 THEN 0::TINYINT ELSE 2::TINYINT END AS y"
+    if columns.weight is None:
+        return selected
+    return f"{selected}, {as_number(source.column(columns.weight), source.kind(columns.weight))} AS w"
 
 
 def _rows_with_weight(source: Source, summary: Summary) -> CheckedRows:

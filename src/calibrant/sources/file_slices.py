@@ -20,13 +20,13 @@ _LISTED_BITS = 19  # two to this power buckets, at most, from the first to the l
 class FileSlices:
     """Rows of a SELECT with columns s (score), y (label, TINYINT) and perhaps w (weight).
 
-    Text is copied to a temporary table first, which is asked from then on: it is not parsed again.
+    They are copied to a temporary table first if they are of text, which is not parsed again then.
     """
 
-    def __init__(self, source: Source, rows: str) -> None:
+    def __init__(self, source: Source, rows: str, *, of_text: bool = False) -> None:
         self._source = source
         self._rows = rows
-        self._is_text = not source.typed
+        self._is_text = of_text
 
     def all(self) -> Iterator[CleanRows]:
         """Yield all rows, in slices that are valid until the next is asked for."""

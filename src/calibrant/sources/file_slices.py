@@ -15,6 +15,7 @@ from calibrant.table.pooling import distinct_numbers
 from calibrant.table.validation import CleanRows
 
 _LISTED_BITS = 19  # two to this power buckets, at most, from the first to the last of those that DuckDB is asked for
+_CACHE = "400MB"
 
 
 class FileSlices:
@@ -34,6 +35,9 @@ class FileSlices:
         if self._is_text:
             self._rows = self._source.copied(self._rows)
             self._is_text = False
+        if self._source.format != "Parquet":
+            # Of a table, DuckDB would keep in memory all that it has read, up to its limit.
+            self._source.connection.execute(f"SET memory_limit = '{_CACHE}'")
         for columns in read_batches(self._source.connection.sql(self._rows)):
             runner.reached(seen)
             rows = _rows(columns)

@@ -40,6 +40,7 @@ NO_EXAMPLE = {
     "render_comparison": "Comparison.to_html and `calibrant compare --report`; its result is a page",
     "Advice": "a field of Audit, shown by the example of audit",
     "SelectiveCutoff": "a field of Selection",
+    "MissedPositives": "a field of BinarySelection",
     "RiskCoverageCurve": "a field of Selection",
     "Provenance": "a field of Audit, shown in docs/reference/provenance.md",
     "DataWarning": "a field of Audit, shown in docs/reference/warnings.md",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit, audit
     from calibrant.auditing.segment_audit import SegmentAudit, audit_segments
     from calibrant.auditing.segments import SegmentSearch, find_segments
-    from calibrant.auditing.selective import selective
+    from calibrant.auditing.selective import selective, selective_binary
     from calibrant.calibrators import (
         AutoCalibrator,
         BetaCalibrator,
@@ -52,7 +52,7 @@ _HOME = {
     "auditing.audit": "Audit audit",
     "auditing.segment_audit": "SegmentAudit audit_segments",
     "auditing.segments": "SegmentSearch find_segments",
-    "auditing.selective": "selective",
+    "auditing.selective": "selective selective_binary",
     "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator PlattCalibrator "
     "SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
     "certificates": "calibration_test certify required_sample_size",
@@ -122,6 +122,7 @@ __all__ = [
     "required_sample_size",
     "scorers",
     "selective",
+    "selective_binary",
 ]
 
 

@@ -1,22 +1,25 @@
-"""Files read in slices: by row groups where that is fast, else from a copy; the same rows either way."""
+"""Files read in slices, checked as they are added up where that can be: the same table as by every other route."""
 
 from __future__ import annotations
 
+import itertools
 import threading
 
+import duckdb
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from calibrant.cells import fine_sums
-from calibrant.cells.slices import PackedRows
+from calibrant import ScoreTable
+from calibrant.cells import fine_sums, gathering
 from calibrant.errors import DataError, SourceError
-from calibrant.sources import connection, files, query_runner, source
+from calibrant.sources import files, query_runner, source, text_copy
 from calibrant.sources.checks import check
 from calibrant.sources.connection import open_source
+from calibrant.sources.file_slices import FileSlices
 from calibrant.sources.files import read_table
-from calibrant.sources.protocol import Columns
 from calibrant.sources.query import Query
 from calibrant.table.progress import job
 from support.routes import CASES, assert_same, few_in_memory
@@ -27,9 +30,6 @@ NAMES = {"label": "y", "score": "s"}
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch):
     few_in_memory(monkeypatch)
-    monkeypatch.setattr(source, "SPAN_ROWS", 700)
-    monkeypatch.setattr(connection, "SPAN_ROWS", 700)
-    monkeypatch.setattr(files, "_LEAST", 1)
 
 
 @pytest.fixture
@@ -48,52 +48,141 @@ def write(path, name="calibrated", *, groups=300, also=()):
     return path
 
 
-def spans_of(path):
+def slices_of(path):
     with open_source(path) as opened:
-        found = check(opened, Columns("y", "s", None, None))
-        rows = list(files.FileSlices(opened, found).all())
-    return [len(part.value) for part in rows], rows
+        rows = f"SELECT s, CAST(y AS TINYINT) AS y FROM ({opened.sql})"
+        return [part._replace(score=part.score.copy()) for part in FileSlices(opened, rows).all()]
 
 
-def test_whole_row_groups(tmp_path, copies):
-    lengths, rows = spans_of(write(tmp_path / "a.parquet"))
-    assert lengths == [600] * 5  # two groups of 300 rows are at most 700
-    y, s, _ = CASES["calibrated"]
-    found = np.concatenate([part.value for part in rows])
-    assert sorted(found.tolist()) == sorted(np.where(y == 1, s, -s).tolist())
+def test_all_rows_once(tmp_path, copies):
+    found = np.concatenate([part.score for part in slices_of(write(tmp_path / "a.parquet"))])
+    assert sorted(found.tolist()) == sorted(CASES["calibrated"][1].tolist())
     assert not copies
 
 
-def test_groups_larger_than_a_span(tmp_path, copies):
-    assert spans_of(write(tmp_path / "a.parquet", groups=1000))[0] == [1000] * 3
-    assert not copies
+@pytest.fixture
+def checks(monkeypatch):
+    """How often all rows were checked before they were added up."""
+    listed = []
+    monkeypatch.setattr(files, "check", lambda *args: listed.append(args) or check(*args))
+    return listed
 
 
-@pytest.mark.parametrize("case", ["one group", "a name that is taken", "small files", "some with a group too large"])
-def test_copied_where_spans_are_slow(tmp_path, copies, monkeypatch, case):
-    place = tmp_path / "a.parquet"
-    if case == "one group":
-        monkeypatch.setattr(connection, "_MOST_IN_GROUP", 2999)
-        write(place, groups=3000)
-    elif case == "a name that is taken":
-        write(place, also=["File_Row_Number"])
+def test_rows_that_are_fit_are_scanned_once(tmp_path, checks):
+    for name in ("calibrated", "weights"):
+        weight = {"weight": "w"} if name == "weights" else {}
+        assert_same(read_table(write(tmp_path / "a.parquet", name), **NAMES, **weight), name)
+        assert not checks
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("s", None, "row 2346 of column s"),
+        ("s", np.nan, "row 2346 of column s"),
+        ("s", 1.5, "row 2346 of column s"),
+        ("s", -0.1, "row 2346 of column s"),
+        ("y", None, "row 2346 of column y"),
+        ("y", 3.0, "row 2346 of column y"),
+        ("y", np.nan, "row 2346 of column y"),
+        ("w", None, "row 2346 of column w"),
+        ("w", -1.0, "row 2346 of column w"),
+        ("w", np.inf, "row 2346 of column w"),
+    ],
+)
+def test_rows_that_are_not_fit_are_named(tmp_path, checks, column, value, message):
+    columns = dict(zip("ysw", (values.astype(np.float64).tolist() for values in CASES["weights"]), strict=True))
+    columns[column][2345] = value
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=300)
+    with pytest.raises(DataError, match=message):
+        read_table(tmp_path / "a.parquet", **NAMES, weight="w")
+    assert len(checks) == 1
+
+
+@pytest.mark.parametrize("change", ["labels of -1", "whole weights as floats", "a broken weight", "booleans"])
+def test_rows_that_need_a_second_look(tmp_path, checks, change):
+    y, s, w = CASES["weights"]
+    columns = {"y": y, "s": s, "w": w.astype(np.float64)}
+    if change == "labels of -1":
+        columns["y"] = 2 * y - 1
+    elif change == "booleans":
+        columns["y"] = y == 1
+    elif change == "a broken weight":
+        columns["w"][5] += 0.5
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=300)
+    table = read_table(tmp_path / "a.parquet", **NAMES, weight="w")
+    assert len(checks) == (change in {"labels of -1", "a broken weight"})
+    if change == "a broken weight":
+        assert not table.whole
     else:
-        place = tmp_path
-        monkeypatch.setattr(files, "_LEAST", 1 if case != "small files" else 2000)
-        monkeypatch.setattr(connection, "_MOST_IN_GROUP", 1000)
-        y, s, _ = CASES["calibrated"]
-        for i, part in enumerate((slice(0, 1200), slice(1200, 3000))):
-            groups = 300 if case == "small files" or i else 1200
-            pq.write_table(pa.table({"y": y[part], "s": s[part]}), tmp_path / f"{i}.parquet", row_group_size=groups)
-    assert_same(read_table(place, **NAMES), "calibrated")
-    assert len(copies) == 1
+        assert_same(table, "weights")
+
+
+def write_text(path, name, *, change=lambda columns: None):
+    columns = {key: values.tolist() for key, values in zip("ysw", CASES[name], strict=True) if values is not None}
+    change(columns)
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("most", [-1, 5000])
+@pytest.mark.parametrize("name", ["calibrated", "ties", "weights"])
+def test_text_is_checked_where_it_was_copied_to(tmp_path, checks, copies, monkeypatch, name, most):
+    monkeypatch.setattr(text_copy, "LOOK", 100)
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", most)
+    weight = {"weight": "w"} if name == "weights" else {}
+    assert_same(read_table(write_text(tmp_path / "a.csv", name), **NAMES, **weight), name)
+    assert (len(checks), len(copies)) == (0, 1)
+
+
+@pytest.mark.parametrize(("column", "value"), [("s", "none"), ("s", "1.5"), ("y", "3"), ("y", ""), ("w", "-1")])
+def test_text_that_is_not_fit_is_named(tmp_path, checks, monkeypatch, column, value):
+    monkeypatch.setattr(text_copy, "LOOK", 100)
+
+    def change(columns):
+        columns[column][2345] = value
+
+    with pytest.raises(DataError, match=f"row 2346 of column {column}"):
+        read_table(write_text(tmp_path / "a.csv", "weights", change=change), **NAMES, weight="w")
+    assert len(checks) == 1
+
+
+def test_text_with_weights_that_are_no_whole_numbers(tmp_path, checks, copies, monkeypatch):
+    monkeypatch.setattr(text_copy, "LOOK", 100)
+    table = read_table(write_text(tmp_path / "a.csv", "weights of halves"), **NAMES, weight="w")
+    assert_same(table, "weights of halves", rounded=True)
+    assert (len(checks), len(copies)) == (1, 2)  # copied again with what is left to be looked at
+
+
+def test_few_scores_are_checked_first(tmp_path, checks, monkeypatch):
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 500)
+    assert_same(read_table(write(tmp_path / "a.parquet", "ties"), **NAMES), "ties")
+    assert len(checks) == 1
+
+
+def test_the_same_table_by_every_route(tmp_path):
+    y, s, _ = CASES["calibrated"]
+    path = write(tmp_path / "a.parquet")
+    lines = "\n".join(["y,s", *(f"{a},{b!r}" for a, b in zip(y.tolist(), s.tolist(), strict=True))])
+    (tmp_path / "a.csv").write_text(lines + "\n")
+    relation = duckdb.sql(f"SELECT * FROM '{path}'")
+    by_chunks = ScoreTable.from_chunks(lambda: ((y[i : i + 70], s[i : i + 70]) for i in range(0, len(y), 70)))
+    tables = [
+        by_chunks,
+        read_table(path, **NAMES),
+        read_table(tmp_path / "a.csv", **NAMES),
+        read_table(Query(f"SELECT * FROM '{path}' ORDER BY s"), **NAMES),
+        ScoreTable.from_frame(relation, **NAMES),
+        ScoreTable.from_frame(pl.scan_parquet(path), **NAMES),
+    ]
+    assert all(table.cells is not None for table in tables)
+    assert {table.digest for table in tables} == {by_chunks.digest}
 
 
 @pytest.mark.parametrize("name", ["weights", "weights of halves"])
-@pytest.mark.parametrize("groups", [300, 3000])
-def test_weights(tmp_path, monkeypatch, name, groups):
-    monkeypatch.setattr(connection, "_MOST_IN_GROUP", 2999)
-    table = read_table(write(tmp_path / "a.parquet", name, groups=groups), **NAMES, weight="w")
+def test_weights(tmp_path, name):
+    table = read_table(write(tmp_path / "a.parquet", name), **NAMES, weight="w")
     assert table.cells is not None
     assert_same(table, name, rounded=name == "weights of halves")
 
@@ -115,7 +204,7 @@ def test_a_query_is_copied_once(tmp_path, copies):
     table = read_table(Query(f"SELECT * FROM '{path}'"), **NAMES)
     assert table.cells is not None
     assert_same(table, "calibrated")
-    assert not copies  # the copy of the query has spans of its own
+    assert not copies  # beside that of the query
 
 
 def test_text_is_copied(tmp_path, copies):
@@ -134,16 +223,9 @@ def test_progress_in_rows(tmp_path, monkeypatch):
     )
     with job(lambda *_: None):
         read_table(write(tmp_path / "a.parquet"), **NAMES)
-    assert seen == [0, 600, 1200, 1800, 2400, None] * (len(seen) // 6)  # of one scan after the other
-    assert seen
-
-
-def test_parts_without_rows_are_no_reason_to_copy(tmp_path, copies):
-    write(tmp_path / "a.parquet")
-    y, s, _ = CASES["calibrated"]
-    pq.write_table(pa.table({"y": y[:0], "s": s[:0]}), tmp_path / "b.parquet")
-    assert_same(read_table(tmp_path, **NAMES), "calibrated")
-    assert not copies
+    assert (seen[0], seen[-1]) == (0, None)
+    for before, after in itertools.pairwise(seen):  # of one scan after the other
+        assert after == 0 if before is None else after is None or before < after < len(CASES["calibrated"][0])
 
 
 @pytest.mark.parametrize("other", ["fewer", "other labels", "beyond"])
@@ -184,20 +266,14 @@ def test_no_thread_stays_behind(tmp_path, monkeypatch):
     assert threading.active_count() == before
 
 
-def test_a_file_damaged_after_the_check(tmp_path, monkeypatch):
+def test_a_file_damaged_between_the_scans(tmp_path, monkeypatch):
     path = write(tmp_path / "a.parquet")
-    read = files.FileSlices._read
+    rows = FileSlices.all
 
-    def damaged(self, span):
+    def damaged(self):
         path.write_bytes(path.read_bytes()[:1000])
-        return read(self, span)
+        return rows(self)
 
-    monkeypatch.setattr(files.FileSlices, "_read", damaged)
+    monkeypatch.setattr(FileSlices, "all", damaged)
     with pytest.raises(SourceError, match=r"a whole Parquet file, found .*a.parquet damaged or cut short"):
         read_table(path, **NAMES)
-
-
-def test_slices_are_packed_rows(tmp_path):
-    _, rows = spans_of(write(tmp_path / "a.parquet"))
-    assert all(isinstance(part, PackedRows) for part in rows)
-    assert {part.value.dtype for part in rows} == {np.dtype(np.float64)}

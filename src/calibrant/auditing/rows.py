@@ -22,6 +22,7 @@ from calibrant.table.clusters import ClusteredRows
 from calibrant.table.missing import Intake
 from calibrant.table.parameters import check_choice, check_count
 from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
+from calibrant.table.validation import PROBABILITIES
 
 READ = 0.6  # share of an audit that is the reading of the rows, where they are read
 
@@ -54,8 +55,9 @@ def given_rows(
     clusters: Any = None,
     by: Any = None,
     missing: str = "raise",
+    limits: tuple[float, float] = PROBABILITIES,
 ) -> Iterator[Rows]:
-    """Open the rows that the arguments of `calibrant.audit` stand for."""
+    """Open the rows that the arguments of `calibrant.audit` stand for, with scores within `limits`."""
     check_choice("missing", missing, ("raise", "drop"))
     weighted = weight is not None or sample_weight is not None
     if by is not None and (weighted or clusters is not None):
@@ -75,7 +77,7 @@ def given_rows(
             raise ArgumentError(
                 expected, ", ".join(map(repr, segments)), "pass by={'sex': sex}, with one value per row"
             )
-        rows = ArrayRows(y_true, y_proba, sample_weight, clusters, segments, pos_label)
+        rows = ArrayRows(y_true, y_proba, sample_weight, clusters, segments, pos_label, limits=limits)
         yield rows.without_gaps() if missing == "drop" else rows
         return
     if label is None or score is None or y_proba is not None or sample_weight is not None:
@@ -90,7 +92,7 @@ def given_rows(
     if beside and is_read(y_true):
         raise _not_in_memory()
     named = (clusters,) if isinstance(clusters, str) else tuple(clusters or ())
-    columns = Columns(label, score, weight, pos_label, named, () if beside else tuple(segments), missing)
+    columns = Columns(label, score, weight, pos_label, named, () if beside else tuple(segments), missing, limits=limits)
     with rows_of(y_true, columns) as opened:
         yield _beside(opened, beside) if beside else opened
 

@@ -1,14 +1,25 @@
-"""Which cases may be decided without review: `calibrant.selective`."""
+"""Which cases may be decided without review: `calibrant.selective` and `calibrant.selective_binary`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.rows import given_rows
+from calibrant.auditing.warnings import DataWarning, reversed_labels
+from calibrant.decisions.selections import BinarySelection, Selections, groups_share, select_both
 from calibrant.decisions.selective import Cutoffs, Selection, select
+from calibrant.errors import ArgumentError
+from calibrant.segments.values import distinct_values
+from calibrant.sources.protocol import Rows
+from calibrant.table.clusters import Clusters, one_row_each
 from calibrant.table.parameters import check_between, failure_probability
+from calibrant.table.score_table import ScoreTable
+from calibrant.table.statements import INDEPENDENT, Sampling
+from calibrant.table.validation import ANY_NUMBER, CleanRows
 
 
 def selective(
@@ -20,33 +31,41 @@ def selective(
     weight: str | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
-    target_error: float = 0.05,
+    target_error: float | Sequence[float] = 0.05,
     confidence_level: float = 0.95,
+    clusters: Clusters | str | Sequence[str] | None = None,
+    by: Any = None,
     missing: str = "raise",
-) -> Selection:
+) -> Selection | Selections:
     """Find the score from which cases may be decided without review, with few errors among them for certain.
 
     Parameters
     ----------
     correct, y_score : array-like of shape (n,)
-        Whether each decision was right, and its score, which is higher where one is more confident; or a `ScoreTable`;
-        or, with `label` and `score`, a dataframe of any library, a file, a pattern, a folder, a list of files, or a
-        `calibrant.Query`.
+        Whether each decision was right, and its score: any number, higher where one is more confident; or a
+        `ScoreTable`; or, with `label` and `score`, a dataframe of any library, a file, a pattern, a folder, a list of
+        files, or a `calibrant.Query`.
     label, score, weight : str, optional
         Names of columns, where the first argument has columns.
     sample_weight, pos_label : optional
         Whole numbers that count repeated independent rows, others are refused; the value of `correct` that says so.
-    target_error : float
-        Largest acceptable share of errors among the cases decided without review, in (0, 1).
+    target_error : float or sequence of float
+        Largest acceptable share of errors among the cases decided without review, in (0, 1). Of several, to choose
+        among after looking, each has its part of the confidence.
     confidence_level : float
-        Probability with which the claim holds, in (0, 1).
+        Probability with which all that is claimed holds, in (0, 1).
+    clusters : sequence of length n, str or sequence of str, optional
+        Cluster of each row, or names of columns. Rows of one may depend on each other: one of each, drawn at random by
+        a seed made of the rows, is counted.
+    by : str, sequence of str, mapping of str to array-like, or dataframe, optional
+        Columns that make groups, each with a cut-off of its own. These hold together.
     missing : {"raise", "drop"}
         Refuse rows without a value that is used, or leave them out.
 
     Returns
     -------
-    Selection
-        Print it, or see its fields.
+    Selection or Selections
+        Print it, or see its fields. `Selections` where there are several targets, or groups.
 
     Raises
     ------
@@ -62,7 +81,8 @@ def selective(
     with probability `target_error` in each of n steps is ever at or below it with probability ``1 - confidence_level``
     at most, which is computed exactly. Then with probability `confidence_level` no cut-off of a larger error is
     certified, whatever the distribution of scores, ties among them, and however errors depend on the score. Neither
-    calibration nor a second sample is needed, and any certified cut-off may be chosen after looking.
+    calibration nor a second sample is needed, and any certified cut-off may be chosen after looking. Scores that share
+    a cell, as more than two million different ones do in a file, are cut only at its end.
 
     Examples
     --------
@@ -72,18 +92,122 @@ def selective(
     (0.9, 190, 0)
     """
     delta = failure_probability(confidence_level)
-    target = check_between("target_error", target_error, 0.0, 1.0)
-    source = given_rows(
-        correct,
-        y_score,
-        label=label,
-        score=score,
-        weight=weight,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=missing,
-    )
-    with source as rows:
-        table = rows.table()
-    cutoffs = Cutoffs.of(table, target, delta)
-    return select(cutoffs, cutoffs.last(), table, target, delta)
+    targets = _targets(target_error)
+    columns: dict[str, Any] = {"label": label, "score": score, "weight": weight, "clusters": clusters, "by": by}
+    values = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": missing, "limits": ANY_NUMBER}
+    with given_rows(correct, y_score, **columns, **values) as rows:
+        sampling, clustered = INDEPENDENT, None if clusters is None else rows.clustered()
+        if clustered is None:
+            tables = _groups(rows, by)
+        else:
+            sampling, tables = Sampling("clusters", len(clustered.size), 1.0), {None: one_row_each(clustered)}
+        left_out = rows.intake.left_out
+    selections = []
+    for group, part in groups_share(tables, delta).items():
+        further = {"group": group, "left_out": left_out, "warnings": _warnings(tables[group])}
+        for target in targets:
+            cutoffs = Cutoffs.of(tables[group], target, part / len(targets))
+            selections.append(select(cutoffs, int(cutoffs.passing[-1]), sampling, **further))
+    if by is not None or isinstance(target_error, (tuple, list)):
+        return Selections.of(selections, confidence_level)
+    return selections[0]
+
+
+def selective_binary(
+    y_true: Any,
+    y_score: npt.ArrayLike | None = None,
+    *,
+    label: str | None = None,
+    score: str | None = None,
+    weight: str | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+    target_error: float | tuple[float, float] = 0.05,
+    missed: float | None = None,
+    confidence_level: float = 0.95,
+    missing: str = "raise",
+) -> BinarySelection:
+    """Find the scores from which cases may be called positive, and up to which negative, without review.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like of shape (n,)
+        Labels, and scores: any numbers, higher where a positive is likelier; or a `ScoreTable`; or, with `label` and
+        `score`, rows of another kind as in `selective`.
+    label, score, weight, sample_weight, pos_label, missing
+        As in `selective`; `pos_label` is the label value that counts as 1.
+    target_error : float or (float, float)
+        Largest acceptable share of negatives among cases called positive, and of positives among cases called negative.
+    missed : float, optional
+        Largest acceptable share, among all positives, of those that are called negative.
+    confidence_level : float
+        Probability with which all that is claimed holds, in (0, 1). Each claim has an equal part of the rest.
+
+    Returns
+    -------
+    BinarySelection
+        Print it, or see `yes`, `no` and `review`.
+
+    Raises
+    ------
+    DataError
+        If the rows cannot be used, or weights do not count them.
+    ArgumentError
+        If a parameter is out of range.
+
+    See Also
+    --------
+    selective : One kind of decision, such as the answer of a judge.
+
+    Notes
+    -----
+    Both sides are certified as in `selective`. If they overlap, no case needs review. Among the positives, the number
+    below a cut-off is compared with a binomial limit: 1% takes 299 positives for 95%, more if other claims share it.
+
+    Examples
+    --------
+    >>> import calibrant
+    >>> y, p = [0] * 450 + [1] * 450, [0.1] * 400 + [0.5] * 100 + [0.9] * 400
+    >>> result = calibrant.selective_binary(y, p)
+    >>> result.no.threshold, result.yes.threshold, result.review
+    (0.1, 0.9, 100)
+    """
+    delta = failure_probability(confidence_level)
+    targets = _targets(target_error)
+    if len(targets) > 2:
+        remedy = "pass that among cases called positive, then that among cases called negative"
+        raise ArgumentError("one or two numbers as `target_error`", f"{len(targets)}", remedy)
+    if missed is not None:
+        check_between("missed", missed, 0.0, 1.0)
+    columns: dict[str, Any] = {"label": label, "score": score, "weight": weight}
+    values = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": missing, "limits": ANY_NUMBER}
+    with given_rows(y_true, y_score, **columns, **values) as rows:
+        table, left_out = rows.table(), rows.intake.left_out
+    both = targets[0], targets[-1]
+    return select_both(table, both, missed, delta, left_out=left_out, warnings=_warnings(table))
+
+
+def _targets(target_error: float | Sequence[float]) -> list[float]:
+    targets = target_error if isinstance(target_error, (tuple, list)) else (target_error,)
+    if not targets:
+        raise ArgumentError("at least one `target_error`", "none", "pass for example 0.05")
+    return [check_between("target_error", target, 0.0, 1.0) for target in targets]
+
+
+def _warnings(table: ScoreTable) -> tuple[DataWarning, ...]:
+    both = bool((table.k > 0).any() and (table.k < table.n).any())
+    return tuple(reversed_labels(table, None)) if both and table.independent else ()
+
+
+def _groups(rows: Rows, by: Any) -> dict[str | None, ScoreTable]:
+    """Pool the rows of each combination of values, in the order of their names; all rows, if there are no columns."""
+    if by is None:
+        return {None: rows.table()}
+    label, score, weight, _, columns = rows.held()
+    names = np.array([""] * len(label), dtype=object)
+    for name, values in columns.items():
+        distinct = distinct_values(values, name)
+        levels = np.array([*(f"{name} = {level}" for level in distinct.levels), f"{name} is missing"], dtype=object)
+        names += np.where(names == "", "", ", ") + levels[distinct.number]
+    alike = {name: np.flatnonzero(names == name) for name in sorted(set(names.tolist()))}
+    return {name: ScoreTable.from_clean(CleanRows(label, score, weight).pick(of)) for name, of in alike.items()}

@@ -75,9 +75,9 @@ def data_warnings(
     table, clusters = (rows.table, rows) if isinstance(rows, ClusteredRows) else (rows, None)
     signs = [_few_scores(table)]
     if clusters is not None:
-        signs += [_few_clusters(clusters, unseen=unseen), _reversed(table, clusters)]
+        signs += [_few_clusters(clusters, unseen=unseen), reversed_labels(table, clusters)]
     elif table.independent:
-        signs += [_reversed(table, None), _in_sample(table, cutoff), _dependence(table, order)]
+        signs += [reversed_labels(table, None), _in_sample(table, cutoff), _dependence(table, order)]
     return tuple(warning for of_kind in signs for warning in of_kind)
 
 
@@ -129,7 +129,7 @@ def _few_clusters(rows: ClusteredRows, *, unseen: bool) -> Iterator[DataWarning]
         yield DataWarning(FEW_CLUSTERS, message)
 
 
-def _reversed(table: ScoreTable, clusters: ClusteredRows | None) -> Iterator[DataWarning]:
+def reversed_labels(table: ScoreTable, clusters: ClusteredRows | None) -> Iterator[DataWarning]:
     """Scores that rank negatives above positives: the area under the ROC curve is below 1/2 by its 99% interval.
 
     The rate of false alarms is that of one end of the interval, about 0.005, where the area is 1/2, and less above.

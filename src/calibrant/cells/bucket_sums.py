@@ -45,6 +45,23 @@ class GridSums(_Counted):
     grid: Grid
     above: NumberArray  # shape (2, m): how far negatives and positives are above the start of the bucket, in units
 
+    def coarser(self, grid: Grid) -> GridSums:
+        """Return the sums over the buckets of a grid of which each is one or several of these."""
+        bits = grid.shift - self.grid.shift
+        if not bits:
+            return self
+        wide = self.bucket >> bits
+        above = self.above + self._lift(wide << bits)
+        starts = _run_starts(wide)
+        counts, above = (np.add.reduceat(each, starts, axis=1) for each in (self.counts, above))
+        return GridSums(wide[starts], counts, grid, above)
+
+    def _lift(self, first: IntArray) -> NumberArray:
+        """Return how far all rows of a bucket together are above the start of that one, in addition to `above`."""
+        by = (self.bucket - first) << self.grid.shift
+        lift: NumberArray = np.stack([self.counts[0] - self.counts[1], self.counts[1]]) * by
+        return lift
+
     def of_each(self) -> BucketSums:
         """Return the sums of each bucket."""
         return BucketSums.above_starts(self.grid, self.bucket, self.counts, self.above)
@@ -56,8 +73,7 @@ class GridSums(_Counted):
     def in_runs(self, starts: npt.NDArray[np.intp]) -> BucketSums:
         """Return the sums over the runs that begin at `starts`, of at most 2**25 units each."""
         lengths = np.diff(starts, append=len(self.bucket))
-        lift = (self.bucket - np.repeat(self.bucket[starts], lengths)) << self.grid.shift
-        above = self.above + np.stack([self.counts[0] - self.counts[1], self.counts[1]]) * lift
+        above = self.above + self._lift(np.repeat(self.bucket[starts], lengths))
         counts, above = (np.add.reduceat(each, starts, axis=1) for each in (self.counts, above))
         sums = BucketSums.above_starts(self.grid, self.bucket[starts], counts, above)
         ends = starts + lengths - 1

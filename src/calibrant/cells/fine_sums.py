@@ -12,7 +12,7 @@ from calibrant.cells.bucket_sums import GridSums
 from calibrant.cells.grid import BucketSet, Grid
 from calibrant.table.fixed_point import BITS, MOST_ROWS, Scratch, write_units
 from calibrant.table.pooling import IntArray, LabelArray, NumberArray
-from calibrant.table.validation import CleanRows, check_weight_range
+from calibrant.table.validation import CleanRows
 
 BLOCK = 1 << 15  # rows at a time, so that temporaries stay in the cache
 # Both sums of a bucket are kept in one number, since to fetch it from memory is what takes the time: rows in the upper
@@ -27,8 +27,8 @@ class FineSums:
     """
 
     def __init__(self, grid: Grid, inside: BucketSet) -> None:
-        self._grid = grid
-        self._inside = inside
+        self.grid = grid
+        self.inside = inside
         self._bits = inside.grid.shift - grid.shift  # each bucket of the set is divided into two to this power
         self.rows = 0  # that lie in the set
         self._weight = 0.0
@@ -45,7 +45,7 @@ class FineSums:
         for part in rows.pieces(max(1, min(BLOCK, self._most // 2))):
             units, number = self._scratch.whole(len(part.score))
             write_units(part.score, 2.0**BITS, self._scratch.floats(len(part.score))[0], units)
-            index = self._inside.places(np.right_shift(units, self._inside.grid.shift, out=number))
+            index = self.inside.places(np.right_shift(units, self.inside.grid.shift, out=number))
             if index.min() >= 0:
                 self._add(part.label, units, index, part.weight)
             elif index.max() >= 0:
@@ -57,11 +57,11 @@ class FineSums:
         self.rows += len(index)
         if self._bits:
             index <<= self._bits
-            index |= (units >> self._grid.shift) & ((1 << self._bits) - 1)
+            index |= (units >> self.grid.shift) & ((1 << self._bits) - 1)
         index <<= 1
         index |= label
         above = units
-        above &= (1 << self._grid.shift) - 1
+        above &= (1 << self.grid.shift) - 1
         rows = len(index) if weight is None else float(weight.sum())
         self._weight += rows
         most = rows if weight is None else len(index) * float(weight.max())
@@ -77,19 +77,31 @@ class FineSums:
         np.add.at(self._counts, index, weight)
         np.add.at(self._above, index, above * weight)
 
+    @property
+    def whole(self) -> bool:
+        """Whether the weights of all rows are numbers of rows, and so few that they are added up as such."""
+        return self._counts.dtype.kind == "i" and self._weight < MOST_ROWS
+
+    def put(self, sums: GridSums) -> None:
+        """Begin with sums over some of the buckets, which follow one another."""
+        self._weight = float(sums.n.sum())
+        self._counts, self._above = np.zeros((2, len(self._both)), dtype=sums.counts.dtype)
+        where = sums.bucket - self.inside.numbers[0]
+        self._counts.reshape(-1, 2)[where] = np.stack([sums.n - sums.k, sums.k], axis=1)
+        self._above.reshape(-1, 2)[where] = sums.above.T
+
     def sums(self) -> GridSums:
         """Return the sums of all buckets that hold rows; no row can be added afterwards."""
         self._unpack()
         counts, above = self._counts.reshape(-1, 2), self._above.reshape(-1, 2)
         self._both = self._counts = self._above = np.zeros(0, dtype=np.int64)  # memory is short here
         rows = counts[:, 0] + counts[:, 1]
-        check_weight_range(float(rows.max()), float(rows.sum()))
         filled = np.flatnonzero(rows)
         both = np.stack([rows[filled], counts[filled, 1]])
         del rows, counts
-        bucket = self._inside.numbers[filled >> self._bits] << self._bits
+        bucket = self.inside.numbers[filled >> self._bits] << self._bits
         bucket |= filled & ((1 << self._bits) - 1)
-        return GridSums(bucket, both, self._grid, above[filled].T)
+        return GridSums(bucket, both, self.grid, above[filled].T)
 
     def _reserve(self, rows: int) -> None:
         """See to it that so many more rows, half of the most at most, fit into any bucket."""

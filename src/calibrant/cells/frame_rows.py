@@ -14,11 +14,12 @@ import numpy.typing as npt
 from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.grid import BucketSet, DoubleGrid, Grid, Intervals
 from calibrant.cells.losses import HALF, LOG_LOSS_BITS, LossTotals
-from calibrant.cells.slices import PackedRows, Slices
+from calibrant.cells.slices import Slices
 from calibrant.errors import need_package
 from calibrant.table.fixed_point import BITS
 from calibrant.table.missing import Intake
 from calibrant.table.pooling import IntArray, Pooled, pool_counts, score_order
+from calibrant.table.validation import CleanRows
 
 _SIFT = 16_381  # one in so many scores is looked at to estimate how many are different; a prime
 _LEAST = 5e-324  # the smallest double
@@ -137,15 +138,15 @@ class LazyRows:
         """Return these rows: the engine adds up where they are."""
         return self
 
-    def packed(self, buckets: BucketSet | None = None) -> nw.LazyFrame[Any]:
-        """Return the rows in some buckets, or all, as `PackedRows` have them: columns ``value`` and perhaps ``w``."""
-        value = (nw.col("s").abs() * (nw.col("y") * 2 - 1)).alias("value")
-        return self._inside(buckets).select(value, *([] if self.weights == "none" else ["w"]))
+    def handed_over(self, buckets: BucketSet | None = None) -> nw.LazyFrame[Any]:
+        """Return the rows in some buckets, or all, with labels in a byte, as they are handed over to be added up."""
+        listed = ["s"] if self.weights == "none" else ["s", "w"]
+        return self._inside(buckets).select(nw.col("y").cast(nw.Int8), *listed)
 
-    def fetch_packed(self, buckets: BucketSet) -> PackedRows:
+    def fetch_rows(self, buckets: BucketSet) -> CleanRows:
         """Return the rows in some buckets."""
-        columns = self.fetch(self.packed(buckets))
-        return PackedRows(columns["value"], columns.get("w"))
+        columns = self.fetch(self.handed_over(buckets))
+        return CleanRows(columns["y"], columns["s"], columns.get("w"))
 
     def _inside(self, buckets: BucketSet | Intervals | None) -> nw.LazyFrame[Any]:
         """Return the rows in some buckets, which may be a hundred thousand: too many for an expression."""
@@ -163,13 +164,13 @@ class CheckedRows(NamedTuple):
     """Rows in an engine or in files, what one scan of them tells, and perhaps a faster way to all of them."""
 
     rows: LazyRows
-    low: float
-    high: float
     # About how many different scores, or at most so many if `slices` is None; if weights are not numbers of rows, about
     # how many pairs of score and weight.
     distinct: int
     slices: Slices | None = None
     intake: Intake = Intake()
+    low: float = 0.0  # limits of the scores
+    high: float = 1.0
 
 
 def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:

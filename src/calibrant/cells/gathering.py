@@ -10,10 +10,11 @@ from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.grid import Grid
 from calibrant.cells.losses import LossTotals
 from calibrant.cells.refinement import refine, split_pending
-from calibrant.cells.slices import SliceRows, unpack
+from calibrant.cells.slices import SliceRows
 from calibrant.table.score_table import ScoreTable
 
 if TYPE_CHECKING:
+    from calibrant.cells.first_pass import FirstPass
     from calibrant.cells.frame_rows import CheckedRows
 
 # Up to so many different scores each has its own row in a table; beyond, neighbours share cells.
@@ -32,13 +33,11 @@ def table_of_rows(checked: CheckedRows) -> ScoreTable:
 
 
 def _pool(checked: CheckedRows) -> ScoreTable:
-    rows, low, high, distinct, slices, _ = checked
-    if distinct <= MOST_DISTINCT:
-        return ScoreTable.from_counts(*rows.pool_scores(None))
-    if slices is not None:
-        bits = min(FINE_BITS, _bits_for(distinct) + 3)
-        return table_of_slices(SliceRows(lambda: unpack(slices.all()), slices.inside), low, high, bits)
-    return _table_from_engine_sums(checked)
+    if not 0.0 <= checked.low <= checked.high <= 1.0:  # buckets divide probabilities alone
+        return ScoreTable(*checked.rows.pool_scores(None))
+    if checked.distinct <= MOST_DISTINCT:
+        return ScoreTable.from_counts(*checked.rows.pool_scores(None))
+    return _table_from_engine_sums(checked) if checked.slices is None else table_of_slices(SliceRows(*checked.slices))
 
 
 def _bits_for(scores: int) -> int:
@@ -46,19 +45,29 @@ def _bits_for(scores: int) -> int:
     return round(math.log2(max(1, scores)) * 2 / 3)
 
 
-def table_of_slices(rows: SliceRows, low: float, high: float, bits: int) -> ScoreTable:
-    """Let NumPy add up rows that an engine, a file or chunks hand over."""
-    grid, widest = Grid.over(low, high, bits=bits), Grid.over(low, high, bits=min(bits, CELL_BITS))
-    sums, losses, count = rows.all_sums(grid, low, high)
-    most = MOST_DISTINCT * float(sums.n.sum()) / count
-    first = split_pending(sums, grid, widest)
-    del sums
-    return table_of_sums(refine(rows, first, most=most, widest=widest), losses)
+def bits_for_rows(rows: int) -> int:
+    """Return the power of two of buckets into which NumPy puts so many rows."""
+    return min(FINE_BITS, max(CELL_BITS, _bits_for(rows) + 3))
+
+
+def table_of_slices(rows: SliceRows, first: FirstPass | None = None) -> ScoreTable:
+    """Let NumPy add up rows that an engine, a file or chunks hand over, if a `first` pass has not done so.
+
+    The buckets depend on how many rows there are and on the range of their scores, so they are the same on every way.
+    """
+    first = rows.read_all(FINE_BITS) if first is None else first
+    bits = bits_for_rows(first.rows)
+    sums = first.sums(bits)
+    most = MOST_DISTINCT * float(sums.n.sum()) / first.rows
+    widest, losses = Grid.over(first.low, first.high, bits=min(bits, CELL_BITS)), first.losses
+    pending = split_pending(sums, sums.grid, widest)
+    del sums, first
+    return table_of_sums(refine(rows, pending, most=most, widest=widest), losses)
 
 
 def _table_from_engine_sums(checked: CheckedRows) -> ScoreTable:
     """Let an engine add up all rows, in three scans, after that which has checked them."""
-    rows, low, high, distinct, *_ = checked
+    rows, distinct, *_, low, high = checked
     corners = distinct <= MOST_CORNERED
     bits = max(FIRST_BITS, _bits_for(distinct) + 1) if corners else FIRST_BITS
     grid, widest = Grid.over(low, high, bits=bits), Grid.over(low, high, bits=CELL_BITS)

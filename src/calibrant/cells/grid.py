@@ -59,6 +59,10 @@ class BucketSet:
         first, last = grid.bucket_of(np.array([low, high])).tolist()
         return cls(grid, np.arange(first, last + 1))
 
+    def spans(self, first: int, last: int) -> bool:
+        """Whether the bucket of one number and that of another are not beyond the first and the last of these."""
+        return bool(self.numbers[0] <= first and last <= self.numbers[-1])
+
     @cached_property
     def _listed(self) -> npt.NDArray[np.int32] | None:
         """Place among the `numbers` of each number from the first to the last, and -1 at the end; -1 if it is none.

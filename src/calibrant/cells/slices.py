@@ -1,7 +1,7 @@
 """Rows that come in slices, from chunks or out of an engine, and are added up by NumPy.
 
-Engines add up in millions of groups several times slower than they hand over one packed column, and far slower where
-they have to look up which of a million buckets a row is in.
+Engines add up in millions of groups several times slower than they hand over rows, and far slower where they have to
+look up which of a million buckets a row is in.
 """
 
 from __future__ import annotations
@@ -13,36 +13,20 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.cells.accumulator import pool_together, pooled_batches
-from calibrant.cells.bucket_sums import BucketSums, GridSums
+from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.fine_sums import BLOCK, FineSums
+from calibrant.cells.first_pass import FirstPass
 from calibrant.cells.grid import BucketSet, DoubleGrid, Grid, Intervals
-from calibrant.cells.losses import LossTotals
-from calibrant.table.pooling import FloatArray, NumberArray, Pooled
+from calibrant.table.pooling import Pooled
 from calibrant.table.row_errors import describe_other_rows
 from calibrant.table.validation import CleanRows
 
 
-class PackedRows(NamedTuple):
-    """Checked rows: scores, those of negatives times -1 (0 becomes -0.0); and weights, or None."""
-
-    value: FloatArray
-    weight: NumberArray | None
-
-
 class Slices(NamedTuple):
-    """Ways to have the rows of an engine or of files packed, as often as needed."""
+    """Ways to have the checked rows of an engine or of files, as often as needed."""
 
-    all: Callable[[], Iterator[PackedRows]]  # all rows, a slice at a time
-    inside: Callable[[BucketSet], PackedRows]  # those in some buckets, which the engine is quicker to find
-
-
-def unpack(slices: Iterable[PackedRows]) -> Iterator[CleanRows]:
-    """Yield the rows in pieces that stay in the cache."""
-    for value, weight in slices:
-        for start in range(0, len(value), BLOCK):
-            part = slice(start, start + BLOCK)
-            positive = ~np.signbit(value[part])
-            yield CleanRows(positive.view(np.int8), np.abs(value[part]), None if weight is None else weight[part])
+    all: Callable[[], Iterator[CleanRows]]  # all rows, a slice at a time, which is valid until the next is asked for
+    inside: Callable[[BucketSet], CleanRows]  # those in some buckets, which the engine is quicker to find
 
 
 class SliceRows:
@@ -52,27 +36,22 @@ class SliceRows:
     """
 
     def __init__(
-        self, slices: Callable[[], Iterable[CleanRows]], fetch: Callable[[BucketSet], PackedRows] | None = None
+        self, slices: Callable[[], Iterable[CleanRows]], fetch: Callable[[BucketSet], CleanRows] | None = None
     ) -> None:
         self._slices = slices
         self._fetch = fetch
 
-    def all_sums(self, grid: Grid, low: float, high: float) -> tuple[GridSums, LossTotals, int]:
-        """Add up all rows, whose scores go from `low` to `high`; return also their losses, and how many have weight."""
-        sums, losses, rows, weighty = FineSums(grid, BucketSet.over(grid, low, high)), LossTotals(), 0, 0
-        for part in self._slices():
-            sums.add(part)
-            losses.add_rows(part)
-            rows += len(part.score)
-            weighty += len(part.score) if part.weight is None else int(np.count_nonzero(part.weight))
-        if sums.rows != rows:
-            raise describe_other_rows("scores outside the range of those of the first reading")
-        return sums.sums(), losses, weighty
+    def read_all(self, bits: int) -> FirstPass:
+        """Add up all rows, in at most ``2**bits + 1`` buckets."""
+        first = FirstPass(bits)
+        for part in self._pieces():
+            first.add(part)
+        return first
 
     def bucket_sums(self, grid: Grid, buckets: BucketSet) -> BucketSums:
         """Add up the buckets of a grid, over the rows in some wider buckets."""
         sums = FineSums(grid, buckets)
-        for part in self._slices():
+        for part in self._pieces():
             sums.add(part)
         if not sums.rows:
             raise describe_other_rows("no row where the first reading had some")
@@ -88,7 +67,7 @@ class SliceRows:
     def limits(self, buckets: BucketSet) -> BucketSums:
         """Return the sums of some buckets with the least and the largest score in each."""
         sums, low, high = FineSums(buckets.grid, buckets), np.ones(len(buckets.numbers)), np.zeros(len(buckets.numbers))
-        for rows in self._slices():
+        for rows in self._pieces():
             sums.add(rows)
             index = buckets.index(rows.score)
             weighty = np.flatnonzero(index >= 0 if rows.weight is None else (index >= 0) & (rows.weight > 0))
@@ -112,14 +91,18 @@ class SliceRows:
     def keep(self, buckets: BucketSet | Intervals) -> SliceRows:
         """Return the rows in some buckets, in memory."""
         if self._fetch is not None and isinstance(buckets, BucketSet):
-            packed = self._fetch(buckets)
-            return SliceRows(lambda: unpack([packed]))
+            fetched = self._fetch(buckets)
+            return SliceRows(lambda: [fetched])
         rows = list(self._inside(buckets))
         return SliceRows(lambda: rows)
 
+    def _pieces(self) -> Iterator[CleanRows]:
+        """Yield all rows in pieces that stay in the cache."""
+        return (part for rows in self._slices() for part in rows.pieces(BLOCK))
+
     def _inside(self, buckets: BucketSet | Intervals) -> Iterator[CleanRows]:
         """Yield rows in arrays of their own: whoever makes the slices may fill the same arrays again."""
-        for rows in self._slices():
+        for rows in self._pieces():
             inside = np.flatnonzero(buckets.index(rows.score) >= 0)
             if len(inside):
                 yield rows.pick(inside)

@@ -5,18 +5,22 @@ from calibrant.decisions.cost_curve import CostCurve, cost_curve
 from calibrant.decisions.max_regret import MaxRegret, max_regret
 from calibrant.decisions.net_benefit import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
 from calibrant.decisions.saving import Decision, isotonic_harm_bound, regret_bound, saving_bound
+from calibrant.decisions.selections import BinarySelection, MissedPositives, Selections
 from calibrant.decisions.selective import RiskCoverageCurve, Selection, SelectiveCutoff
 from calibrant.keywords import check_package
 
 __all__ = [
+    "BinarySelection",
     "CostCurve",
     "CostForecast",
     "Decision",
     "MaxRegret",
+    "MissedPositives",
     "NetBenefit",
     "NetBenefitDifference",
     "RiskCoverageCurve",
     "Selection",
+    "Selections",
     "SelectiveCutoff",
     "cost_curve",
     "cost_forecast",

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from calibrant.distributions.binomial import clopper_pearson
-from calibrant.distributions.walk_boundary import WalkBoundary, rows_without_error, walk_boundary
+from calibrant.distributions.walk_boundary import WalkBoundary, walk_boundary
+from calibrant.table.missing import LeftOut
 from calibrant.table.numbers import given, share
-from calibrant.table.pooling import BoolArray, FloatArray, IntArray, distinct_numbers
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, distinct_numbers
 from calibrant.table.results import Count, Result, Tabular
 from calibrant.table.score_table import ScoreTable, need_binary, need_counts
-from calibrant.table.statements import Statement
+from calibrant.table.statements import INDEPENDENT, Sampling, Statement, weighting
 
 _CURVE_POINTS = 1000
 
@@ -102,6 +103,12 @@ class Selection(Statement):
         Rows without an error beyond a cut-off that certify it; if more than `n`, as many rows would be needed.
     curve : RiskCoverageCurve
         Risk, what is allowed and what is certified by coverage.
+    group : str or None
+        Which rows it is about, if not about all.
+    left_out : LeftOut or None
+        Rows without a value, if these were to be left out.
+    warnings : tuple of DataWarning
+        Signs that scores are not what they are taken for.
     """
 
     target_error: float
@@ -120,33 +127,34 @@ class Selection(Statement):
     next_cutoff: SelectiveCutoff | None
     needed_rows: int
     curve: RiskCoverageCurve
+    group: str | None = None
+    left_out: LeftOut | None = None
+    warnings: tuple[Result, ...] = ()
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return "\n".join([*self.lines(), *self.assumptions[:2]])
 
     def lines(self) -> list[str]:
         """Say in a few lines what may be decided, what is claimed of it, and which cut-off fails."""
-        side, beyond, assumed = self.decided.removeprefix("at or "), self.next_cutoff, self.assumptions[:2]
-        shown = f"{self.accepted:,.0f} of {self.n:,.0f} rows ({share(self.coverage)})"
-        lines = []
-        if beyond is not None:
+        side, lines = self.decided.removeprefix("at or "), []
+        if (beyond := self.next_cutoff) is not None:
             wrong = f"{beyond.errors:,.0f} of {beyond.accepted:,.0f} were wrong"
             enough = f"{beyond.allowed_errors:,.0f} allowed" if beyond.allowed_errors >= 0 else "too few rows"
-            lines = [f"Not certified: scores of {given(beyond.threshold)} and {side}, {wrong} ({enough})."]
+            lines.append(f"Not certified: scores of {given(beyond.threshold)} and {side}, {wrong} ({enough}).")
         if self.threshold is None:
-            rows = f"{self.needed_rows:,} rows without an error would certify it"
-            lines.append(f"A cut-off with {rows}; there are {self.n:,.0f} rows in all.")
-            return ["No case may be decided without review: no cut-off is certified.", *lines, *assumed]
-        allowed = f"{self.allowed_errors:,.0f} would have been allowed"
+            needed = f"{self.needed_rows:,} rows without an error beyond a cut-off would certify it"
+            first = f"No case may be decided without review at a target error of {percent(self.target_error)}."
+            return [first, f"{needed}; there are {self.n:,.0f} rows in all.", *lines]
+        decided = f"scores of {given(self.threshold)} and {side}, {self.accepted:,.0f} of {self.n:,.0f} rows"
+        wrong = f"{self.errors:,.0f} were wrong ({share(self.selective_risk)})"
         about = f"about {share(self.coverage_lower)} to {share(self.coverage_upper)}"
         return [
-            f"May be decided without review: scores of {given(self.threshold)} and {side}, {shown}.",
-            f"Of these {self.errors:,.0f} were wrong ({share(self.selective_risk)}); {allowed}.",
+            f"May be decided without review: {decided} ({share(self.coverage)}).",
+            f"Of these {wrong}; {self.allowed_errors:,.0f} would have been allowed.",
             self.claim,
             f"The same holds at every certified cut-off at once: {self.certified:,} of the scores are one.",
             f"Share of such cases: {about}, as if the cut-off had not been chosen by these rows.",
             *lines,
-            *assumed,
         ]
 
 
@@ -159,6 +167,8 @@ class Cutoffs(NamedTuple):
     errors: IntArray
     allowed: IntArray
     boundary: WalkBoundary
+    target_error: float
+    delta: float
 
     @classmethod
     def of(cls, table: ScoreTable, target_error: float, delta: float, *, below: bool = False) -> Cutoffs:
@@ -171,7 +181,9 @@ class Cutoffs(NamedTuple):
         errors, threshold = (table.k, table.high) if below else (table.negatives[::-1], table.low[::-1])
         accepted = np.cumsum(table.n if below else table.n[::-1])
         boundary = walk_boundary(int(accepted[-1]), target_error, delta)
-        return cls(below, threshold, accepted, np.cumsum(errors), boundary.allowed(accepted), boundary)
+        return cls(
+            below, threshold, accepted, np.cumsum(errors), boundary.allowed(accepted), boundary, target_error, delta
+        )
 
     @property
     def certified(self) -> BoolArray:
@@ -183,10 +195,10 @@ class Cutoffs(NamedTuple):
         values = (self.threshold, self.accepted, self.errors, self.allowed)
         return SelectiveCutoff(*(value[i].item() for value in values))
 
-    def last(self) -> int | None:
-        """Return which certified cut-off decides most cases."""
-        passing = np.flatnonzero(self.certified)
-        return int(passing[-1]) if len(passing) else None
+    @property
+    def passing(self) -> IndexArray:
+        """Numbers of the certified cut-offs, after -1 for none."""
+        return np.append(-1, np.flatnonzero(self.certified))
 
     def ranges(self) -> tuple[tuple[float, float], ...]:
         """Ends of runs of certified cut-offs, the lower first."""
@@ -210,24 +222,27 @@ class Cutoffs(NamedTuple):
         )
 
 
-def select(cutoffs: Cutoffs, chosen: int | None, table: ScoreTable, target_error: float, delta: float) -> Selection:
-    """Describe the cut-off that was chosen among those that are certified, if one is."""
-    n, confidence, first = int(cutoffs.accepted[-1]), 1.0 - delta, cutoffs.boundary.first
-    nearest = len(cutoffs.threshold) - 1 - int(np.argmin((cutoffs.errors - cutoffs.allowed)[::-1]))
-    following = nearest if chosen is None else chosen + 1
-    next_cutoff = cutoffs.at(following) if following < len(cutoffs.threshold) else None
-    cutoff = SelectiveCutoff(math.nan, 0, 0, -1) if chosen is None else cutoffs.at(chosen)
+def select(cutoffs: Cutoffs, chosen: int, sampling: Sampling = INDEPENDENT, **further: Any) -> Selection:
+    """Describe the cut-off that was chosen among those that are certified, -1 for none; with `further` fields."""
+    n, confidence = int(cutoffs.accepted[-1]), 1.0 - cutoffs.delta
+    excess = cutoffs.errors - cutoffs.allowed
+    nearest = len(excess) - 1 - int(np.argmin(excess[::-1]))
+    failing = [nearest] if chosen < 0 else np.flatnonzero(excess[chosen + 1 :] > 0)[:1] + chosen + 1
+    cutoff = SelectiveCutoff(math.nan, 0, 0, -1) if chosen < 0 else cutoffs.at(chosen)
+    target, capped = percent(cutoffs.target_error), sampling.cap is not None
     lower, upper = clopper_pearson(np.array([n]), np.array([cutoff.accepted]), confidence)
     scored = f"the cases that will score {given(cutoff.threshold)} or {'less' if cutoffs.below else 'more'} are wrong"
-    certain = f"{table.sampling.sure(confidence)}, at most {_percent(target_error)} of {scored}."
+    where = f", where {weighting(1.0)}" if capped else ""
+    claim = f"{sampling.sure(confidence)}, at most {target} of {scored}{where}."
+    drawn = ("One row of each cluster is counted: drawn at random, by a seed made of all rows.",) if capped else ()
     return Selection(
-        claim="Nothing is claimed: no cut-off is certified." if chosen is None else certain,
+        claim="Nothing is claimed: no cut-off is certified." if chosen < 0 else claim,
         confidence_level=confidence,
-        assumptions=table.sampling.assumptions("the target error and the confidence level"),
+        assumptions=(*sampling.assumptions("the target error and the confidence level"), *drawn),
         references=("geifman2017", "angelopoulos2025", "clopper1934"),
-        target_error=target_error,
+        target_error=cutoffs.target_error,
         decided="at or below" if cutoffs.below else "at or above",
-        threshold=None if chosen is None else cutoff.threshold,
+        threshold=None if chosen < 0 else cutoff.threshold,
         n=n,
         accepted=cutoff.accepted,
         errors=cutoff.errors,
@@ -238,11 +253,13 @@ def select(cutoffs: Cutoffs, chosen: int | None, table: ScoreTable, target_error
         allowed_errors=cutoff.allowed_errors,
         certified=int(cutoffs.certified.sum()),
         certified_ranges=cutoffs.ranges(),
-        next_cutoff=next_cutoff,
-        needed_rows=rows_without_error(target_error, delta) if first is None else first,
-        curve=cutoffs.curve(nearest if chosen is None else chosen),
+        next_cutoff=next(map(cutoffs.at, failing), None),
+        needed_rows=cutoffs.boundary.first,
+        curve=cutoffs.curve(nearest if chosen < 0 else chosen),
+        **further,
     )
 
 
-def _percent(target: float) -> str:
+def percent(target: float) -> str:
+    """Write a share that somebody chose, with all its digits."""
     return f"{given(float(f'{100.0 * target:.12g}'))}%"

@@ -27,12 +27,13 @@ _MOST_REMEMBERED = 256
 
 @dataclass(frozen=True, eq=False)
 class WalkBoundary:
-    """Errors that are allowed among the first rows, for up to `rows[-1]` of them.
+    """Errors that are allowed among the first rows, for every number of them up to n.
 
     Attributes
     ----------
     rows : ndarray of int64
-        Increasing numbers of rows at which the boundary was computed.
+        Increasing numbers of rows at which the boundary was computed; the last is n, or one above it where not even
+        n rows without an error are enough.
     errors : ndarray of int64
         Errors that are allowed there; -1 where even none is too many.
     crossing : float
@@ -44,7 +45,7 @@ class WalkBoundary:
     crossing: float
 
     def allowed(self, rows: npt.ArrayLike) -> IntArray:
-        """Errors that are allowed among so many rows, from none to ``rows[-1]``; -1 where even none is too many.
+        """Errors that are allowed among so many rows, from none to n; -1 where even none is too many.
 
         Between two numbers of rows at which it was computed, the boundary is as high as it can be without being reached
         by a path that is above it at both: errors never become fewer, and at most as many more as there are rows more.
@@ -55,10 +56,10 @@ class WalkBoundary:
         return np.asarray(np.maximum(before, self.errors[after] - (self.rows[after] - k)))
 
     @property
-    def first(self) -> int | None:
-        """Smallest number of rows among which no error is enough; None if no number up to the last is."""
-        passing = np.flatnonzero(self.errors >= 0)
-        return int(self.rows[passing[0]] - self.errors[passing[0]]) if len(passing) else None
+    def first(self) -> int:
+        """Smallest number of rows of which none may be an error; above n if no number up to n is enough."""
+        i = int(np.argmax(self.errors >= 0))
+        return int(self.rows[i] - self.errors[i])
 
 
 def rows_without_error(rate: float, delta: float) -> int:
@@ -75,27 +76,22 @@ def walk_boundary(n: int, rate: float, delta: float) -> WalkBoundary:
     one number of rows to the next. What is dropped from it counts as crossing, so the level is never exceeded.
     """
     first = rows_without_error(rate, delta)
+    best = WalkBoundary(np.array([max(first, n + 1)]), np.array([0]), 0.0)
     if first > n:
-        return WalkBoundary(np.array([n]), np.array([-1]), 0.0)
-    rows, best = _rows(first, n, rate), WalkBoundary(np.array([n]), np.array([-1]), 0.0)
-    top = math.log(delta)
-    low, high = top - 20.0, top
-    level = top - math.log1p(1.1 * math.log(n / first))  # near the answer for usual rates
+        return best
+    rows, low, high = _rows(first, n, rate), math.log(delta) - 20.0, math.log(delta) + 0.01
+    level = math.log(delta) - math.log1p(1.1 * math.log(n / first))  # near the answer for usual rates
     for _ in range(_TRIES):
-        errors = _limits(rows, rate, np.exp(level + _GROWTH * np.log(rows / n)))
+        limits = binomial_limits(rows, rate, np.exp(level + _GROWTH * np.log(rows / n)))
+        errors = np.minimum.accumulate(np.maximum.accumulate(limits) - rows) + rows  # to rise as they must
         crossing = _crossing(rows, errors, rate, _UNLIKELY * delta)
-        if crossing <= delta:
-            low = level
-            if crossing > best.crossing:
-                best = WalkBoundary(rows, errors, crossing)
-        else:
-            high = level
-        if best.crossing >= _CLOSE * delta or level == top == low:
+        low, high = (level, high) if crossing <= delta else (low, level)
+        if best.crossing < crossing <= delta and errors[-1] >= 0:
+            best = WalkBoundary(rows, errors, crossing)
+        if best.crossing >= _CLOSE * delta:
             break
-        level += math.log(_SPENT * delta / max(crossing, 1e-300))  # nearly proportional
-        if level >= top:
-            level = top
-        elif not low < level < high:
+        level += math.log(_SPENT * delta / crossing)  # nearly proportional
+        if not low < level < high:
             level = 0.5 * (low + high)
     return best
 
@@ -108,14 +104,13 @@ def _rows(first: int, n: int, rate: float) -> IntArray:
     return np.array(rows, dtype=np.int64)
 
 
-def _limits(rows: IntArray, rate: float, level: FloatArray) -> IntArray:
-    """Most errors that so many rows or fewer show with probability at most `level`, made to rise as it must."""
+def binomial_limits(rows: IntArray, rate: float, level: FloatArray) -> IntArray:
+    """Most errors that so many rows or fewer show with probability at most `level`, each by itself; -1 if none is."""
     from scipy.special import bdtr, bdtrik
 
     errors = np.floor(np.nan_to_num(bdtrik(level, rows, rate), nan=-1.0))
     errors -= np.where(errors >= 0, bdtr(np.maximum(errors, 0), rows, rate) > level, 0)
-    limits = np.maximum.accumulate(errors.astype(np.int64))
-    return np.asarray(np.minimum.accumulate(limits - rows) + rows)
+    return np.asarray(errors, dtype=np.int64)
 
 
 def _crossing(rows: IntArray, errors: IntArray, rate: float, dropped: float) -> float:

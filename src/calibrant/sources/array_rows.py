@@ -18,7 +18,7 @@ from calibrant.table import row_errors
 from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, Moments, is_missing, words_for_missing
 from calibrant.table.pooling import BoolArray, IntArray
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import CleanRows, clean_rows
+from calibrant.table.validation import PROBABILITIES, CleanRows, clean_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +35,15 @@ class ArrayRows(Rows):
     scores: Mapping[str, Any] = field(default_factory=dict)  # of the models to compare, by name
     left_out: LeftOut | None = None
     places: IntArray | None = None  # of the rows that are here among those given, if some are left out
+    limits: tuple[float, float] = PROBABILITIES  # of scores
 
     @cached_property
     def clean(self) -> CleanRows:
         """The values, checked: an error names columns, and rows by their places among those given."""
         names = () if self.columns is None else (self.columns.score, self.columns.label, str(self.columns.weight))
         try:
-            return clean_rows(self.label, self.score, sample_weight=self.weight, pos_label=self.pos_label, names=names)
+            further: dict[str, Any] = {"sample_weight": self.weight, "pos_label": self.pos_label, "limits": self.limits}
+            return clean_rows(self.label, self.score, names=names, **further)
         except DataError as error:
             raise error if self.places is None else row_errors.renumbered(error, self.places) from None
 
@@ -78,7 +80,8 @@ class ArrayRows(Rows):
             raise DataError("columns of equal length", lengths, "pass columns of the same table")
         gaps = {cause: _missing(array, words.get(cause, frozenset({""}))) for cause, array in arrays.items()}
         places = np.flatnonzero(~np.logical_or.reduce(list(gaps.values())))
-        known, unknown = (_moments(arrays["score"], ~gaps["score"] & of) for of in (~gaps["outcome"], gaps["outcome"]))
+        scored, outcomes = ~gaps["score"], (~gaps["outcome"], gaps["outcome"])
+        known, unknown = (_moments(arrays["score"], scored & of, self.limits) for of in outcomes)
         n = len(arrays["score"])
         causes = {cause: int(gap.sum()) for cause, gap in gaps.items()}
         left_out = LeftOut.of(n - len(places), n, causes, known, unknown)
@@ -87,7 +90,9 @@ class ArrayRows(Rows):
         picked = {cause: array[places] for cause, array in arrays.items()}
         label, score, weight, clusters = map(picked.get, ("outcome", "score", "weight", "cluster"))
         by = {name: picked[cause] for name, cause in segments.items()}
-        return ArrayRows(label, score, weight, clusters, by, self.pos_label, left_out=left_out, places=places)
+        return replace(
+            self, label=label, score=score, weight=weight, clusters=clusters, by=by, left_out=left_out, places=places
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +142,11 @@ def _missing(array: npt.NDArray[Any], words: frozenset[str]) -> BoolArray:
     return np.fromiter(gaps, bool, len(values))
 
 
-def _moments(score: npt.NDArray[Any], rows: BoolArray) -> Moments:
+def _moments(score: npt.NDArray[Any], rows: BoolArray, limits: tuple[float, float]) -> Moments:
     try:
         values = (score if score.ndim == 1 else score[:, -1])[rows].astype(np.float64)
     except (TypeError, ValueError):  # scores that are no numbers are refused later
         values = np.empty(0)
-    values = values[(values >= 0.0) & (values <= 1.0)]
+    values = values[(values >= limits[0]) & (values <= limits[1])]
     n = len(values)
     return Moments.of(n, values.mean() if n else None, values.var(ddof=1) if n > 1 else None)

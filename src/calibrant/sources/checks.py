@@ -18,6 +18,7 @@ from calibrant.sources.protocol import Columns
 from calibrant.sources.source import Source, as_number
 from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
 from calibrant.table.row_errors import OTHERS, describe_all_left_out
+from calibrant.table.validation import PROBABILITIES
 
 # Of the rows of a source, or of one of its files, the SELECT that names their columns s, w, positive and so on.
 _Shape = Callable[[Source], str]
@@ -30,7 +31,7 @@ _FAULTS = {
     "score_missing": ("score_raw IS NULL", "score_raw"),
     "score_text": ("score_raw IS NOT NULL AND s IS NULL", "score_raw"),
     "score_nan": ("isnan(s)", "s"),
-    "score_bad": ("NOT isnan(s) AND NOT (s >= 0 AND s <= 1)", "s"),
+    "score_bad": ("NOT isnan(s) AND NOT in_range", "s"),
     "label_missing": ("label_missing", "label_raw"),
     "label_other": ("NOT label_missing AND (label_number IS NULL OR label_number NOT IN (-1, 0, 1))", "label_raw"),
     "label_unknown": ("label_unknown", "label_raw"),
@@ -65,10 +66,11 @@ class Summary:
     sql: str
     shape: Callable[[str], str]  # returns such a SELECT for another one of the columns of the source
     weights: str  # "none", "whole" or "other", see `LazyRows`
-    low: float
-    high: float
     distinct: int  # see `CheckedRows`
     intake: Intake
+    low: float = 0.0
+    high: float = 1.0
+    copied: bool = False  # whether `sql` is of a table, not of text that is parsed whenever it is asked
 
     @property
     def weight(self) -> str:
@@ -98,15 +100,13 @@ def check(source: Source, columns: Columns) -> Summary:
     others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
     distinct = int(seen["pairs" if weights == "other" else "distinct"])
     low, high = float(seen["score_low"]), float(seen["score_high"])
-    return Summary(
-        sql,
-        lambda rows: _kept(_rows_sql(source, columns, rows)),
-        weights,
-        low,
-        high,
-        distinct,
-        Intake(left_out, others),
-    )
+    return Summary(sql, _shape_of(source, columns), weights, distinct, Intake(left_out, others), low, high)
+
+
+def summary_of_fit(source: Source, columns: Columns, distinct: int) -> Summary:
+    """Return what a scan tells of rows that all are fit, with weights that are whole numbers if there are any."""
+    shape = _shape_of(source, columns)
+    return Summary(shape(source.sql), shape, "none" if columns.weight is None else "whole", distinct, Intake())
 
 
 def check_scores(source: Source, score: str, *, complete: bool = False) -> None:
@@ -117,6 +117,10 @@ def check_scores(source: Source, score: str, *, complete: bool = False) -> None:
 
     faults = ("score_missing",) * complete + ("score_nan", "score_text", "score_bad")
     refuse_values(faults, _scanned(source, shape(source), _counts(faults)), score, InspectedSource(source, shape))
+
+
+def _shape_of(source: Source, columns: Columns) -> Callable[[str], str]:
+    return lambda rows: _kept(_rows_sql(source, columns, rows))
 
 
 def _kept(rows: str) -> str:
@@ -143,7 +147,7 @@ def _gaps(source: Source, columns: Columns) -> list[str]:
 def _left_out(source: Source, rows: str, columns: Columns) -> LeftOut:
     """Count, in one scan, the rows that are left out, and compare the scores of those with and without an outcome."""
     gaps = [f"gap{i}" for i in range(len(columns.causes))]
-    scored = "WHERE NOT gap1 AND s >= 0 AND s <= 1"
+    scored = "WHERE NOT gap1 AND in_range"
     where = [f"FILTER ({scored} AND {outcome})" for outcome in ("NOT gap0", "gap0")]
     moments = [f"count(*) {rows_}, avg(s) {rows_}, var_samp(s) {rows_}" for rows_ in where]
     listed = ", ".join([_count("left_out"), "count(*)", *map(_count, gaps), *moments])
@@ -156,7 +160,7 @@ def _seen(source: Source, sql: str, columns: Columns) -> dict[str, Any]:
     """Count all faults: by one condition that fit rows meet, and one by one only if some rows do not."""
     aggregates = _aggregates(columns)
     if columns.pos_label is None:
-        fit = ["s >= 0 AND s <= 1 AND label_number IN (0, 1)"]
+        fit = ["in_range AND label_number IN (0, 1)"]
         fit += ["w >= 0 AND isfinite(w)"] if columns.weight is not None else []
         fit += ["c IS NOT NULL"] if columns.clusters else []
         other = {name: aggregate for name, aggregate in aggregates.items() if name in _ALWAYS}
@@ -172,9 +176,10 @@ def _scanned(source: Source, sql: str, aggregates: dict[str, str]) -> dict[str, 
     return dict(zip(aggregates, values, strict=True))
 
 
-def _score_columns(source: Source, score: str) -> str:
-    column = source.column(score)
-    return f"{column} AS score_raw, {as_number(column, source.kind(score))} AS s"
+def _score_columns(source: Source, score: str, limits: tuple[float, float] = PROBABILITIES) -> str:
+    column, (low, high) = source.column(score), limits
+    number = as_number(column, source.kind(score))
+    return f"{column} AS score_raw, {number} AS s, {number} >= {low!r} AND {number} <= {high!r} AS in_range"
 
 
 def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
@@ -182,7 +187,7 @@ def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
     kind = source.kind(columns.label)
     number = as_number(label, kind, words=columns.pos_label is None)
     parts = [
-        _score_columns(source, columns.score),
+        _score_columns(source, columns.score, columns.limits),
         f"{label} AS label_raw",
         f"{number} AS label_number",
         f"{_missing_label(label, number, kind, columns.pos_label)} AS label_missing",

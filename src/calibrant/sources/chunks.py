@@ -19,7 +19,6 @@ from calibrant.table.row_errors import describe_bad_labels, describe_no_rows, de
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import Chunks, CleanRows, check_same_rows, check_weight_range, clean_rows
 
-_BLOCK = 1 << 15  # rows
 _CHUNKS = "an iterable of (labels, scores) chunks, or a function that returns one"
 _AGAIN = "pass a function, so that the rows can be read again"
 
@@ -41,7 +40,7 @@ def table_of_chunks(chunks: Chunks, pos_label: Any) -> ScoreTable:
         check_weight_range(float(added.sums.n.max()), float(added.sums.n.sum()))
         return gathering.table_of_sums(added.sums, losses)
     del added, batches, score, n, k
-    return gathering.table_of_slices(SliceRows(rows.blocks), 0.0, 1.0, gathering.FINE_BITS)
+    return gathering.table_of_slices(SliceRows(rows.slices))
 
 
 class ChunkRows:
@@ -65,14 +64,10 @@ class ChunkRows:
         positive weight, that labels of different chunks do not belong together, or that the rows are not those of the
         first reading.
         """
-        return pooled_batches(map(_own, self.blocks()))
+        return pooled_batches(map(_own, self.slices()))
 
-    def blocks(self) -> Iterator[CleanRows]:
-        """Yield the rows checked, in pieces that stay in the cache; raises what `batches` does."""
-        return (part for rows in self._slices() for part in rows.pieces(_BLOCK))
-
-    def _slices(self) -> Iterator[CleanRows]:
-        """Yield the rows checked, as they are cut into chunks."""
+    def slices(self) -> Iterator[CleanRows]:
+        """Yield the rows checked, as they are cut into chunks; raises what `batches` does."""
         others: list[Any] = []  # the label that is not the positive one
         rest: set[str] = set()  # labels that count as 0 beside one that was named
         rows = positives = 0

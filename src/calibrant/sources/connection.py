@@ -13,10 +13,9 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,14 +34,13 @@ from calibrant.sources.formats import (
 from calibrant.sources.paths import PathSpec, find_files, name_of
 from calibrant.sources.query import COPIED, Query, copy_rows
 from calibrant.sources.query_runner import QueryRunner
-from calibrant.sources.source import SPAN_ROWS, Source, Span, spans_of_table
+from calibrant.sources.source import Source
 from calibrant.table.progress import has_listener
 from calibrant.table.row_errors import describe_no_rows
 
 if TYPE_CHECKING:
     import duckdb
 
-_MOST_IN_GROUP = 1 << 23  # rows; a Parquet file can be read from the start of a row group only
 _INTEGER = re.compile("U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 _MEMORY = "2GB"  # beyond it DuckDB writes to the temporary folder
 
@@ -126,7 +124,6 @@ def _answer(connection: duckdb.DuckDBPyConnection, query: Query, selected: tuple
         name=name,
         runner=runner,
         folder=folder,
-        spans=partial(spans_of_table, connection, COPIED),
     )
 
 
@@ -199,7 +196,7 @@ def _describe(
         described = source.rows(f"DESCRIBE {sql}")
         columns, types = (tuple(str(row[i]) for row in described) for i in (0, 1))
         header, renamed = _parquet_names(source, file)
-        source = replace(source, renamed=renamed, spans=partial(_spans_of_parquet, connection, file, columns))
+        source = replace(source, renamed=renamed)
     else:
         header = layout.names or _json_names(source, select_rows([file], layout, raw=True))
         columns = unique_names(header)
@@ -247,21 +244,6 @@ def _json_names(source: Source, objects: str) -> tuple[str, ...]:
     return tuple(key for key, _ in keys)
 
 
-def _spans_of_parquet(connection: duckdb.DuckDBPyConnection, file: Path, names: tuple[str, ...]) -> list[Span] | None:
-    """Return spans of whole row groups; None if a group is so large that it cannot be read at once."""
-    listed = f"parquet_metadata({quote_text(pattern_of(file))}) WHERE column_id = 0 ORDER BY row_group_id"
-    groups = [rows for (rows,) in connection.execute(f"SELECT row_group_num_rows FROM {listed}").fetchall()]
-    if max(groups, default=0) > _MOST_IN_GROUP or formats.ROW_NUMBER in map(str.lower, names):
-        return None
-    spans, begin, rows = [], 0, 0
-    for group in [*groups, SPAN_ROWS]:
-        if rows and rows + group > SPAN_ROWS:
-            spans.append(Span(formats.parquet_rows(file, begin, rows), rows))
-            begin, rows = begin + rows, 0
-        rows += group
-    return spans
-
-
 def _combine(files: Sequence[Opened], selected: tuple[str, ...], name: str) -> Source:
     """Return one source with the `selected` columns of two or more files; if none, with those that every file has once.
 
@@ -283,8 +265,7 @@ def _combine(files: Sequence[Opened], selected: tuple[str, ...], name: str) -> S
 
     def part(source: Source) -> Source:
         sql, types = picked(source, source.sql), tuple(map(source.type_of, names))
-        named = replace(source, sql=sql, original=sql, columns=columns, header=names, types=types)
-        return replace(named, spans=partial(_picked_spans, source, picked))
+        return replace(source, sql=sql, original=sql, columns=columns, header=names, types=types)
 
     parts = tuple(part(one.source) for one in files)
     arms = []
@@ -293,23 +274,7 @@ def _combine(files: Sequence[Opened], selected: tuple[str, ...], name: str) -> S
         rows = select_rows([one.file for one in alike], alike[0].layout, header, columns_there)
         arms.append(picked(alike[0].source, rows))
     sql = " UNION ALL ".join(arms)
-    return replace(parts[0], sql=sql, original=sql, name=name, parts=parts, spans=partial(_all_spans, parts))
-
-
-def _picked_spans(source: Source, picked: Callable[[Source, str], str]) -> list[Span] | None:
-    spans = source.spans()
-    return None if spans is None else [Span(picked(source, span.sql), span.rows) for span in spans]
-
-
-def _all_spans(parts: Sequence[Source]) -> list[Span] | None:
-    """Return the spans of all parts; None if one cannot be read so."""
-    spans: list[Span] = []
-    for part in parts:
-        of_part = part.spans()
-        if of_part is None:
-            return None
-        spans += of_part
-    return spans
+    return replace(parts[0], sql=sql, original=sql, name=name, parts=parts)
 
 
 def _mixed(files: Sequence[Opened], name: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
@@ -13,25 +11,23 @@ import numpy.typing as npt
 
 from calibrant.cells.frame_rows import CheckedRows, LazyRows, fetch_arrays
 from calibrant.cells.gathering import table_of_rows
-from calibrant.cells.grid import BucketSet
-from calibrant.cells.slices import PackedRows, Slices
+from calibrant.cells.slices import Slices
 from calibrant.errors import DataError
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.segments.values import describe_dates
-from calibrant.sources.checks import Summary, check
+from calibrant.sources.checks import Summary, check, summary_of_fit
 from calibrant.sources.connection import open_source
+from calibrant.sources.file_slices import FileSlices
+from calibrant.sources.fit_rows import LOOK, may_be_fit, most_differ, read_if_fit
 from calibrant.sources.paths import PathSpec, name_of
 from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, OrderedRows, Rows
 from calibrant.sources.query import Query
 from calibrant.sources.segment_scan import segments_of_engine
-from calibrant.sources.source import COPY, Source, Span, as_number
-from calibrant.table.fixed_point import BITS
+from calibrant.sources.source import Source, as_number
+from calibrant.sources.text_copy import copy_if_fit
 from calibrant.table.missing import Intake
-from calibrant.table.pooling import distinct_numbers
 from calibrant.table.score_table import ScoreTable
 
-_LEAST = 1 << 17  # rows of a span; a query for fewer takes longer to begin than to read
-_LISTED_BITS = 19  # two to this power buckets, at most, from the first to the last of those that DuckDB is asked for
 _TYPES = {"time": "DOUBLE", "id": "BIGINT", "block": "VARCHAR"}  # of further columns; text if a value is of another
 
 
@@ -123,8 +119,33 @@ class FileRows(Rows):
 
     def table(self) -> ScoreTable:
         """See `Rows`."""
+        source, columns = self._source, self.columns
+        table = self._table_if_fit() if "checked" not in vars(self) and may_be_fit(columns) else None
         summary = self.checked
-        return self._source.run(lambda: table_of_rows(_rows_with_weight(self._source, summary)))
+        return source.run(lambda: table_of_rows(_rows_with_weight(source, summary))) if table is None else table
+
+    def _table_if_fit(self) -> ScoreTable | None:
+        """Check rows of text where they were copied to, others while they are added up; None if one is not fit.
+
+        Rows have to be many for that, and if they are not text most scores different.
+        """
+        source, columns = self._source, self.columns
+        unchecked = f"SELECT {_unchecked(source, columns)} FROM ({source.sql})"
+        if not source.typed:
+            copied = copy_if_fit(source, columns, unchecked)
+            if copied is None:
+                return None
+            self.checked = summary_of_fit(source, columns, copied.distinct)
+            return source.run(lambda: table_of_rows(_rows_with_weight(source, copied)))
+        rows = _rows_for_one_scan(source, columns)
+        if rows is None:
+            return None
+        slices = FileSlices(source, unchecked)
+        read = source.run(lambda: read_if_fit(Slices(slices.all, slices.inside), rows))
+        if read is None:
+            return None
+        self.checked = summary_of_fit(source, columns, read.different)
+        return read.table
 
     def held(self) -> HeldRows:
         """See `Rows`.
@@ -261,76 +282,40 @@ def _segment_column(source: Source, sql: str, key: str, name: str) -> tuple[str,
     return (number, as_float) if all_numbers else (text, as_text)
 
 
+def _rows_for_one_scan(source: Source, columns: Columns) -> int | None:
+    """Count the rows if they can be checked while they are added up, which takes most scores to be different."""
+    if "text" in map(source.kind, columns.of_rows.values()):
+        return None
+    rows = int(source.rows(f"SELECT count(*) FROM ({source.sql})")[0][0])
+    if not most_differ(rows, 1, 1):
+        return None
+    head = f"SELECT {source.column(columns.score)} AS s FROM ({source.sql}) LIMIT {LOOK}"
+    counts = f"SELECT count(*) AS times FROM ({head}) GROUP BY s"
+    if not most_differ(rows, *source.rows(f"SELECT sum(times), count(*) FILTER (times = 1) FROM ({counts})")[0]):
+        return None
+    source.runner.expect(rows, "rows")
+    return rows
+
+
+def _unchecked(source: Source, columns: Columns) -> str:
+    """Return scores, labels and weights that are still to be checked, see `read_if_fit`."""
+    label, kind = source.column(columns.label), source.kind(columns.label)
+    value = label if kind == "number" else as_number(label, kind, words=True)
+    score = as_number(source.column(columns.score), source.kind(columns.score))
+    selected = f"{score} AS s, CASE {value} WHEN 1 THEN 1::TINYINT WHEN 0 THEN 0::TINYINT ELSE 2::TINYINT END AS y"
+    if columns.weight is None:
+        return selected
+    return f"{selected}, {as_number(source.column(columns.weight), source.kind(columns.weight))} AS w"
+
+
 def _rows_with_weight(source: Source, summary: Summary) -> CheckedRows:
     """Return the rows of a source that have weight, and ways to have them in slices."""
     condition = "" if summary.weights == "none" else " WHERE w > 0"
-    query = f"SELECT s, CAST(positive AS BIGINT) AS y{summary.weight} FROM ({summary.sql}){condition}"
-    rows = LazyRows(nw.from_native(source.connection.sql(query)), summary.weights, fetch_arrays)
-    of_file = FileSlices(source, summary)
-    slices = Slices(of_file.all, of_file.inside)
-    return CheckedRows(rows, summary.low, summary.high, summary.distinct, slices, summary.intake)
-
-
-class FileSlices:
-    """Checked rows of a source, packed, to be read as often as needed.
-
-    Those that cannot be read from the middle, or are in too many pieces, are copied to a temporary table first, which
-    is asked from then on: text is not parsed again.
-    """
-
-    def __init__(self, source: Source, summary: Summary) -> None:
-        self._source = source
-        self._summary = summary
-        # As `LazyRows.packed` has it, but of one span after the other.
-        value = "CASE WHEN positive THEN abs(s) ELSE abs(s) * -1 END AS value"
-        self._weight = "" if summary.weights == "none" else ", w"
-        self._query = f"SELECT {value}{summary.weight} FROM ({{}})"
-        self._spans: list[Span] = []
-        self._copied = False
-
-    def all(self) -> Iterator[PackedRows]:
-        """Yield all rows."""
-        if not self._spans:
-            self._cut()
-        self._source.runner.expect(sum(span.rows for span in self._spans), "rows")
-        seen = 0
-        with ThreadPoolExecutor(1, thread_name_prefix="calibrant-slice") as ahead:
-            waiting: list[Future[PackedRows]] = []
-            for span in self._spans:
-                waiting.append(ahead.submit(self._read, span.sql))
-                if len(waiting) > 1:
-                    yield waiting.pop(0).result()
-                self._source.runner.reached(seen)
-                seen += span.rows
-            yield waiting.pop().result()
-        self._source.runner.reached(None)
-
-    def inside(self, buckets: BucketSet) -> PackedRows:
-        """Return the rows in some buckets, and perhaps in some beside them.
-
-        DuckDB joins rows to a table of buckets twice as fast if their numbers span few enough to be listed.
-        """
-        bits = max(0, int(buckets.numbers[-1] - buckets.numbers[0]).bit_length() - _LISTED_BITS)
-        listed, grid = distinct_numbers(buckets.numbers >> bits), buckets.grid.coarser(bits)
-        name = "calibrant_buckets"
-        query = f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT unnest(?::BIGINT[]) AS bucket"
-        self._source.connection.execute(query, [listed.tolist()])
-        rows = f"SELECT * FROM {COPY}" if self._copied else self._query.format(self._summary.sql)
-        bucket = f"CAST(floor((abs(value) * {2.0**BITS!r} + 0.5) * {2.0**-grid.shift!r}) AS BIGINT) AS bucket"
-        joined = f"(SELECT *, {bucket} FROM ({rows})) JOIN {name} USING (bucket)"
-        return self._read(f"SELECT value{self._weight} FROM {joined}")
-
-    def _cut(self) -> None:
-        """Choose spans: those of the source, or of a copy of it."""
-        source, summary = self._source, self._summary
-        spans = source.spans()
-        if spans is None or sum(span.rows for span in spans) < _LEAST * len(spans):
-            self._spans = source.copied(self._query.format(summary.sql))
-            self._copied = True
-        else:
-            self._spans = [Span(self._query.format(summary.shape(span.sql)), span.rows) for span in spans]
-
-    def _read(self, query: str) -> PackedRows:
-        arrays = self._source.connection.execute(query).fetchnumpy()
-        columns = {name: np.ma.getdata(column) for name, column in arrays.items()}
-        return PackedRows(columns["value"], columns.get("w"))
+    rest = f"{summary.weight} FROM ({summary.sql}){condition}"
+    frame = nw.from_native(source.connection.sql(f"SELECT s, CAST(positive AS BIGINT) AS y{rest}"))
+    rows = LazyRows(frame, summary.weights, fetch_arrays)
+    slices = FileSlices(
+        source, f"SELECT s, CAST(positive AS TINYINT) AS y{rest}", of_text=not (source.typed or summary.copied)
+    )
+    of_source = Slices(slices.all, slices.inside)
+    return CheckedRows(rows, summary.distinct, of_source, summary.intake, summary.low, summary.high)

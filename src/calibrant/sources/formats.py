@@ -22,7 +22,6 @@ from calibrant.table.row_errors import describe_no_rows
 _HEAD = 1 << 20  # bytes looked at
 _ENDINGS = {"CSV": (".csv", ".tsv", ".txt"), "Parquet": PARQUET_ENDINGS, "JSON lines": (".json", ".jsonl", ".ndjson")}
 _BY_ENDING = {ending: name for name, endings in _ENDINGS.items() for ending in endings}
-ROW_NUMBER = "file_row_number"  # what DuckDB calls the column of these
 OBJECT = "calibrant_object"  # the column of the objects of a JSON file
 NO_OBJECT = "no object: "  # begins an error about what stands in a JSON file in place of one
 _PARQUET = "hive_partitioning = false, binary_as_string = false"
@@ -199,17 +198,6 @@ def json_value(name: str) -> str:
     """Return a key of the column `OBJECT` as SQL: its text without quotes, or as JSON if it is nested."""
     pointer = "/" + name.replace("~", "~0").replace("/", "~1")
     return f"json_extract_string({OBJECT}, {quote_text(pointer)})"
-
-
-def parquet_rows(path: Path, begin: int, rows: int) -> str:
-    """Return a SELECT of so many rows of a Parquet file from the one numbered `begin`, counted from 0.
-
-    It must not have a column of the name `ROW_NUMBER`.
-    """
-    return (
-        f"SELECT * EXCLUDE ({ROW_NUMBER}) FROM read_parquet({quote_text(pattern_of(path))}, {_PARQUET_TEXT}, "
-        f"{ROW_NUMBER} = true) WHERE {ROW_NUMBER} BETWEEN {begin} AND {begin + rows - 1}"
-    )
 
 
 def pattern_of(path: Path) -> str:

@@ -48,7 +48,7 @@ def find_gaps(frame: Frame, columns: Columns, fetch: Callable[[Frame], Any]) -> 
     aggregates = {"n_read": nw.len(), "n": count_of(gap)} | {f"gap{i}": count_of(one) for i, one in enumerate(gaps)}
     if kind.is_numeric():
         score = column_of(columns.score, frame).cast(nw.Float64)
-        inside = (score >= 0.0) & (score <= 1.0) & ~gaps[1]
+        inside = (score >= columns.limits[0]) & (score <= columns.limits[1]) & ~gaps[1]
         for group, of in (("known", ~gaps[0]), ("unknown", gaps[0])):
             scored = nw.when(inside & of).then(score)
             aggregates[f"{group}_n"] = count_of(inside & of)
@@ -100,7 +100,7 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
     if handed_over or weights == "other":
         different = _different(raw, fetch, seen, "pairs" if weights == "other" else "scores")
     low, high = float(seen["score_low"]), float(seen["score_high"])
-    return CheckedRows(LazyRows(rows, weights, fetch), low, high, different, intake=Intake(others=others))
+    return CheckedRows(LazyRows(rows, weights, fetch), different, None, Intake(others=others), low, high)
 
 
 def _emptiness(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> DataError | None:
@@ -178,7 +178,7 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
     s, y, label, number = (nw.col(name) for name in ("s", "y", "label", "number"))
     aggregates = {
         "rows": nw.len(),
-        **_limits("score", "s", 0.0, 1.0),
+        **_limits("score", "s", *columns.limits),
         "binary": count_of((s == 0.0) | (s == 1.0)),
         **_limits("label", "number", -math.inf, math.inf),
         "label_missing": count_of(label.is_null()),

@@ -7,28 +7,29 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from calibrant.cells.frame_rows import Arrays, CheckedRows, fetch_arrays
+from calibrant.cells.frame_rows import Arrays, CheckedRows, LazyRows, fetch_arrays
 from calibrant.cells.gathering import table_of_rows
-from calibrant.cells.slices import PackedRows, Slices
+from calibrant.cells.slices import Slices
 from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.segments.values import describe_dates
 from calibrant.sources.array_rows import ArrayRows
+from calibrant.sources.arrow_batches import UnfitRowsError, read_batches
 from calibrant.sources.faults import describe_no_column
-from calibrant.sources.frame_checks import checked_rows, column_of, find_gaps, holds_numbers, need_numbers
+from calibrant.sources.fit_rows import LOOK, may_be_fit, most_differ, read_if_fit
+from calibrant.sources.frame_checks import checked_rows, column_of, count_of, find_gaps, holds_numbers, need_numbers
 from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, Rows
 from calibrant.sources.segment_scan import collect_columns, segments_of_engine
 from calibrant.table.missing import Intake
 from calibrant.table.pooling import IntArray
 from calibrant.table.row_errors import all_of, describe_missing, describe_no_rows, in_column, renumbered
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import clean_labels, clean_scores, clean_weights
+from calibrant.table.validation import CleanRows, clean_labels, clean_scores, clean_weights
 
 _BATCH = 1 << 20  # rows
 
@@ -46,7 +47,31 @@ class EngineRows(Rows):
 
     def __init__(self, frame: nw.LazyFrame[Any], columns: Columns) -> None:
         self._frame = frame
+        self._fit = False  # whether all rows were found to be fit without a check
         self.columns = columns
+
+    def _table_of_one_scan(self) -> ScoreTable | None:
+        """Check rows while they are added up, if their engine hands them over and most scores are different."""
+        frame, columns, types = self._frame, self.columns, self._frame.collect_schema()
+        numbers = all(types[name].is_numeric() or types[name] == nw.Boolean for name in columns.of_rows.values())
+        if _batches(frame) is None or not may_be_fit(columns) or columns.by or not numbers:
+            return None
+        rows = int(_asked(frame.select(rows=nw.len()))["rows"][0])
+        if not most_differ(rows, 1, 1):
+            return None
+        s, y = (column_of(name, frame).cast(nw.Float64) for name in (columns.score, columns.label))
+        counts = frame.select(s=s).head(LOOK).group_by("s").agg(times=nw.len())
+        asked = _asked(counts.select(looked=nw.col("times").sum(), once=count_of(nw.col("times") == 1)))
+        if not most_differ(rows, int(asked["looked"][0]), int(asked["once"][0])):
+            return None
+        unchecked = {"s": s, "y": nw.when(y == 1.0).then(1).otherwise(nw.when(y == 0.0).then(0).otherwise(2))}
+        if columns.weight is not None:
+            unchecked["w"] = column_of(columns.weight, frame).cast(nw.Float64)
+        lazy = LazyRows(frame.select(**unchecked), "none" if columns.weight is None else "other", _asked)
+        batches = _batches(lazy.handed_over())
+        assert batches is not None
+        read = read_if_fit(Slices(batches, lazy.fetch_rows), rows)
+        return None if read is None else read.table
 
     @cached_property
     def checked(self) -> CheckedRows:
@@ -57,19 +82,23 @@ class EngineRows(Rows):
             frame = frame.filter(~gap)
         checked = checked_rows(frame, columns, _asked, handed_over=_batches(frame) is not None)
         intake = checked.intake._replace(left_out=left_out)
-        batches = _batches(checked.rows.packed())
-        slices = None if batches is None else Slices(batches, checked.rows.fetch_packed)
+        batches = _batches(checked.rows.handed_over())
+        slices = None if batches is None else Slices(batches, checked.rows.fetch_rows)
         return checked._replace(slices=slices, intake=intake)
 
     @property
     def intake(self) -> Intake:
         """See `Rows`."""
+        if self._fit:
+            return Intake()
         return self._in_memory.intake if self.columns.clusters else self.checked.intake
 
     def table(self) -> ScoreTable:
         """See `Rows`."""
         with _adding_up(self._frame.implementation):
-            return table_of_rows(self.checked)
+            table = None if "checked" in vars(self) else self._table_of_one_scan()
+            self._fit = table is not None
+            return table_of_rows(self.checked) if table is None else table
 
     def held(self) -> HeldRows:
         """See `Rows`."""
@@ -165,7 +194,9 @@ def _taken_out(frame: nw.DataFrame[Any], columns: Columns) -> ArrayRows:
     clusters = listed[0] if len(listed) == 1 else list(zip(*listed, strict=True)) if listed else None
     by = {name: frame[name].to_native() for name in columns.by}
     label, score, weight = arrays["label"], scores[columns.score], arrays.get("weight")
-    return ArrayRows(label, score, weight, clusters, by, columns.pos_label, columns, scores, left_out, places)
+    return ArrayRows(
+        label, score, weight, clusters, by, columns.pos_label, columns, scores, left_out, places, columns.limits
+    )
 
 
 def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: IntArray | None) -> Arrays:
@@ -195,7 +226,7 @@ def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: IntArray | None)
 
 # Beside missing values.
 _CHECKS: dict[str, Callable[[Any, Columns], Any]] = {
-    "score": lambda values, _: clean_scores(values),
+    "score": lambda values, columns: clean_scores(values, columns.limits),
     "label": lambda values, columns: clean_labels(values, columns.pos_label, part=True),
     "weight": lambda values, _: clean_weights(values, len(values), part=True),
 }
@@ -206,22 +237,23 @@ def _asked(frame: nw.LazyFrame[Any]) -> Arrays:
         return fetch_arrays(frame)
 
 
-def _batches(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[PackedRows]] | None:
-    """Return a way to have packed rows in arrays, a batch at a time, if the engine has one."""
+def _batches(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[CleanRows]] | None:
+    """Return a way to have rows in arrays, a batch at a time, if the engine has one."""
     native, engine = frame.to_native(), frame.implementation
+    batches: Callable[[Any], Iterator[Arrays]]
     if engine.is_polars() and hasattr(native, "collect_batches"):
         batches = _batches_of_polars
-    elif engine.is_duckdb() and find_spec("pyarrow") is not None:
-        batches = _batches_of_duckdb
+    elif engine.is_duckdb():
+        batches = read_batches
     else:
         return None
 
-    def packed() -> Iterator[PackedRows]:
+    def rows() -> Iterator[CleanRows]:
         with _failing(engine):
             for columns in batches(native):
-                yield PackedRows(columns["value"], columns.get("w"))
+                yield CleanRows(columns["y"], columns["s"], columns.get("w"))
 
-    return packed
+    return rows
 
 
 def _batches_of_polars(native: Any) -> Iterator[Arrays]:
@@ -229,20 +261,12 @@ def _batches_of_polars(native: Any) -> Iterator[Arrays]:
         yield {name: batch[name].to_numpy() for name in batch.columns}
 
 
-def _batches_of_duckdb(native: Any) -> Iterator[Arrays]:
-    # DuckDB 1.3 has only the second.
-    name = "to_arrow_reader" if hasattr(native, "to_arrow_reader") else "fetch_arrow_reader"
-    for batch in getattr(native, name)(_BATCH):
-        # PyArrow's own way to NumPy loads pandas first, where it is installed.
-        yield {name: np.from_dlpack(batch[name]) for name in batch.schema.names}
-
-
 @contextmanager
 def _failing(engine: nw.Implementation) -> Iterator[None]:
     """Turn whatever an engine raises into one sentence."""
     try:
         yield
-    except MemoryError:
+    except (MemoryError, UnfitRowsError):
         raise
     except Exception as error:
         failure = f"an error of {_name_of(engine)}: {_gist(str(error)) or type(error).__name__}"

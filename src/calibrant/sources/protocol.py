@@ -16,6 +16,7 @@ from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, ScoreArray
 from calibrant.table.progress import report_progress
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.validation import ANY_NUMBER, PROBABILITIES
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Columns:
 
     `clusters` are read only where rows are kept apart, and `by`, which may be of any type, only where segments are.
     `models` are the scores of all models to compare, `score` among them. If `missing` is "drop", rows without a value
-    in one of the columns are left out; else they are refused.
+    in one of the columns are left out; else they are refused. Scores are within `limits`.
     """
 
     label: str
@@ -38,6 +39,7 @@ class Columns:
     time: str | None = None
     id: str | None = None
     block: str | None = None
+    limits: tuple[float, float] = PROBABILITIES
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, ("raise", "drop"))
@@ -141,7 +143,7 @@ class Rows(ABC):
         """Pool the rows by score and cluster."""
         rows = self.held()
         report_progress("Grouping rows by cluster", 1.0)
-        return cluster_rows(rows.label, rows.score, rows.clusters, sample_weight=rows.weight)
+        return cluster_rows(rows.label, rows.score, rows.clusters, sample_weight=rows.weight, limits=ANY_NUMBER)
 
     def in_order(self, *, missing_labels: bool = False) -> OrderedRows:
         """Return rows in their order, with what says when they were; with `missing_labels` labels may be missing."""

@@ -21,13 +21,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM")
-SPAN_ROWS = 1 << 22  # to find half as many in a Parquet file takes as long as to read them
 
 # What DuckDB says where not the input but memory or a place to write is at fault.
 _FILE = re.compile(r'(?:write file|open file|create directory) \\?"(.+?)\\?": ([^"\n]+)')
 _FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|max_temp_directory_size|Out of Memory")
 
-COPY = "calibrant_copy.rows"  # of rows that cannot be read from the middle
 _AGAIN = "copy or download it again, or write it anew"
 _REWRITE = "write the file again with one program"
 _CLOSE = 'repair the line; inside quotes write "" for a quote'
@@ -58,13 +56,6 @@ _COMPLAINTS = [
 ]
 
 
-class Span(NamedTuple):
-    """Some of the rows of a source."""
-
-    sql: str  # a SELECT of them that reads no others
-    rows: int  # how many they are
-
-
 @dataclass(frozen=True)
 class Source:
     """A file, several files, or the result of a query, as a table that can be asked."""
@@ -80,8 +71,6 @@ class Source:
     name: str  # what messages call it
     runner: QueryRunner  # of all queries; it is told how much they read
     folder: Path  # for temporary files; removed with all that is in it when the source is closed
-    # Returns all rows, with the columns of `sql`, as spans of a few million at most; None where that is impossible.
-    spans: Callable[[], list[Span] | None] = lambda: None
     parts: tuple[Source, ...] = ()  # where several files are read as one: each alone, with the same columns
     renamed: tuple[str, ...] = ()  # fields inside columns that DuckDB gives other names, being equal but for case
     mixed: bool = False  # whether lines of a CSV file end in several ways
@@ -162,11 +151,13 @@ class Source:
         )
         return f"({arms}) AS numbered"
 
-    def copied(self, query: str) -> list[Span]:
-        """Keep the result of a query in the temporary table `COPY`, and return its spans."""
-        self.connection.execute(f"ATTACH {quote_text(str(self.folder / 'copy.duckdb'))} AS calibrant_copy")
-        self.connection.execute(f"CREATE TABLE {COPY} AS {query}")
-        return spans_of_table(self.connection, COPY)
+    def copied(self, query: str) -> str:
+        """Keep the result of a query in a temporary table; return a SELECT of all of it."""
+        self.connection.execute(
+            f"ATTACH IF NOT EXISTS {quote_text(str(self.folder / 'copy.duckdb'))} AS calibrant_copy"
+        )
+        self.connection.execute(f"CREATE OR REPLACE TABLE calibrant_copy.rows AS {query}")
+        return "SELECT * FROM calibrant_copy.rows"
 
     def in_order(self) -> None:
         """Make every later query keep the order of the file, so that rows can be numbered; slower."""
@@ -190,14 +181,6 @@ def as_number(column: str, kind: str, *, words: bool = False) -> str:
         return number
     word = f"lower(trim(CAST({column} AS VARCHAR)))"
     return f"coalesce({number}, CASE {word} WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE END)"
-
-
-def spans_of_table(connection: duckdb.DuckDBPyConnection, name: str) -> list[Span]:
-    """Return the spans of a table of DuckDB, of which no row was ever deleted."""
-    ((rows,),) = connection.execute(f"SELECT count(*) FROM {name}").fetchall()
-    part = f"SELECT * FROM {name} WHERE rowid BETWEEN {{}} AND {{}}"
-    begins = range(0, rows, SPAN_ROWS)
-    return [Span(part.format(begin, begin + SPAN_ROWS - 1), min(SPAN_ROWS, rows - begin)) for begin in begins]
 
 
 def describe_no_space(text: str, name: str) -> SourceError | None:

@@ -21,9 +21,9 @@ from calibrant.table.parameters import check_count
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, LabelArray, NumberArray, key_order, score_order
 from calibrant.table.row_errors import describe_missing
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
-from calibrant.table.seeding import hash_rows, scramble
+from calibrant.table.seeding import generator_for, hash_rows, scramble
 from calibrant.table.statements import Sampling
-from calibrant.table.validation import as_array, clean_rows, one_column
+from calibrant.table.validation import PROBABILITIES, as_array, clean_rows, one_column
 
 # One name per row: any values that can be told apart.
 Clusters = npt.ArrayLike | Iterable[Hashable]
@@ -94,7 +94,13 @@ class ClusteredRows:
 
 
 def cluster_rows(
-    y_true: Labels, y_proba: Scores, clusters: Clusters, *, sample_weight: Weights = None, pos_label: Any = None
+    y_true: Labels,
+    y_proba: Scores,
+    clusters: Clusters,
+    *,
+    sample_weight: Weights = None,
+    pos_label: Any = None,
+    limits: tuple[float, float] = PROBABILITIES,
 ) -> ClusteredRows:
     """Pool rows by score and cluster; identical for every order of the rows and all names of the clusters.
 
@@ -104,9 +110,12 @@ def cluster_rows(
     if isinstance(y_true, ScoreTable):
         remedy = "a table does not know which row belongs to which cluster: pass the rows"
         raise ArgumentError("labels and scores together with clusters", "a ScoreTable", remedy)
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if y_proba is None:
+        as_table(y_true)  # says what is missing
+    assert y_proba is not None
+    rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, limits=limits)
+    table = ScoreTable.from_clean(rows)
     need_counts(table, "clusters are counted in rows")
-    rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)  # type: ignore[arg-type]
     code = cluster_numbers(clusters, len(rows.label))
     weight = np.ones(len(rows.label), dtype=np.int64) if rows.weight is None else rows.weight
     nonzero = np.flatnonzero(weight)
@@ -138,6 +147,19 @@ def cap_clusters(rows: ClusteredRows, max_rows_per_cluster: int | None) -> Clust
     starts = np.append(0, rows.ends[:-1] + 1)
     table = ScoreTable(rows.table.score, np.add.reduceat(n, starts), np.add.reduceat(k, starts))
     return replace(rows, table=table, n=n, k=k, size=np.minimum(rows.size, cap), weight=weight, cap=cap)
+
+
+def one_row_each(rows: ClusteredRows) -> ScoreTable:
+    """Draw one row of each cluster at random, by a seed made of the rows: the same for every order of them."""
+    position = np.floor(generator_for(rows, 0).random(len(rows.size)) * rows.size).astype(np.int64)
+    order = key_order(rows.cluster)
+    ends = np.cumsum(rows.n[order])
+    drawn = np.append(0, ends)[np.searchsorted(rows.cluster[order], np.arange(len(rows.size)))] + position
+    entry = np.searchsorted(ends, drawn, side="right")
+    # The first rows of an entry are the positives.
+    positive = drawn - (ends - rows.n[order])[entry] < rows.k[order][entry]
+    one = np.ones(len(drawn), dtype=np.int64)
+    return ScoreTable(*pooling.pool_counts(rows.score[order][entry], one, one * positive))
 
 
 def cluster_blocks(

@@ -83,6 +83,8 @@ def pool_rows(label: LabelArray, score: ScoreArray) -> Pooled:
     All steps but the sort work on blocks that stay in the cache: passes over arrays as long as the data took eight
     times as long as the sort.
     """
+    if score.min(initial=0.0) < 0.0:
+        return pool_weighted(label, score, np.ones(len(score), np.int64))
     key = _sorted_keys(label, score)
     one = key.dtype.type(1)
     # Memory never used before takes several times as long as memory read again: scores are put where keys have been.

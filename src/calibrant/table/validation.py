@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ from calibrant.table.pooling import FloatArray, IndexArray, LabelArray, ScoreArr
 _LEAST_WEIGHT, _MOST_WEIGHT = 1e-290, 1e290
 # Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
 _CHUNK = 1 << 16
+# Ends of the range of scores: of probabilities, and of those that only rank cases.
+PROBABILITIES, ANY_NUMBER = (0.0, 1.0), (-sys.float_info.max, sys.float_info.max)
 _ROUNDED = 0.011  # how far two probabilities, each rounded to two decimals, may be from adding up to 1
 _LOOK = 100_000  # rows looked at to name some of the label values in a message
 
@@ -56,12 +59,13 @@ def clean_rows(
     pos_label: Any = None,
     part: bool = False,
     names: Sequence[str] = (),
+    limits: tuple[float, float] = PROBABILITIES,
 ) -> CleanRows:
     """Validate the three columns together, with arguments as in `ScoreTable.from_scores`.
 
     In a part of the data positive labels and positive weights may be missing: they may be in other parts. Scores keep
-    float32 or float64; no copy is made of clean float scores. An error tells all faults of the columns, with
-    the `names` of scores, labels and weights if they have some.
+    float32 or float64; no copy is made of clean float scores. They are within `limits`. An error tells all faults of
+    the columns, with the `names` of scores, labels and weights if they have some.
     """
     scores = _score_column(y_proba)
     raw = one_column(as_array(y_true, "labels"), "labels in one column", "pass a one-dimensional array")
@@ -69,7 +73,7 @@ def clean_rows(
         lengths = f"{raw.shape[0]} labels and {scores.shape[0]} scores"
         raise DataError("as many labels as scores", lengths, "pass two columns of the same table")
     checks: tuple[Callable[[], Any], ...] = (
-        lambda: _checked_scores(scores),
+        lambda: _checked_scores(scores, limits),
         lambda: _labels_or_swapped(raw, scores, pos_label, part=part),
         lambda: None if sample_weight is None else clean_weights(sample_weight, scores.shape[0], part=part),
     )
@@ -87,9 +91,9 @@ def clean_rows(
     return CleanRows(label, score, weight, others)
 
 
-def clean_scores(y_proba: npt.ArrayLike) -> ScoreArray:
-    """Return the scores as a one-dimensional float32 or float64 array in [0, 1], without copying if possible."""
-    return _checked_scores(_score_column(y_proba))
+def clean_scores(y_proba: npt.ArrayLike, limits: tuple[float, float] = PROBABILITIES) -> ScoreArray:
+    """Return the scores as a one-dimensional float32 or float64 array, without copying if possible."""
+    return _checked_scores(_score_column(y_proba), limits)
 
 
 def _score_column(y_proba: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -108,19 +112,19 @@ def _score_column(y_proba: npt.ArrayLike) -> npt.NDArray[Any]:
     return raw
 
 
-def _checked_scores(raw: npt.NDArray[Any]) -> ScoreArray:
-    """Return a column of scores as floats in [0, 1]."""
+def _checked_scores(raw: npt.NDArray[Any], limits: tuple[float, float]) -> ScoreArray:
+    """Return a column of scores as floats within limits."""
     column = raw
     if raw.dtype.kind != "f" or raw.dtype.itemsize not in (4, 8) or not raw.dtype.isnative:
         try:
             raw = raw.astype(np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise _bad_scores(column) from None
+            raise _bad_scores(column, limits) from None
     for start in range(0, raw.shape[0], _CHUNK):
         chunk = raw[start : start + _CHUNK]
         # A NaN makes both comparisons false, so one test finds every kind of bad score.
-        if not (chunk.min() >= 0.0 and chunk.max() <= 1.0):
-            raise _bad_scores(raw)
+        if not (float(chunk.min()) >= limits[0] and float(chunk.max()) <= limits[1]):
+            raise _bad_scores(raw, limits)
     return raw
 
 
@@ -151,14 +155,14 @@ def _need_second_class(others: npt.NDArray[Any], pos_label: Any) -> None:
         raise DataError(f"probabilities of the positive class {pos_label!r}", swapped, remedy)
 
 
-def _bad_scores(raw: npt.NDArray[Any]) -> DataError:
-    """Return the error about scores: those that are no numbers, NaN, and those outside of [0, 1]."""
+def _bad_scores(raw: npt.NDArray[Any], limits: tuple[float, float]) -> DataError:
+    """Return the error about scores: those that are no numbers, NaN, and those outside of their limits."""
     other, score = np.zeros(raw.shape, dtype=bool), raw
     if raw.dtype.kind not in "biuf":
         values = raw.tolist()
         other = np.array([not is_number(value) for value in values])
         score = np.array([0.5 if bad else float(value) for value, bad in zip(values, other.tolist(), strict=True)])
-    faults, errors = (other, np.isnan(score), (score < 0.0) | (score > 1.0)), []
+    faults, errors = (other, np.isnan(score), (score < limits[0]) | (score > limits[1])), []
     finite = score[np.isfinite(score) & ~other]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (math.nan, math.nan)
     for fault in faults:

@@ -26,8 +26,13 @@ def expected(rows: Rows, grid: Grid) -> BucketSums:
     return BucketSums.of_scores(*pooled, grid)
 
 
+def over(grid: Grid, low: float, high: float) -> BucketSet:
+    first, last = grid.bucket_of(np.array([low, high])).tolist()
+    return BucketSet(grid, np.arange(first, last + 1))
+
+
 def found(rows: Rows, grid: Grid, inside: BucketSet | None = None, size: int = 3) -> BucketSums:
-    sums = FineSums(grid, inside or BucketSet.over(grid, float(rows.s.min()), float(rows.s.max())))
+    sums = FineSums(grid, inside or over(grid, float(rows.s.min()), float(rows.s.max())))
     for start in range(0, len(rows.y), size):
         part = slice(start, start + size)
         weight = None if rows.w is None else rows.w[part]
@@ -84,7 +89,7 @@ def test_very_many_rows_at_one_score():
     """More than fit into the upper bits at once: 2**21 rows, and a third as many again."""
     score, label = np.full(1 << 19, 0.7), np.tile(np.array([0, 1, 1, 0], dtype=np.int8), 1 << 17)
     grid = Grid.over(0.0, 1.0, bits=21)
-    sums = FineSums(grid, BucketSet.over(grid, 0.0, 1.0))
+    sums = FineSums(grid, over(grid, 0.0, 1.0))
     for _ in range(6):
         sums.add(CleanRows(label, score, None))
     ours = sums.sums().of_each()
@@ -95,7 +100,7 @@ def test_very_many_rows_at_one_score():
 
 def test_rows_with_weights_after_rows_without():
     grid = Grid.over(0.0, 1.0, bits=4)
-    sums = FineSums(grid, BucketSet.over(grid, 0.0, 1.0))
+    sums = FineSums(grid, over(grid, 0.0, 1.0))
     label, score = np.array([0, 1], dtype=np.int8), np.array([0.25, 0.75])
     for weight in (None, np.array([2, 0]), None, np.array([0.5, 1.5])):
         sums.add(CleanRows(label, score, weight))

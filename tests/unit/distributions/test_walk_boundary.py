@@ -64,10 +64,16 @@ def test_more_errors_than_allowed_would_exceed_the_level():
         assert crossing(generous, rate) > delta
 
 
+@pytest.mark.parametrize("n", [1_000, 3_000])
+def test_three_percent_more_errors_would_exceed_the_level(n):
+    limits = walk_boundary(n, 0.05, 0.05).allowed(np.arange(n + 1))
+    assert crossing(np.where(limits >= 0, np.floor(1.03 * limits), -1).astype(int), 0.05) > 0.0515
+
+
 def test_no_rows_are_enough():
     assert rows_without_error(0.05, 0.05) == 59
     boundary = walk_boundary(58, 0.05, 0.05)
-    assert boundary.first is None
+    assert boundary.first == 59
     assert boundary.crossing == 0.0
     assert (boundary.allowed(np.arange(59)) == -1).all()
     assert binom.cdf(0, 59, 0.05) <= 0.05 < binom.cdf(0, 58, 0.05)

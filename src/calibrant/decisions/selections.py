@@ -112,7 +112,9 @@ class BinarySelection(Statement):
             lines += [f'"{name}": {line}' for line in side.lines()]
         if (missed := self.missed) is not None:
             limit = f"at most {percent(missed.target)} of the positives of the population are called negative"
-            lines.append(f"Missed: {missed.missed:,.0f} of {missed.positives:,.0f} positives; {limit}.")
+            needed = f"it takes {missed.needed_positives:,} to call a case negative"
+            claimed = limit if missed.allowed >= 0 else needed
+            lines.append(f"Missed: {missed.missed:,.0f} of {missed.positives:,.0f} positives; {claimed}.")
         return "\n".join([*lines, self.claim, *self.assumptions[:2]])
 
 

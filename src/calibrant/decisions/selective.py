@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.walk_boundary import WalkBoundary, walk_boundary
 from calibrant.table.missing import LeftOut
-from calibrant.table.numbers import given, share
+from calibrant.table.numbers import given, share, significant
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, distinct_numbers
 from calibrant.table.results import Count, Result, Tabular
 from calibrant.table.score_table import ScoreTable, need_binary, need_counts
@@ -31,7 +32,7 @@ class SelectiveCutoff(Result):
     Attributes
     ----------
     threshold : float
-        The score.
+        The score, with as few digits, but at least four, as decide the same rows.
     accepted, errors : float
         Rows decided, and how many of them wrongly.
     allowed_errors : float
@@ -95,7 +96,7 @@ class Selection(Statement):
     certified : int
         Certified cut-offs among the scores. The claim holds at all of them at once.
     certified_ranges : tuple of (float, float)
-        Ends of runs of certified cut-offs: every number between them is one.
+        Ends of runs of certified cut-offs: every score between them is one.
     next_cutoff : SelectiveCutoff or None
         The first cut-off beyond `threshold`, which fails; without a threshold the one that fails by fewest errors. None
         if all rows are decided.
@@ -142,17 +143,22 @@ class Selection(Statement):
             enough = f"{beyond.allowed_errors:,.0f} allowed" if beyond.allowed_errors >= 0 else "too few rows"
             lines.append(f"Not certified: scores of {given(beyond.threshold)} and {side}, {wrong} ({enough}).")
         if self.threshold is None:
-            needed = f"{self.needed_rows:,} rows without an error beyond a cut-off would certify it"
             first = f"No case may be decided without review at a target error of {percent(self.target_error)}."
+            if self.certified:  # but not beside the other side of a pair
+                return [first, "None of the certified cut-offs is one together with what else is asked."]
+            needed = f"It takes at least {self.needed_rows:,} rows beyond a cut-off, without an error among them"
             return [first, f"{needed}; there are {self.n:,.0f} rows in all.", *lines]
         decided = f"scores of {given(self.threshold)} and {side}, {self.accepted:,.0f} of {self.n:,.0f} rows"
         wrong = f"{self.errors:,.0f} were wrong ({share(self.selective_risk)})"
         about = f"about {share(self.coverage_lower)} to {share(self.coverage_upper)}"
+        others = (
+            f"at all {self.certified:,} certified cut-offs at once" if self.certified > 1 else "at no other cut-off"
+        )
         return [
             f"May be decided without review: {decided} ({share(self.coverage)}).",
             f"Of these {wrong}; {self.allowed_errors:,.0f} would have been allowed.",
             self.claim,
-            f"The same holds at every certified cut-off at once: {self.certified:,} of the scores are one.",
+            f"The same holds {others}; a stricter one is not certified by that.",
             f"Share of such cases: {about}, as if the cut-off had not been chosen by these rows.",
             *lines,
         ]
@@ -163,6 +169,7 @@ class Cutoffs(NamedTuple):
 
     below: bool  # whether cases at or below the threshold are decided, not those at or above it
     threshold: FloatArray
+    following: FloatArray  # the first score that is not decided; NaN if there is none
     accepted: IntArray
     errors: IntArray
     allowed: IntArray
@@ -178,11 +185,23 @@ class Cutoffs(NamedTuple):
         """
         need_counts(table, "errors are counted among rows")
         need_binary(table, "a decision is right or wrong")
-        errors, threshold = (table.k, table.high) if below else (table.negatives[::-1], table.low[::-1])
+        errors, threshold, following = (
+            (table.k, table.high, table.low[1:])
+            if below
+            else (table.negatives[::-1], table.low[::-1], table.high[-2::-1] if len(table) > 1 else table.high[:0])
+        )
         accepted = np.cumsum(table.n if below else table.n[::-1])
         boundary = walk_boundary(int(accepted[-1]), target_error, delta)
         return cls(
-            below, threshold, accepted, np.cumsum(errors), boundary.allowed(accepted), boundary, target_error, delta
+            below,
+            threshold,
+            np.append(following, math.nan),
+            accepted,
+            np.cumsum(errors),
+            boundary.allowed(accepted),
+            boundary,
+            target_error,
+            delta,
         )
 
     @property
@@ -192,8 +211,16 @@ class Cutoffs(NamedTuple):
 
     def at(self, i: int) -> SelectiveCutoff:
         """Return one of them."""
-        values = (self.threshold, self.accepted, self.errors, self.allowed)
-        return SelectiveCutoff(*(value[i].item() for value in values))
+        counts = (values[i].item() for values in (self.accepted, self.errors, self.allowed))
+        return SelectiveCutoff(self._rounded(float(self.threshold[i]), float(self.following[i])), *counts)
+
+    def _rounded(self, score: float, following: float) -> float:
+        """Return a cut-off with as few digits as decide the same rows, but four: between scores counts are equal."""
+        for digits in range(4, 17):
+            rounded = float(significant(score, ROUND_CEILING if self.below else ROUND_FLOOR, digits=digits))
+            if score <= rounded < following or following < rounded <= score:
+                return rounded
+        return score
 
     @property
     def passing(self) -> IndexArray:
@@ -227,7 +254,9 @@ def select(cutoffs: Cutoffs, chosen: int, sampling: Sampling = INDEPENDENT, **fu
     n, confidence = int(cutoffs.accepted[-1]), 1.0 - cutoffs.delta
     excess = cutoffs.errors - cutoffs.allowed
     nearest = len(excess) - 1 - int(np.argmin(excess[::-1]))
-    failing = [nearest] if chosen < 0 else np.flatnonzero(excess[chosen + 1 :] > 0)[:1] + chosen + 1
+    failing = np.flatnonzero(excess[chosen + 1 :] > 0)[:1] + chosen + 1
+    if chosen < 0:
+        failing = np.array([nearest])[: (excess > 0).all()]
     cutoff = SelectiveCutoff(math.nan, 0, 0, -1) if chosen < 0 else cutoffs.at(chosen)
     target, capped = percent(cutoffs.target_error), sampling.cap is not None
     lower, upper = clopper_pearson(np.array([n]), np.array([cutoff.accepted]), confidence)

@@ -117,8 +117,8 @@ class Sampling:
             return depend, sizes, FIXED_CLASSIFIER, fixed
         weights = (
             f"The population is one in which {weighting(self.cap)}: a row of a cluster of m rows has weight "
-            f"{'1 / m' if self.cap == 1.0 else f'min(1, {self.cap:g} / m)'}. If calibration "
-            "depends on the size of the cluster, its error differs from that of all rows."
+            f"{'1 / m' if self.cap == 1.0 else f'min(1, {self.cap:g} / m)'}. Where the size of a cluster tells "
+            "something of its rows, the result differs from that of all rows."
         )
         fixed = (
             f"The number of clusters, the maximum weight of a cluster, {chosen} were fixed before looking at these "

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant.cells import gathering
+from calibrant.decisions.selective import Cutoffs
 from calibrant.distributions.walk_boundary import walk_boundary
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.clusters import cluster_rows, one_row_each
+from calibrant.table.pooling import pool_rows
 
 
 def sample(n, seed, decimals=2):
@@ -89,7 +91,7 @@ def test_one_row(target, needed):
     result = cal.selective([1], [-3.0], target_error=target)
     assert (result.threshold is None) == (needed > 1)
     assert result.needed_rows == needed
-    assert f"{needed:,} rows without an error" in str(result) or needed == 1
+    assert f"at least {needed:,} rows beyond a cut-off" in str(result) or needed == 1
 
 
 def test_one_score_no_error_and_all_errors():
@@ -305,3 +307,24 @@ def test_missed_positives():
     assert few.no.threshold is None
     assert few.missed.allowed == -1
     assert few.missed.needed_positives > y.sum()
+
+
+@pytest.mark.parametrize("below", [False, True])
+def test_cutoffs_have_as_few_digits_as_decide_the_same_rows(below):
+    rng = np.random.default_rng(5)
+    scores = np.concatenate([rng.normal(0.0, 1e-4, 40), rng.normal(3e5, 1e5, 40), [0.1, 0.1000001]])
+    table = cal.ScoreTable(*pool_rows(np.zeros(len(scores), dtype=np.int8), scores))
+    cutoffs = Cutoffs.of(table, 0.05, 0.05, below=below)
+    for i in range(len(table)):
+        chosen = cutoffs.at(i)
+        assert np.count_nonzero(scores <= chosen.threshold if below else scores >= chosen.threshold) == chosen.accepted
+    digits = [len(repr(cutoffs.at(i).threshold).replace(".", "").strip("-0")) for i in range(len(table))]
+    assert np.median(digits) <= 7
+
+
+def test_certified_cutoffs_that_do_not_serve_are_not_called_failing():
+    result = cal.selective_binary(np.zeros(300, dtype=int), np.linspace(0.0, 1.0, 300), missed=0.05)
+    assert result.no.threshold is None
+    assert result.no.next_cutoff is None
+    assert "None of the certified cut-offs" in str(result)
+    assert "it takes 80 to call a case negative" in str(result)

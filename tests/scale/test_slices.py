@@ -15,7 +15,7 @@ import pytest
 from calibrant import ScoreTable
 from calibrant.cells import fine_sums, gathering
 from calibrant.errors import DataError, SourceError
-from calibrant.sources import files, query_runner, source
+from calibrant.sources import files, query_runner, source, text_copy
 from calibrant.sources.checks import check
 from calibrant.sources.connection import open_source
 from calibrant.sources.file_slices import FileSlices
@@ -116,6 +116,43 @@ def test_rows_that_need_a_second_look(tmp_path, checks, change):
         assert not table.whole
     else:
         assert_same(table, "weights")
+
+
+def write_text(path, name, *, change=lambda columns: None):
+    columns = {key: values.tolist() for key, values in zip("ysw", CASES[name], strict=True) if values is not None}
+    change(columns)
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("most", [-1, 5000])
+@pytest.mark.parametrize("name", ["calibrated", "ties", "weights"])
+def test_text_is_checked_where_it_was_copied_to(tmp_path, checks, copies, monkeypatch, name, most):
+    monkeypatch.setattr(text_copy, "LOOK", 100)
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", most)
+    weight = {"weight": "w"} if name == "weights" else {}
+    assert_same(read_table(write_text(tmp_path / "a.csv", name), **NAMES, **weight), name)
+    assert (len(checks), len(copies)) == (0, 1)
+
+
+@pytest.mark.parametrize(("column", "value"), [("s", "none"), ("s", "1.5"), ("y", "3"), ("y", ""), ("w", "-1")])
+def test_text_that_is_not_fit_is_named(tmp_path, checks, monkeypatch, column, value):
+    monkeypatch.setattr(text_copy, "LOOK", 100)
+
+    def change(columns):
+        columns[column][2345] = value
+
+    with pytest.raises(DataError, match=f"row 2346 of column {column}"):
+        read_table(write_text(tmp_path / "a.csv", "weights", change=change), **NAMES, weight="w")
+    assert len(checks) == 1
+
+
+def test_text_with_weights_that_are_no_whole_numbers(tmp_path, checks, copies, monkeypatch):
+    monkeypatch.setattr(text_copy, "LOOK", 100)
+    table = read_table(write_text(tmp_path / "a.csv", "weights of halves"), **NAMES, weight="w")
+    assert_same(table, "weights of halves", rounded=True)
+    assert (len(checks), len(copies)) == (1, 2)  # copied again with what is left to be looked at
 
 
 def test_few_scores_are_checked_first(tmp_path, checks, monkeypatch):

@@ -52,7 +52,7 @@ def bounded_mean_limit(side: int, draws: Draws, end: npt.ArrayLike, level: float
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         at = np.where(spread > 0.0, most - (most - mean) * np.exp(deviate * spread / (most - mean)), most)
         before, at_before, slope = at, np.zeros_like(at), most - at
-        excess = _excess(weighted, deviate, at)
+        excess, settled = _excess(weighted, deviate, at), np.zeros(at.shape, dtype=bool)
         for _ in range(_STEPS):
             low, top = np.where(excess > 0.0, at, low), np.where(excess > 0.0, top, at)
             # The secant, in the logarithm of the distance from the end; or the middle of where the limit still may be.
@@ -60,8 +60,9 @@ def bounded_mean_limit(side: int, draws: Draws, end: npt.ArrayLike, level: float
             slope = np.where(moved != 0.0, (excess - at_before) / moved, slope)
             new = at - (most - at) * np.expm1(-excess / slope)
             new = np.where((new > low) & (new < top), new, np.where(excess == 0.0, at, 0.5 * (low + top)))
-            before, at_before, at = at, excess, new
-            if (np.abs(at - before) <= _PRECISION * np.minimum(spread, most - at)).all():
+            before, at_before, at = at, excess, np.where(settled, at, new)
+            settled |= np.abs(at - before) <= _PRECISION * np.minimum(spread, most - at)
+            if settled.all():
                 break
             changed = at != before  # few of many, since most have settled by the time the last one does
             excess = excess.copy()

@@ -70,6 +70,7 @@ class Summary:
     intake: Intake
     low: float = 0.0
     high: float = 1.0
+    copied: bool = False  # whether `sql` is of a table, not of text that is parsed whenever it is asked
 
     @property
     def weight(self) -> str:

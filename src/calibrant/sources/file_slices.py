@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from calibrant.cells.frame_rows import Arrays
 from calibrant.cells.grid import BucketSet
-from calibrant.sources.arrow_batches import UnfitRowsError, read_batches
+from calibrant.sources.arrow_batches import read_batches
 from calibrant.sources.source import Source
-from calibrant.table.fixed_point import BITS, MOST_ROWS
+from calibrant.table.fixed_point import BITS
 from calibrant.table.pooling import distinct_numbers
 from calibrant.table.validation import CleanRows
 
 _LISTED_BITS = 19  # two to this power buckets, at most, from the first to the last of those that DuckDB is asked for
+_CACHE = "400MB"
 
 
 class FileSlices:
     """Rows of a SELECT with columns s (score), y (label, TINYINT) and perhaps w (weight).
 
-    Text is copied to a temporary table first, which is asked from then on: it is not parsed again. If the rows are not
-    `checked`, those that cannot be used raise an `UnfitRowsError`; whole weights need not be integers then.
+    They are copied to a temporary table first if they are of text, which is not parsed again then.
     """
 
-    def __init__(self, source: Source, rows: str, *, checked: bool = True) -> None:
+    def __init__(self, source: Source, rows: str, *, of_text: bool = False) -> None:
         self._source = source
         self._rows = rows
-        self._clean = _trusted if checked else _fit
-        self._is_text = not source.typed
+        self._is_text = of_text
 
     def all(self) -> Iterator[CleanRows]:
         """Yield all rows, in slices that are valid until the next is asked for."""
@@ -37,9 +35,12 @@ class FileSlices:
         if self._is_text:
             self._rows = self._source.copied(self._rows)
             self._is_text = False
+        if self._source.format != "Parquet":
+            # Of a table, DuckDB would keep in memory all that it has read, up to its limit.
+            self._source.connection.execute(f"SET memory_limit = '{_CACHE}'")
         for columns in read_batches(self._source.connection.sql(self._rows)):
             runner.reached(seen)
-            rows = self._clean(columns)
+            rows = _rows(columns)
             yield rows
             seen += len(rows.score)
         runner.reached(None)
@@ -57,20 +58,8 @@ class FileSlices:
         bucket = f"CAST(floor((s * {2.0**BITS!r} + 0.5) * {2.0**-grid.shift!r}) AS BIGINT) AS bucket"
         joined = f"(SELECT *, {bucket} FROM ({self._rows})) JOIN {name} USING (bucket)"
         arrays = self._source.connection.execute(f"SELECT * EXCLUDE (bucket) FROM {joined}").fetchnumpy()
-        return self._clean({name: np.ma.getdata(column) for name, column in arrays.items()})
+        return _rows({name: np.ma.getdata(column) for name, column in arrays.items()})
 
 
-def _trusted(columns: dict[str, npt.NDArray[Any]]) -> CleanRows:
+def _rows(columns: Arrays) -> CleanRows:
     return CleanRows(columns["y"], columns["s"], columns.get("w"))
-
-
-def _fit(columns: dict[str, npt.NDArray[Any]]) -> CleanRows:
-    label, score, weight = columns["y"], columns["s"], columns.get("w")
-    # A NaN makes comparisons false. Labels are never negative, and beyond 1 if they are neither 0 nor 1.
-    fit = score.min() >= 0.0 and score.max() <= 1.0 and label.max() <= 1
-    if weight is not None and fit:
-        whole = weight.astype(np.int64) if weight.min() >= 0.0 and weight.max() < MOST_ROWS else -weight
-        fit, weight = bool((whole == weight).all()), whole
-    if not fit:
-        raise UnfitRowsError
-    return CleanRows(label, score, weight)

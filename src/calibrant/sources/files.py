@@ -18,12 +18,13 @@ from calibrant.segments.values import describe_dates
 from calibrant.sources.checks import Summary, check, summary_of_fit
 from calibrant.sources.connection import open_source
 from calibrant.sources.file_slices import FileSlices
-from calibrant.sources.fit_rows import read_if_fit, rows_for_one_scan
+from calibrant.sources.fit_rows import LOOK, may_be_fit, most_differ, read_if_fit
 from calibrant.sources.paths import PathSpec, name_of
 from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, OrderedRows, Rows
 from calibrant.sources.query import Query
 from calibrant.sources.segment_scan import segments_of_engine
 from calibrant.sources.source import Source, as_number
+from calibrant.sources.text_copy import copy_if_fit
 from calibrant.table.missing import Intake
 from calibrant.table.score_table import ScoreTable
 
@@ -119,14 +120,32 @@ class FileRows(Rows):
     def table(self) -> ScoreTable:
         """See `Rows`."""
         source, columns = self._source, self.columns
-        rows = None if "checked" in vars(self) else rows_for_one_scan(source, columns)
-        if rows is not None:
-            read = source.run(lambda: read_if_fit(source, columns, rows))
-            if read is not None:
-                self.checked = summary_of_fit(source, columns, read.different)
-                return read.table
+        table = self._table_if_fit() if "checked" not in vars(self) and may_be_fit(columns) else None
         summary = self.checked
-        return source.run(lambda: table_of_rows(_rows_with_weight(source, summary)))
+        return source.run(lambda: table_of_rows(_rows_with_weight(source, summary))) if table is None else table
+
+    def _table_if_fit(self) -> ScoreTable | None:
+        """Check rows of text where they were copied to, others while they are added up; None if one is not fit.
+
+        Rows have to be many for that, and if they are not text most scores different.
+        """
+        source, columns = self._source, self.columns
+        unchecked = f"SELECT {_unchecked(source, columns)} FROM ({source.sql})"
+        if not source.typed:
+            copied = copy_if_fit(source, columns, unchecked)
+            if copied is None:
+                return None
+            self.checked = summary_of_fit(source, columns, copied.distinct)
+            return source.run(lambda: table_of_rows(_rows_with_weight(source, copied)))
+        rows = _rows_for_one_scan(source, columns)
+        if rows is None:
+            return None
+        slices = FileSlices(source, unchecked)
+        read = source.run(lambda: read_if_fit(Slices(slices.all, slices.inside), rows))
+        if read is None:
+            return None
+        self.checked = summary_of_fit(source, columns, read.different)
+        return read.table
 
     def held(self) -> HeldRows:
         """See `Rows`.
@@ -263,12 +282,40 @@ def _segment_column(source: Source, sql: str, key: str, name: str) -> tuple[str,
     return (number, as_float) if all_numbers else (text, as_text)
 
 
+def _rows_for_one_scan(source: Source, columns: Columns) -> int | None:
+    """Count the rows if they can be checked while they are added up, which takes most scores to be different."""
+    if "text" in map(source.kind, columns.of_rows.values()):
+        return None
+    rows = int(source.rows(f"SELECT count(*) FROM ({source.sql})")[0][0])
+    if not most_differ(rows, 1, 1):
+        return None
+    head = f"SELECT {source.column(columns.score)} AS s FROM ({source.sql}) LIMIT {LOOK}"
+    counts = f"SELECT count(*) AS times FROM ({head}) GROUP BY s"
+    if not most_differ(rows, *source.rows(f"SELECT sum(times), count(*) FILTER (times = 1) FROM ({counts})")[0]):
+        return None
+    source.runner.expect(rows, "rows")
+    return rows
+
+
+def _unchecked(source: Source, columns: Columns) -> str:
+    """Return scores, labels and weights that are still to be checked, see `read_if_fit`."""
+    label, kind = source.column(columns.label), source.kind(columns.label)
+    value = label if kind == "number" else as_number(label, kind, words=True)
+    score = as_number(source.column(columns.score), source.kind(columns.score))
+    selected = f"{score} AS s, CASE {value} WHEN 1 THEN 1::TINYINT WHEN 0 THEN 0::TINYINT ELSE 2::TINYINT END AS y"
+    if columns.weight is None:
+        return selected
+    return f"{selected}, {as_number(source.column(columns.weight), source.kind(columns.weight))} AS w"
+
+
 def _rows_with_weight(source: Source, summary: Summary) -> CheckedRows:
     """Return the rows of a source that have weight, and ways to have them in slices."""
     condition = "" if summary.weights == "none" else " WHERE w > 0"
     rest = f"{summary.weight} FROM ({summary.sql}){condition}"
     frame = nw.from_native(source.connection.sql(f"SELECT s, CAST(positive AS BIGINT) AS y{rest}"))
     rows = LazyRows(frame, summary.weights, fetch_arrays)
-    slices = FileSlices(source, f"SELECT s, CAST(positive AS TINYINT) AS y{rest}")
+    slices = FileSlices(
+        source, f"SELECT s, CAST(positive AS TINYINT) AS y{rest}", of_text=not (source.typed or summary.copied)
+    )
     of_source = Slices(slices.all, slices.inside)
     return CheckedRows(rows, summary.distinct, of_source, summary.intake, summary.low, summary.high)

@@ -12,16 +12,17 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from calibrant.cells.frame_rows import Arrays, CheckedRows, fetch_arrays
+from calibrant.cells.frame_rows import Arrays, CheckedRows, LazyRows, fetch_arrays
 from calibrant.cells.gathering import table_of_rows
 from calibrant.cells.slices import Slices
 from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.segments.values import describe_dates
 from calibrant.sources.array_rows import ArrayRows
-from calibrant.sources.arrow_batches import read_batches
+from calibrant.sources.arrow_batches import UnfitRowsError, read_batches
 from calibrant.sources.faults import describe_no_column
-from calibrant.sources.frame_checks import checked_rows, column_of, find_gaps, holds_numbers, need_numbers
+from calibrant.sources.fit_rows import LOOK, may_be_fit, most_differ, read_if_fit
+from calibrant.sources.frame_checks import checked_rows, column_of, count_of, find_gaps, holds_numbers, need_numbers
 from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, Rows
 from calibrant.sources.segment_scan import collect_columns, segments_of_engine
 from calibrant.table.missing import Intake
@@ -46,7 +47,31 @@ class EngineRows(Rows):
 
     def __init__(self, frame: nw.LazyFrame[Any], columns: Columns) -> None:
         self._frame = frame
+        self._fit = False  # whether all rows were found to be fit without a check
         self.columns = columns
+
+    def _table_of_one_scan(self) -> ScoreTable | None:
+        """Check rows while they are added up, if their engine hands them over and most scores are different."""
+        frame, columns, types = self._frame, self.columns, self._frame.collect_schema()
+        numbers = all(types[name].is_numeric() or types[name] == nw.Boolean for name in columns.of_rows.values())
+        if _batches(frame) is None or not may_be_fit(columns) or columns.by or not numbers:
+            return None
+        rows = int(_asked(frame.select(rows=nw.len()))["rows"][0])
+        if not most_differ(rows, 1, 1):
+            return None
+        s, y = (column_of(name, frame).cast(nw.Float64) for name in (columns.score, columns.label))
+        counts = frame.select(s=s).head(LOOK).group_by("s").agg(times=nw.len())
+        asked = _asked(counts.select(looked=nw.col("times").sum(), once=count_of(nw.col("times") == 1)))
+        if not most_differ(rows, int(asked["looked"][0]), int(asked["once"][0])):
+            return None
+        unchecked = {"s": s, "y": nw.when(y == 1.0).then(1).otherwise(nw.when(y == 0.0).then(0).otherwise(2))}
+        if columns.weight is not None:
+            unchecked["w"] = column_of(columns.weight, frame).cast(nw.Float64)
+        lazy = LazyRows(frame.select(**unchecked), "none" if columns.weight is None else "other", _asked)
+        batches = _batches(lazy.handed_over())
+        assert batches is not None
+        read = read_if_fit(Slices(batches, lazy.fetch_rows), rows)
+        return None if read is None else read.table
 
     @cached_property
     def checked(self) -> CheckedRows:
@@ -64,12 +89,16 @@ class EngineRows(Rows):
     @property
     def intake(self) -> Intake:
         """See `Rows`."""
+        if self._fit:
+            return Intake()
         return self._in_memory.intake if self.columns.clusters else self.checked.intake
 
     def table(self) -> ScoreTable:
         """See `Rows`."""
         with _adding_up(self._frame.implementation):
-            return table_of_rows(self.checked)
+            table = None if "checked" in vars(self) else self._table_of_one_scan()
+            self._fit = table is not None
+            return table_of_rows(self.checked) if table is None else table
 
     def held(self) -> HeldRows:
         """See `Rows`."""
@@ -237,7 +266,7 @@ def _failing(engine: nw.Implementation) -> Iterator[None]:
     """Turn whatever an engine raises into one sentence."""
     try:
         yield
-    except MemoryError:
+    except (MemoryError, UnfitRowsError):
         raise
     except Exception as error:
         failure = f"an error of {_name_of(engine)}: {_gist(str(error)) or type(error).__name__}"

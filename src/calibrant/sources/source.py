@@ -153,8 +153,10 @@ class Source:
 
     def copied(self, query: str) -> str:
         """Keep the result of a query in a temporary table; return a SELECT of all of it."""
-        self.connection.execute(f"ATTACH {quote_text(str(self.folder / 'copy.duckdb'))} AS calibrant_copy")
-        self.connection.execute(f"CREATE TABLE calibrant_copy.rows AS {query}")
+        self.connection.execute(
+            f"ATTACH IF NOT EXISTS {quote_text(str(self.folder / 'copy.duckdb'))} AS calibrant_copy"
+        )
+        self.connection.execute(f"CREATE OR REPLACE TABLE calibrant_copy.rows AS {query}")
         return "SELECT * FROM calibrant_copy.rows"
 
     def in_order(self) -> None:

@@ -38,6 +38,7 @@ NO_EXAMPLE = {
     "ComparedModel": "a field of Comparison, shown in docs/how_to/compare_models.md",
     "MeasureDifference": "a field of Comparison, shown by the example of compare",
     "render_comparison": "Comparison.to_html and `calibrant compare --report`; its result is a page",
+    "render_selective": "Selection.to_html and `calibrant selective --report`; its result is a page",
     "Advice": "a field of Audit, shown by the example of audit",
     "SelectiveCutoff": "a field of Selection",
     "MissedPositives": "a field of BinarySelection",

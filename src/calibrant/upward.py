@@ -21,6 +21,7 @@ MODULE_OF = {
     "DistributionDisplay": "plots.reliability",
     "MonitorDisplay": "plots.monitor",
     "ReliabilityDisplay": "plots.reliability",
+    "RiskCoverageDisplay": "plots.selective",
     "SegmentDisplay": "plots.segments",
     "check_report": "report.files",
     "draw": "plots.display",
@@ -29,6 +30,7 @@ MODULE_OF = {
     "render_comparison": "report.models",
     "render_monitor": "report.monitor",
     "render_segments": "report.page",
+    "render_selective": "report.selective",
     "write_report": "report.files",
 }
 

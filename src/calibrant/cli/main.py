@@ -18,6 +18,7 @@ from calibrant.cli.commands.export import export
 from calibrant.cli.commands.monitor import monitor
 from calibrant.cli.commands.plan import plan
 from calibrant.cli.commands.recalibrate import recalibrate
+from calibrant.cli.commands.selective import selective
 from calibrant.cli.guard import guarded
 from calibrant.keywords import meant
 from calibrant.printable import visible
@@ -87,7 +88,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (audit, compare, recalibrate, apply, export, monitor, plan, demo, cite):  # as the help lists them
+# As the help lists them.
+for command in (audit, compare, selective, recalibrate, apply, export, monitor, plan, demo, cite):
     app.command(cls=_Command)(guarded(command))
 
 

@@ -4,6 +4,7 @@ from calibrant.decisions.cost import CostForecast, cost_forecast, decide, expect
 from calibrant.decisions.cost_curve import CostCurve, cost_curve
 from calibrant.decisions.max_regret import MaxRegret, max_regret
 from calibrant.decisions.net_benefit import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
+from calibrant.decisions.planning import selective_plan
 from calibrant.decisions.saving import Decision, isotonic_harm_bound, regret_bound, saving_bound
 from calibrant.decisions.selections import BinarySelection, MissedPositives, Selections
 from calibrant.decisions.selective import RiskCoverageCurve, Selection, SelectiveCutoff
@@ -33,6 +34,7 @@ __all__ = [
     "optimal_threshold",
     "regret_bound",
     "saving_bound",
+    "selective_plan",
 ]
 
 check_package(__name__)

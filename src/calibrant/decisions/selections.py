@@ -11,14 +11,14 @@ import numpy as np
 from calibrant.decisions.selective import Cutoffs, Selection, percent, select
 from calibrant.distributions.walk_boundary import binomial_limits, rows_without_error
 from calibrant.table.numbers import given, share
-from calibrant.table.results import Count, Result
+from calibrant.table.results import Count, Report, Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import text_grid
 from calibrant.table.statements import INDEPENDENT, Statement
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Selections(Statement):
+class Selections(Statement, Report):
     """Certified cut-offs for several targets or groups, which hold together; result of `calibrant.selective`.
 
     Attributes
@@ -28,6 +28,8 @@ class Selections(Statement):
     selections : tuple of Selection
         One for each target, of each group. Their confidence levels are their own, and higher.
     """
+
+    _page = "render_selective"
 
     selections: tuple[Selection, ...]
 
@@ -45,10 +47,14 @@ class Selections(Statement):
         )
 
     def __str__(self) -> str:
+        remarks = dict.fromkeys(remark for one in self.selections for remark in one.remarks())
+        return "\n".join([text_grid(self.table()), self.claim, *remarks, *self.assumptions[:2]])
+
+    def table(self) -> list[tuple[str, ...]]:
+        """Write the cut-offs as lines of a table, the first its heading."""
         heads = ("group", "target error", "certified from", "rows", "coverage", "wrong", "allowed")
-        lines = [heads, *map(_line, self.selections)]
         grouped = any(one.group is not None for one in self.selections)
-        return "\n".join([text_grid([line[1 - grouped :] for line in lines]), self.claim, *self.assumptions[:2]])
+        return [line[1 - grouped :] for line in (heads, *map(_line, self.selections))]
 
 
 def _line(one: Selection) -> tuple[str, ...]:
@@ -85,7 +91,7 @@ class MissedPositives(Result):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BinarySelection(Statement):
+class BinarySelection(Statement, Report):
     """Cases that may be called positive or negative without review; result of `calibrant.selective_binary`.
 
     Attributes
@@ -100,6 +106,8 @@ class BinarySelection(Statement):
         What holds of positives that are called negative, if it was asked.
     """
 
+    _page = "render_selective"
+
     yes: Selection
     no: Selection
     review: Count
@@ -107,15 +115,19 @@ class BinarySelection(Statement):
     missed: MissedPositives | None
 
     def __str__(self) -> str:
+        sides = {"yes": self.yes.lines(), "no": self.no.lines()}
+        lines = [f'"{name}": {line}' for name, side in sides.items() for line in side]
+        return "\n".join([*self.lines(), *lines, *self.yes.remarks(), *self.assumptions[:2]])
+
+    def lines(self) -> list[str]:
+        """Say what is left for review, and what holds of both sides together."""
         lines = [f"Left for review: {self.review:,.0f} of {self.yes.n:,.0f} rows ({share(self.review_share)})."]
-        for name, side in (("yes", self.yes), ("no", self.no)):
-            lines += [f'"{name}": {line}' for line in side.lines()]
         if (missed := self.missed) is not None:
             limit = f"at most {percent(missed.target)} of the positives of the population are called negative"
             needed = f"it takes {missed.needed_positives:,} to call a case negative"
             claimed = limit if missed.allowed >= 0 else needed
             lines.append(f"Missed: {missed.missed:,.0f} of {missed.positives:,.0f} positives; {claimed}.")
-        return "\n".join([*lines, self.claim, *self.assumptions[:2]])
+        return [*lines, self.claim]
 
 
 def select_both(

@@ -18,7 +18,7 @@ from calibrant.distributions.walk_boundary import WalkBoundary, walk_boundary
 from calibrant.table.missing import LeftOut
 from calibrant.table.numbers import given, share, significant
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, distinct_numbers
-from calibrant.table.results import Count, Result, Tabular
+from calibrant.table.results import Count, Drawable, Report, Result, Tabular
 from calibrant.table.score_table import ScoreTable, need_binary, need_counts
 from calibrant.table.statements import INDEPENDENT, Sampling, Statement, weighting
 
@@ -71,7 +71,7 @@ class RiskCoverageCurve(Tabular):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Selection(Statement):
+class Selection(Statement, Drawable, Report):
     """Cases that may be decided without review at a certified error; result of `calibrant.selective`.
 
     Attributes
@@ -112,6 +112,8 @@ class Selection(Statement):
         Signs that scores are not what they are taken for.
     """
 
+    _display, _page = "RiskCoverageDisplay", "render_selective"
+
     target_error: float
     decided: str
     threshold: float | None
@@ -130,10 +132,20 @@ class Selection(Statement):
     curve: RiskCoverageCurve
     group: str | None = None
     left_out: LeftOut | None = None
-    warnings: tuple[Result, ...] = ()
+    warnings: tuple[Any, ...] = ()
 
     def __str__(self) -> str:
-        return "\n".join([*self.lines(), *self.assumptions[:2]])
+        return "\n".join([*self.lines(), *self.remarks(), *self.assumptions[:2]])
+
+    def remarks(self) -> list[str]:
+        """Say which rows were left out, and what they look like that are not what they are taken for."""
+        of = "" if self.group is None else f" ({self.group})"
+        left_out = [f"Left out: {self.left_out}."] if self.left_out is not None and self.left_out.n else []
+        return left_out + [f"Warning{of}: {warning.message}" for warning in self.warnings]
+
+    def columns(self) -> dict[str, Any]:
+        """Return the curve by the names of its arrays."""
+        return dict(self.curve.columns())
 
     def lines(self) -> list[str]:
         """Say in a few lines what may be decided, what is claimed of it, and which cut-off fails."""
@@ -254,9 +266,10 @@ def select(cutoffs: Cutoffs, chosen: int, sampling: Sampling = INDEPENDENT, **fu
     n, confidence = int(cutoffs.accepted[-1]), 1.0 - cutoffs.delta
     excess = cutoffs.errors - cutoffs.allowed
     nearest = len(excess) - 1 - int(np.argmin(excess[::-1]))
-    failing = np.flatnonzero(excess[chosen + 1 :] > 0)[:1] + chosen + 1
-    if chosen < 0:
-        failing = np.array([nearest])[: (excess > 0).all()]
+    if chosen >= 0:
+        failing = (np.flatnonzero(excess[chosen + 1 :] > 0)[:1] + chosen + 1).tolist()
+    else:
+        failing = [nearest] if (excess > 0).all() else []
     cutoff = SelectiveCutoff(math.nan, 0, 0, -1) if chosen < 0 else cutoffs.at(chosen)
     target, capped = percent(cutoffs.target_error), sampling.cap is not None
     lower, upper = clopper_pearson(np.array([n]), np.array([cutoff.accepted]), confidence)

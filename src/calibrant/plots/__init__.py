@@ -13,6 +13,7 @@ from calibrant.plots.models import ComparisonDisplay, DifferenceDisplay, Model
 from calibrant.plots.monitor import MonitorDisplay
 from calibrant.plots.reliability import DistributionDisplay, ReliabilityDisplay
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay
+from calibrant.plots.selective import RiskCoverageDisplay
 from calibrant.plots.style import Palette, drawing_style
 from calibrant.plots.svg import figure_svg
 
@@ -29,6 +30,7 @@ __all__ = [
     "MonitorDisplay",
     "Palette",
     "ReliabilityDisplay",
+    "RiskCoverageDisplay",
     "SegmentDisplay",
     "SegmentMapDisplay",
     "draw",

@@ -249,7 +249,7 @@ def draw(result: Drawable, ax: Axes | None = None, **keywords: Any) -> Display:
     Parameters
     ----------
     result : Drawable
-        Curve, Band, ScoreHistogram, CumulativeResiduals, CostCurve, NetBenefit, SegmentAudit, Comparison or
+        Curve, Band, ScoreHistogram, CumulativeResiduals, CostCurve, NetBenefit, SegmentAudit, Comparison, Selection or
         MonitorHistory.
     ax : matplotlib.axes.Axes, optional
         Where to draw. By default on a new figure of pyplot, so that notebooks show it.

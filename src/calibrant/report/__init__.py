@@ -1,4 +1,4 @@
-"""Audits, comparisons and monitors as one HTML page that needs no network and no other files; PDF, and Markdown."""
+"""Results as one HTML page that needs no network and no other files, as PDF, and as Markdown."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -7,11 +7,12 @@ from calibrant.keywords import check_package, checked
 from calibrant.report.files import check_report, write_report
 from calibrant.report.models import render_comparison
 from calibrant.report.page import render
+from calibrant.report.selective import render_selective
 
 if TYPE_CHECKING:
     from calibrant.report.monitor import render_monitor
 
-__all__ = ["check_report", "render", "render_comparison", "render_monitor", "write_report"]
+__all__ = ["check_report", "render", "render_comparison", "render_monitor", "render_selective", "write_report"]
 
 check_package(__name__)
 

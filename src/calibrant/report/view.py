@@ -11,10 +11,12 @@ import numpy as np
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.provenance import Provenance
 from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
-from calibrant.table.numbers import Writer, number, rows, score_fixed, score_text, share, signed, write_interval
+from calibrant.decisions import RiskCoverageCurve
+from calibrant.table.numbers import Writer, given, number, rows, score_fixed, score_text, share, signed, write_interval
 
 # Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
 _RESIDUAL_ROWS = 36
+_CUTOFF_ROWS = 20  # cut-offs of a risk-coverage curve, at most
 _DECISION_ROWS = 7  # thresholds in the table that stands in for the slider
 
 
@@ -93,6 +95,16 @@ def residual_points(residuals: CumulativeResiduals) -> list[Row]:
         for i in sorted(shown | set(marks))
     )
     return [_residual_point("start", 0.0, 0.0, start), *points]
+
+
+def cutoffs(curve: RiskCoverageCurve) -> list[Row]:
+    """Return a few cut-offs with the rows that they decide, those that are wrong and how many may be."""
+    names = ("threshold", "coverage", "accepted", "errors", "allowed_errors", "certified")
+    every = list(_columns(curve, *names))
+    return [
+        (given(score), share(coverage), *map(rows, counts), "yes" if certified else "no")
+        for score, coverage, *counts, certified in every[:: -(-len(every) // _CUTOFF_ROWS)]
+    ]
 
 
 def _residual_point(score: str, of_rows: float, value: float, mark: str) -> Row:

@@ -188,15 +188,15 @@ def _rounded(value: float, exponent: int, rounding: str) -> Decimal:
 
 
 def at_least(confidence_level: float) -> str:
-    """Write a confidence level with six digits, or with all where six would round it up.
+    """Write a confidence level with six digits, or as many more as it takes not to round it up.
 
     Examples
     --------
-    >>> at_least(0.95), at_least(1 - 0.05 / 3), at_least(0.9999999)
-    ('0.95', '0.983333', '0.9999999')
+    >>> at_least(0.95), at_least(1 - 0.05 / 3), at_least(1 - 0.05 / 7), at_least(0.9999999)
+    ('0.95', '0.983333', '0.9928571', '0.9999999')
     """
-    short = f"{confidence_level:.6g}"
-    return short if float(short) <= confidence_level else repr(float(confidence_level))
+    written = (f"{confidence_level:.{digits}g}" for digits in range(6, 18))
+    return next(text for text in written if float(text) <= confidence_level)
 
 
 def near_one(value: float) -> str:

@@ -28,6 +28,7 @@ from calibrant.plots import (
     DistributionDisplay,
     MonitorDisplay,
     ReliabilityDisplay,
+    RiskCoverageDisplay,
     SegmentDisplay,
     SegmentMapDisplay,
 )
@@ -62,8 +63,9 @@ def few(n=60):
 def test_none_is_missing():
     public = {getattr(calibrant.plots, name) for name in calibrant.plots.__all__}
     found = {d for d in public if isinstance(d, type) and issubclass(d, Display)}
-    # These are drawn by tests of their own: one draws panels, the other reads rows in their order and without weights.
-    assert found == {*DISPLAYS, *OF_SEGMENTS, Display, DifferenceDisplay, MonitorDisplay}
+    # These are drawn by tests of their own: one draws panels, one reads rows in their order and without weights, one
+    # takes only weights that count rows.
+    assert found == {*DISPLAYS, *OF_SEGMENTS, Display, DifferenceDisplay, MonitorDisplay, RiskCoverageDisplay}
 
 
 class TestWhereItIsDrawn:

@@ -21,6 +21,7 @@ from calibrant.plots import (
     DistributionDisplay,
     MonitorDisplay,
     ReliabilityDisplay,
+    RiskCoverageDisplay,
     SegmentDisplay,
     draw,
 )
@@ -49,6 +50,7 @@ DISPLAY = {
     net_benefit: DecisionCurveDisplay,
     audit_of_two: SegmentDisplay,
     monitored: MonitorDisplay,
+    calibrant.selective: RiskCoverageDisplay,
 }
 
 

@@ -1,0 +1,85 @@
+"""The page of selective decisions: which cases may be decided without review."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from calibrant.clock import utc_now
+from calibrant.decisions.selections import BinarySelection, Selections
+from calibrant.decisions.selective import Selection, percent
+from calibrant.plots import RiskCoverageDisplay
+from calibrant.references import cite
+from calibrant.report import view
+from calibrant.report.page import Form, fill_page
+from calibrant.report.pictures import Picture
+from calibrant.table.numbers import share
+from calibrant.version import __version__
+
+AnySelection: TypeAlias = Selection | Selections | BinarySelection
+
+_TITLE = "Which cases may be decided without review?"
+_MOST_SHOWN = 12  # groups and targets with a picture of their own; the table has all
+
+
+def render_selective(
+    result: AnySelection,
+    form: Form = "html",
+    *,
+    title: str | None = None,
+    note: str | None = None,
+    author: str | None = None,
+    command: str | None = None,
+) -> str:
+    """Write which cases may be decided without review as one self-contained page.
+
+    Parameters
+    ----------
+    result : Selection, Selections or BinarySelection
+        What `calibrant.selective` or `calibrant.selective_binary` returned.
+    form : {"html", "markdown"}
+        As HTML, or as Markdown, in which pictures are told in words.
+    title, note, author, command : str, optional
+        Heading of the page, a remark below it, who answers for it, and the command that made it.
+
+    Returns
+    -------
+    str
+        The page. It is dated, as `calibrant.audit` dates its results; all else is the same for the same result.
+    """
+    table: list[tuple[str, ...]] = []
+    if isinstance(result, Selection):
+        parts, together = {"": result}, []
+    elif isinstance(result, BinarySelection):
+        parts, together = {"Called positive": result.yes, "Called negative": result.no}, result.lines()
+    else:
+        table, together = result.table(), [result.claim]
+        first = result.selections[:_MOST_SHOWN]
+        parts = {", ".join(filter(None, [one.group, percent(one.target_error)])): one for one in first}
+    now = utc_now()
+    provenance = {"Date": now, "Command": command, "Version": f"calibrant {__version__}"}
+    return fill_page(
+        "selective.j2",
+        form,
+        title=title or _TITLE,
+        note=note or "",
+        byline={"author": author, "date": now},
+        together=together,
+        table=table,
+        parts=[_part(name, one, f"cut-off-{i}") for i, (name, one) in enumerate(parts.items(), start=1)],
+        assumptions=result.assumptions,
+        provenance=[(name, value) for name, value in provenance.items() if value],
+        references=cite(result.references),
+    )
+
+
+def _part(name: str, one: Selection, anchor: str) -> dict[str, Any]:
+    """Return what a page says of one cut-off; the anchor is unique on the page."""
+    decided = f"{share(one.coverage)} may be decided without review" if one.accepted else "Nothing is certified"
+    described = f"If all rows were decided, {share(one.curve.selective_risk[-1])} would be wrong."
+    return {
+        "verdict": "certified" if one.accepted else "undecided",
+        "heading": f"{name}: {decided[0].lower()}{decided[1:]}" if name else decided,
+        "lines": [*one.lines(), *one.remarks()],
+        "picture": Picture("Risk and coverage", RiskCoverageDisplay(one), described, name or _TITLE, anchor),
+        "cutoffs": view.cutoffs(one.curve),
+    }

@@ -1,0 +1,45 @@
+"""Planned rows against the share of simulated samples in which the cut-off is certified."""
+
+import numpy as np
+import pytest
+
+from calibrant.decisions import selective_plan
+from calibrant.distributions.walk_boundary import walk_boundary
+from calibrant.errors import ArgumentError
+
+CASES = [(0.03, 0.4, 0.05, 0.8), (0.01, 0.5, 0.02, 0.8), (0.02, 0.3, 0.05, 0.9), (0.0, 1.0, 0.05, 0.5)]
+
+
+def simulated_power(n, risk, coverage, target, samples=20_000):
+    rng = np.random.default_rng(1)
+    accepted = rng.binomial(n, coverage, samples)
+    errors = rng.binomial(accepted, risk)
+    return (errors <= walk_boundary(n, target, 0.05).allowed(accepted)).mean()
+
+
+@pytest.mark.parametrize(("risk", "coverage", "target", "power"), CASES)
+def test_power_is_what_samples_show(risk, coverage, target, power):
+    n = selective_plan(risk=risk, coverage=coverage, target_error=target, power=power)
+    assert simulated_power(n, risk, coverage, target) >= power - 0.01
+    assert simulated_power(int(0.96 * n), risk, coverage, target) < power
+
+
+def test_known_numbers():
+    assert selective_plan(risk=0.03, coverage=0.4) == pytest.approx(2_900, rel=0.02)
+    assert selective_plan(risk=0.0, coverage=1.0) == 59
+
+
+def test_more_is_asked_of_more_rows():
+    rows = [selective_plan(risk=risk, coverage=0.4) for risk in (0.0, 0.01, 0.02, 0.03)]
+    assert rows == sorted(rows)
+    assert selective_plan(risk=0.02, coverage=0.4, power=0.95) > rows[2]
+    assert selective_plan(risk=0.02, coverage=0.4, confidence_level=0.9875) > rows[2]
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [{"risk": 0.05}, {"risk": -0.1}, {"coverage": 0.0}, {"power": 1.0}, {"target_error": 2}, {"risk": 0.0499999}],
+)
+def test_what_is_refused(mistake):
+    with pytest.raises(ArgumentError):
+        selective_plan(**({"risk": 0.02, "coverage": 0.4} | mistake))

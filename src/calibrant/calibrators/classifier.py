@@ -69,7 +69,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     Notes
     -----
-    Several classes at once are not supported yet. For one class c against the rest, fit it to ``y == c``.
+    It has no map for several classes at once. ``CalibratedClassifierCV(method="temperature")`` of scikit-learn 1.8 or
+    newer leaves their order in every row as it is; one map for each class, put back to a sum of 1, can cost accuracy.
+    For one class c against the rest, fit it to ``y == c``.
 
     Margins of `decision_function` become scores as ``1 / (1 + exp(-margin / scale))``, where `scale` is the root mean
     square of the margins that the calibrator is fitted to. `PlattCalibrator` then does exactly what Platt (1999)

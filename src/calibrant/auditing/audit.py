@@ -107,6 +107,7 @@ def audit(
     tolerance: float | None = None,
     confidence_level: float = 0.95,
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
+    target_error: float | Sequence[float] | None = None,
     method: Literal["default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"] | None = None,
     clusters: Clusters | str | Sequence[str] | None = None,
     max_rows_per_cluster: int | None = None,
@@ -138,6 +139,9 @@ def audit(
         Probability with which the statement holds, in (0, 1).
     costs : (float, float) or mapping, optional
         Cost of a false positive and of a false negative, also as ``{"false_positive": a, "false_negative": b}``.
+    target_error : float or (float, float), optional
+        Largest acceptable share of wrong calls among cases called positive, and among those called negative; asks which
+        cases may be decided without review, see `calibrant.selective_binary`. Rows must be independent.
     method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}, optional
         Which bound, see `calibrant.certificates.certify`.
     clusters : sequence of length n, optional
@@ -186,6 +190,7 @@ def audit(
         confidence_level=confidence_level,
         method=method,
         costs=costs,
+        target_error=target_error,
         max_rows_per_cluster=max_rows_per_cluster,
         guarantee=guarantee,
         n_folds=n_folds,
@@ -268,6 +273,7 @@ def audit(
         references=tuple(dict.fromkeys(references)),
         provenance=provenance_of(audit, given, rows=sample.n, digest=rows.units.digest),
         segments=segments,
+        selective=statements.selective,
         left_out=rows.intake.left_out,
     )
     advice = advise(result, rows.texts, segments_differ=differ, expected_brier=table.mean_variance)

@@ -140,8 +140,7 @@ def audit(
     costs : (float, float) or mapping, optional
         Cost of a false positive and of a false negative, also as ``{"false_positive": a, "false_negative": b}``.
     target_error : float or (float, float), optional
-        Largest acceptable share of wrong calls among cases called positive, and among those called negative; asks which
-        cases may be decided without review, see `calibrant.selective_binary`. Rows must be independent.
+        As in `calibrant.selective_binary`; asks which independent cases may be called positive or negative unreviewed.
     method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}, optional
         Which bound, see `calibrant.certificates.certify`.
     clusters : sequence of length n, optional
@@ -159,10 +158,8 @@ def audit(
         With 2, also the segments of every pair of these columns.
     missing : {"raise", "drop"}
         Refuse rows without a value that is used, or leave them out and count them, see docs/reference/scale.md.
-    n_folds : int
-        Folds for assessing recalibration, at least 2.
-    random_state : int or numpy.random.Generator
-        Seeds the folds, the splits of the lower bound and the labels simulated for the test.
+    n_folds, random_state : int, and int or numpy.random.Generator
+        Folds for assessing recalibration, at least 2; seed of these, of the lower bound's splits and the test's labels.
     name, title, note, author : str, optional
         What is audited, heading of the report, a remark in it, who answers for it. They change no number.
 

@@ -10,15 +10,8 @@ import numpy.typing as npt
 
 from calibrant.auditing.rows import given_rows
 from calibrant.auditing.warnings import DataWarning, reversed_labels
-from calibrant.decisions.selections import (
-    BinarySelection,
-    Selections,
-    groups_share,
-    select_both,
-    target_errors,
-    target_pair,
-)
-from calibrant.decisions.selective import Cutoffs, Selection, select
+from calibrant.decisions.selections import BinarySelection, Selections, groups_share, select_both, target_pair
+from calibrant.decisions.selective import Cutoffs, Selection, select, target_errors
 from calibrant.segments.values import distinct_values
 from calibrant.sources.protocol import Rows
 from calibrant.table.clusters import Clusters, one_row_each

@@ -135,7 +135,7 @@ class BinarySelection(Statement, Report):
         if (missed := self.missed) is not None:
             limit = f"at most {percent(missed.target)} of the positives of the population are called negative"
             needed = f"it takes {missed.needed_positives:,} to call a case negative"
-            claimed = limit if missed.allowed >= 0 else needed
+            claimed = f"{missed.allowed:,.0f} allowed; {limit}" if missed.allowed >= 0 else needed
             lines.append(f"Missed: {missed.missed:,.0f} of {missed.positives:,.0f} positives; {claimed}.")
         return [*lines, self.claim]
 

@@ -173,7 +173,7 @@ class Selection(Statement, Drawable, Report):
             f"May be decided without review: {decided} ({share(self.coverage)}).",
             f"Of these {wrong}; {self.allowed_errors:,.0f} would have been allowed.",
             self.claim,
-            f"The same holds {others}; a stricter one is not certified by that.",
+            f"The same holds {others}; a stricter one need not be among them.",
             f"Share of such cases: {about}, as if the cut-off had not been chosen by these rows.",
             *lines,
         ]

@@ -166,14 +166,14 @@ class Selection(Statement, Drawable, Report):
         decided = f"scores of {given(self.threshold)} and {side}, {self.accepted:,.0f} of {self.n:,.0f} rows"
         wrong = f"{self.errors:,.0f} were wrong ({share(self.selective_risk)})"
         about = f"about {share(self.coverage_lower)} to {share(self.coverage_upper)}"
-        others = (
-            "at no other cut-off" if self.certified == 1 else f"at all {self.certified:,} certified cut-offs at once"
-        )
+        others = "No other cut-off is certified, not even a stricter one."
+        if self.certified > 1:
+            others = f"All {self.certified:,} certified cut-offs hold at once; a stricter one need not be among them."
         return [
             f"May be decided without review: {decided} ({share(self.coverage)}).",
             f"Of these {wrong}; {self.allowed_errors:,.0f} would have been allowed.",
             self.claim,
-            f"The same holds {others}; a stricter one need not be among them.",
+            others,
             f"Share of such cases: {about}, as if the cut-off had not been chosen by these rows.",
             *lines,
         ]

@@ -65,6 +65,18 @@ def test_both_sides(rows):
         assert again.exit_code == code
 
 
+def test_audit_takes_targets(rows):
+    given = ["audit", str(rows.path), "--label", "right", "--score", "p", "--json"]
+    for targets in ([0.1], [0.1, 0.5]):
+        options = [word for target in targets for word in ("--target-error", str(target))]
+        done = CliRunner().invoke(app, [*given, *options], obj=[])
+        expected = cal.selective_binary(rows.columns["right"], rows.columns["p"], target_error=targets)
+        assert json.loads(done.stdout)["selective"] == expected.to_dict(curves=False)
+    refused = CliRunner().invoke(app, [*given, *options, "--cluster", "case"], obj=[])
+    assert refused.exit_code == 2
+    assert "independent rows, where there is a --target-error, found clusters" in refused.stderr
+
+
 def test_exit_code_says_whether_enough_is_certified(rows):
     given = [rows.path, "--correct", "right", "--score", "p", "--target-error", 0.06]
     coverage = cal.selective(rows.columns["right"], rows.columns["p"], target_error=0.06).coverage

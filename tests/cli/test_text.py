@@ -90,6 +90,7 @@ def audit(**parts):
             classes=None,
         ),
         "left_out": None,
+        "selective": None,
         "performance_unseen": None,
         "provenance": SimpleNamespace(
             version="0.1.0",

@@ -41,6 +41,7 @@ def audits():
         "costs and segments": cal.audit(y, p, tolerance=0.02, costs=(1, 4), by=columns, name=NASTY),
         "clusters": cal.audit(y, p, clusters=np.arange(1_000) // 10, tolerance=0.3),
         "weights": cal.audit(y, p, sample_weight=np.linspace(0.5, 1.5, 1_000)),
+        "target": cal.audit(y, p, target_error=(0.2, 0.1)),
         "infinite log loss": cal.audit([0, 1, 1, 0], [0.0, 0.0, 1.0, 0.3]),
     }
 
@@ -48,7 +49,7 @@ def audits():
 # Sentences in place of which pages have tables, or the advice with its steps.
 ONLY_IN_TEXT = ("accuracy", "cost", "conclusion", "origin")
 CASES = ["costs and segments", *(pytest.param(name, marks=pytest.mark.slow) for name in ("clusters", "weights"))]
-CASES.append("infinite log loss")
+CASES += ["target", "infinite log loss"]
 
 
 @pytest.mark.parametrize("case", CASES)

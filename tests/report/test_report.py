@@ -183,6 +183,17 @@ class TestWhatMayBeMissing:
         assert "Upper limit of what recalibration can save per case" in page.text
         assert "Predict positive from" not in page.text
 
+    def test_no_target_error(self, page):
+        title = "Which cases may be decided without review?"
+        assert title not in page.text
+        audit = make(target_error=(0.2, 0.1))
+        asked = Page(render([audit], title="t"))
+        headings = [text for _, text in asked.headings]
+        assert headings.index(title) == headings.index("Decisions") + 1
+        assert len(asked.ids) == len(set(asked.ids))
+        for line in (*audit.selective.yes.lines(), *audit.selective.no.lines()):
+            assert line in asked.text
+
     def test_no_costs_without_rows(self):
         audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.7], sample_weight=[0.5, 1.5, 1.0, 0.7])
         assert ("h2", "Performance") in Page(render([audit], title="t")).headings

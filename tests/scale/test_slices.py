@@ -14,6 +14,7 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.cells import fine_sums, gathering
+from calibrant.cells.grid import BucketSet, Grid
 from calibrant.errors import DataError, SourceError
 from calibrant.sources import files, query_runner, source, text_copy
 from calibrant.sources.checks import check
@@ -58,6 +59,21 @@ def test_all_rows_once(tmp_path, copies):
     found = np.concatenate([part.score for part in slices_of(write(tmp_path / "a.parquet"))])
     assert sorted(found.tolist()) == sorted(CASES["calibrated"][1].tolist())
     assert not copies
+
+
+@pytest.mark.parametrize(("shift", "more"), [(26, 0), (21, 3), (2, 0)])
+def test_rows_in_some_buckets_are_few(tmp_path, shift, more):
+    """Buckets are taken together only if that adds few rows: their numbers span 2**16, 2**21 and 2**40 here."""
+    s = CASES["skewed"][1]
+    grid = Grid(shift)
+    number = grid.bucket_of(s)
+    asked = np.array([number.min(), number.max()])
+    with open_source(write(tmp_path / "a.parquet", "skewed")) as opened:
+        rows = FileSlices(opened, f"SELECT s, CAST(y AS TINYINT) AS y FROM ({opened.sql})")
+        fetched = rows.inside(BucketSet(grid, asked))
+    exact = np.isin(number, asked)
+    assert np.isin(s[exact], fetched.score).all()
+    assert len(fetched.score) <= np.isin(number >> more, asked >> more).sum()
 
 
 @pytest.fixture

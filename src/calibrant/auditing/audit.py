@@ -107,6 +107,7 @@ def audit(
     tolerance: float | None = None,
     confidence_level: float = 0.95,
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
+    target_error: float | Sequence[float] | None = None,
     method: Literal["default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"] | None = None,
     clusters: Clusters | str | Sequence[str] | None = None,
     max_rows_per_cluster: int | None = None,
@@ -138,6 +139,8 @@ def audit(
         Probability with which the statement holds, in (0, 1).
     costs : (float, float) or mapping, optional
         Cost of a false positive and of a false negative, also as ``{"false_positive": a, "false_negative": b}``.
+    target_error : float or (float, float), optional
+        As in `calibrant.selective_binary`; asks which independent cases may be called positive or negative unreviewed.
     method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}, optional
         Which bound, see `calibrant.certificates.certify`.
     clusters : sequence of length n, optional
@@ -155,10 +158,8 @@ def audit(
         With 2, also the segments of every pair of these columns.
     missing : {"raise", "drop"}
         Refuse rows without a value that is used, or leave them out and count them, see docs/reference/scale.md.
-    n_folds : int
-        Folds for assessing recalibration, at least 2.
-    random_state : int or numpy.random.Generator
-        Seeds the folds, the splits of the lower bound and the labels simulated for the test.
+    n_folds, random_state : int, and int or numpy.random.Generator
+        Folds for assessing recalibration, at least 2; seed of these, of the lower bound's splits and the test's labels.
     name, title, note, author : str, optional
         What is audited, heading of the report, a remark in it, who answers for it. They change no number.
 
@@ -186,6 +187,7 @@ def audit(
         confidence_level=confidence_level,
         method=method,
         costs=costs,
+        target_error=target_error,
         max_rows_per_cluster=max_rows_per_cluster,
         guarantee=guarantee,
         n_folds=n_folds,
@@ -268,6 +270,7 @@ def audit(
         references=tuple(dict.fromkeys(references)),
         provenance=provenance_of(audit, given, rows=sample.n, digest=rows.units.digest),
         segments=segments,
+        selective=statements.selective,
         left_out=rows.intake.left_out,
     )
     advice = advise(result, rows.texts, segments_differ=differ, expected_brier=table.mean_variance)

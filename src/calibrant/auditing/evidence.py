@@ -14,6 +14,7 @@ from calibrant.certificates.clusters import LEAST_GROUPS, certify_clusters, clus
 from calibrant.certificates.question import Question
 from calibrant.decisions import Decision, MaxRegret, max_regret, saving_bound
 from calibrant.decisions.clusters import cluster_saving
+from calibrant.decisions.selections import BinarySelection, select_both, target_pair
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.errors import DataError
 from calibrant.table.clusters import ClusteredRows, cap_clusters
@@ -52,6 +53,7 @@ class Statements(NamedTuple):
     decision: Decision | None = None  # None also without costs
     max_regret: MaxRegret | None = None  # these two only of independent rows
     expected_error: ExpectedErrorCertificate | None = None
+    selective: BinarySelection | None = None  # None also without a target
 
 
 def statements_about(rows: AuditedRows, question: Question) -> Statements:
@@ -74,11 +76,16 @@ def statements_about(rows: AuditedRows, question: Question) -> Statements:
             raise _need_counts("a verdict was asked for", "`tolerance` to get point estimates only")
         if prices is not None:
             raise _need_counts("costs were given", "`costs` to get the other point estimates")
+        if question.target_error is not None:
+            raise _need_counts("a target error was given", "`target_error` to get point estimates only")
         return Statements()
     report_progress("Certificate")
     certificate = certify_table(table, question)
     with subtask(1.0):
         test = _affordable_test(table, question.random_state)
+    selection = None
+    if question.target_error is not None:
+        selection = select_both(table, target_pair(question.target_error), None, question.delta)
     if prices is not None:
         decision = saving_bound(
             table,
@@ -92,6 +99,7 @@ def statements_about(rows: AuditedRows, question: Question) -> Statements:
         decision,
         max_regret=max_regret(table, confidence_level=confidence_level),
         expected_error=_expected_error(table, confidence_level),
+        selective=selection,
     )
 
 

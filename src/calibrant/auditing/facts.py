@@ -82,6 +82,7 @@ def _headline(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
         saving = f"; at most {by_key['saving'].value} can be saved" if "saving" in by_key else ""
         value, *ends = by_key["cost"].with_limits().partition(" ")
         yield fact("cost", "Cost", f"{value} per case{''.join(ends)}{saving}", rank=7)
+    yield fact("selective", "No review", wording.review_sentence(audit), rank=7)
     yield fact("advice", "Advice", wording.advice_sentence(audit), rank=3)
     yield fact("command", "Next", audit.advice.command or "", rank=0)
     yield fact("python", "In Python", audit.advice.python or "", rank=0)
@@ -173,6 +174,9 @@ def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
     yield Fact("left_out", "Left out", "" if audit.left_out is None else str(audit.left_out), section="data")
     yield Fact("unseen", "Unseen clusters", _unseen(audit), section="clusters")
     yield Fact("cost", "Expected cost", _cost_sentence(audit, by_key), section="cost")
+    if audit.selective is not None:
+        claims = f"{wording.review_sentence(audit)}. {audit.selective.claim}"
+        yield Fact("selective", "Without review", claims, section="cost")
     yield Fact("recalibration", "Recalibration", wording.recalibration_sentence(audit.recalibration), section="effect")
     yield Fact("advice", "Advice", wording.advice_sentence(audit), section="conclusion")
     yield Fact("next", "Next", joined(audit.advice.command or "", python), section="conclusion")

@@ -12,7 +12,7 @@ from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
-from calibrant.decisions import Decision, MaxRegret, NetBenefit
+from calibrant.decisions import BinarySelection, Decision, MaxRegret, NetBenefit
 from calibrant.metrics import CutoffCalibration
 from calibrant.table.missing import LeftOut
 from calibrant.table.results import Count, Result
@@ -140,6 +140,8 @@ class Findings(Result):
         When and by which call it was made, of which rows, and the fingerprint of its numbers.
     segments : SegmentAudit or None
         Calibration in segments of the rows; None if no columns were named.
+    selective : BinarySelection or None
+        Which cases may be decided without review; None without a `target_error`.
     left_out : LeftOut or None
         Rows that were left out because a value is missing, by cause; None if such rows are refused.
     """
@@ -168,6 +170,7 @@ class Findings(Result):
     references: tuple[str, ...]
     provenance: Provenance
     segments: SegmentAudit | None = None
+    selective: BinarySelection | None = None
     left_out: LeftOut | None = None
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:

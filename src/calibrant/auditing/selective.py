@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.rows import given_rows
-from calibrant.auditing.warnings import DataWarning, reversed_labels
-from calibrant.decisions.selections import BinarySelection, Selections, groups_share, select_both
-from calibrant.decisions.selective import Cutoffs, Selection, select
-from calibrant.errors import ArgumentError
+from calibrant.auditing.warnings import REVERSED_SAID, DataWarning, reversed_labels
+from calibrant.decisions.selections import BinarySelection, Selections, groups_share, select_both, target_pair
+from calibrant.decisions.selective import Cutoffs, Selection, select, target_errors
 from calibrant.segments.values import distinct_values
 from calibrant.sources.protocol import Rows
 from calibrant.table.clusters import Clusters, one_row_each
@@ -20,6 +19,11 @@ from calibrant.table.parameters import check_between, failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT, Sampling
 from calibrant.table.validation import ANY_NUMBER, CleanRows
+
+_DOUBT = (
+    "Wrong decisions tend to have the higher scores: {}. Does the score count doubt, or the column what was wrong? "
+    "Pass the negative score, or name the value that means right (--pos-label, pos_label=)."
+)
 
 
 def selective(
@@ -92,7 +96,7 @@ def selective(
     (0.9, 190, 0)
     """
     delta = failure_probability(confidence_level)
-    targets = _targets(target_error)
+    targets = target_errors(target_error)
     columns: dict[str, Any] = {"label": label, "score": score, "weight": weight, "clusters": clusters, "by": by}
     values = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": missing, "limits": ANY_NUMBER}
     with given_rows(correct, y_score, **columns, **values) as rows:
@@ -104,7 +108,7 @@ def selective(
         left_out = rows.intake.left_out
     selections = []
     for group, part in groups_share(tables, delta).items():
-        further = {"group": group, "left_out": left_out, "warnings": _warnings(tables[group])}
+        further = {"group": group, "left_out": left_out, "warnings": _warnings(tables[group], _DOUBT)}
         for target in targets:
             cutoffs = Cutoffs.of(tables[group], target, part / len(targets))
             selections.append(select(cutoffs, int(cutoffs.passing[-1]), sampling, **further))
@@ -173,30 +177,19 @@ def selective_binary(
     (0.1, 0.9, 100)
     """
     delta = failure_probability(confidence_level)
-    targets = _targets(target_error)
-    if len(targets) > 2:
-        remedy = "pass that among cases called positive, then that among cases called negative"
-        raise ArgumentError("one or two numbers as `target_error`", f"{len(targets)}", remedy)
+    targets = target_pair(target_error)
     if missed is not None:
         check_between("missed", missed, 0.0, 1.0)
     columns: dict[str, Any] = {"label": label, "score": score, "weight": weight}
     values = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": missing, "limits": ANY_NUMBER}
     with given_rows(y_true, y_score, **columns, **values) as rows:
         table, left_out = rows.table(), rows.intake.left_out
-    both = targets[0], targets[-1]
-    return select_both(table, both, missed, delta, left_out=left_out, warnings=_warnings(table))
+    return select_both(table, targets, missed, delta, left_out=left_out, warnings=_warnings(table))
 
 
-def _targets(target_error: float | Sequence[float]) -> list[float]:
-    targets = target_error if isinstance(target_error, (tuple, list)) else (target_error,)
-    if not targets:
-        raise ArgumentError("at least one `target_error`", "none", "pass for example 0.05")
-    return [check_between("target_error", target, 0.0, 1.0) for target in targets]
-
-
-def _warnings(table: ScoreTable) -> tuple[DataWarning, ...]:
+def _warnings(table: ScoreTable, said: str = REVERSED_SAID) -> tuple[DataWarning, ...]:
     both = bool((table.k > 0).any() and (table.k < table.n).any())
-    return tuple(reversed_labels(table, None)) if both and table.independent else ()
+    return tuple(reversed_labels(table, None, said)) if both and table.independent else ()
 
 
 def _groups(rows: Rows, by: Any) -> dict[str | None, ScoreTable]:

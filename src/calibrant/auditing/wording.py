@@ -11,6 +11,7 @@ from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import IN_SAMPLE
 from calibrant.certificates import CalibrationTest, Certificate
 from calibrant.decisions import Decision
+from calibrant.decisions.selective import percent
 from calibrant.table import numbers
 from calibrant.table.numbers import confidence, number, rows, share, write_interval, write_upper
 from calibrant.table.statements import weighting
@@ -215,6 +216,20 @@ def advice_sentence(audit: Findings) -> str:
     """What to do and why."""
     action = audit.advice.action
     return f"{'No advice' if action == 'none' else action[0].upper() + action[1:]}: {audit.advice.reason}"
+
+
+def review_sentence(audit: Findings) -> str:
+    """Which cases may be decided without review; empty if that was not asked."""
+    selection = audit.selective
+    if selection is None:
+        return ""
+    calls = [
+        f"{called} at no score"
+        if side.threshold is None
+        else f"{called} {side.decided} {numbers.given(side.threshold)} (at most {percent(side.target_error)} wrong)"
+        for called, side in (("positive", selection.yes), ("negative", selection.no))
+    ]
+    return f"{', '.join(calls)}; {share(selection.review_share)} of rows left for review"
 
 
 def band_sentence(audit: Findings) -> str:

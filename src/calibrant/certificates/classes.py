@@ -195,7 +195,7 @@ def certify_classes(
         claim=f"{sure}, {_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
         confidence_level=confidence_level,
         assumptions=(*_ASSUMPTIONS, _NOT_ALL),
-        references=("gao2017", "shevtsova2013", "fan2015", "berger1982"),
+        references=("gao2017", "bentkus2004", "shevtsova2013", "fan2015", "berger1982"),
         notion=notion,
         verdict=None if tolerance is None else verdict_on(bounds.bound, bounds.lower_bound, trivial, tolerance),
         tolerance=tolerance,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.decisions.cost import cost_pair
+from calibrant.decisions.selections import target_pair
 from calibrant.distributions.cluster_jackknife import Guarantee, allows_unseen
 from calibrant.errors import ArgumentError
 from calibrant.table import parameters
@@ -25,6 +26,7 @@ class Question:
     confidence_level: float = 0.95
     method: str | None = None
     costs: Mapping[str, float] | Sequence[float] | NumberArray | None = None
+    target_error: float | Sequence[float] | None = None
     max_rows_per_cluster: int | None = None
     guarantee: Guarantee = "ordinary"
     n_folds: int = 5
@@ -40,6 +42,8 @@ class Question:
             parameters.check_between("tolerance", self.tolerance, 0.0, 1.0, remedy=remedy)
         if self.costs is not None:
             cost_pair(self.costs)
+        if self.target_error is not None:
+            target_pair(self.target_error)
         allows_unseen(self.guarantee)
         parameters.check_count("n_folds", self.n_folds, 2, "five folds are customary")
         parameters.check_count("n_simulations", self.n_simulations, 1, "999 is a good choice")
@@ -71,7 +75,10 @@ class Question:
         return allows_unseen(self.guarantee)
 
     def need_cluster_method(self) -> None:
-        """Raise an `ArgumentError` if the bound asked for needs independent rows."""
+        """Raise an `ArgumentError` if what is asked for needs independent rows."""
+        if self.target_error is not None:
+            remedy = "leave one of them out; `calibrant.selective` takes clusters, and counts one row of each"
+            raise ArgumentError("independent rows, where there is a `target_error`", "clusters", remedy)
         if self.bound_method != "default":
             need_cluster_method(self.bound_method)
 

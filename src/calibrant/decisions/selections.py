@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.decisions.selective import Cutoffs, Selection, percent, select
+from calibrant.decisions.selective import Cutoffs, Selection, percent, select, target_errors
 from calibrant.distributions.walk_boundary import binomial_limits, rows_without_error
+from calibrant.errors import ArgumentError
 from calibrant.table.numbers import given, share
 from calibrant.table.results import Count, Report, Result
 from calibrant.table.score_table import ScoreTable
@@ -61,6 +62,15 @@ def _line(one: Selection) -> tuple[str, ...]:
     counts = ("", "") if one.threshold is None else (f"{one.errors:,.0f}", f"{one.allowed_errors:,.0f}")
     decided = "none" if one.threshold is None else given(one.threshold)
     return one.group or "", percent(one.target_error), decided, f"{one.n:,.0f}", share(one.coverage), *counts
+
+
+def target_pair(target_error: float | Sequence[float]) -> tuple[float, float]:
+    """Return the targets of cases called positive and of those called negative, which are one if one is given."""
+    targets = target_errors(target_error)
+    if len(targets) > 2:
+        remedy = "pass that among cases called positive, then that among cases called negative"
+        raise ArgumentError("one or two numbers as `target_error`", f"{len(targets)}", remedy)
+    return targets[0], targets[-1]
 
 
 def groups_share(tables: Mapping[str | None, ScoreTable], delta: float) -> dict[str | None, float]:
@@ -125,7 +135,7 @@ class BinarySelection(Statement, Report):
         if (missed := self.missed) is not None:
             limit = f"at most {percent(missed.target)} of the positives of the population are called negative"
             needed = f"it takes {missed.needed_positives:,} to call a case negative"
-            claimed = limit if missed.allowed >= 0 else needed
+            claimed = f"{missed.allowed:,.0f} allowed; {limit}" if missed.allowed >= 0 else needed
             lines.append(f"Missed: {missed.missed:,.0f} of {missed.positives:,.0f} positives; {claimed}.")
         return [*lines, self.claim]
 

@@ -100,7 +100,7 @@ class RiskCoverageDisplay(Display):
             ax.plot(coverage, certified, label="certified", **(manner | {"linewidth": 4.0}))
         top = min(1.0, _TOP * selection.target_error)
         if selection.threshold is not None:
-            at, low = selection.coverage, selection.coverage < 0.5
+            at, low = selection.coverage, selection.coverage < 0.3  # words on its left would leave the axes
             ax.plot([at, at], [selection.selective_risk, top], color=canvas.palette.rule, linewidth=1.0)
             ax.plot(at, selection.selective_risk, "o", color=manner["color"], markersize=7)
             text = f" {given(selection.threshold)} and {selection.decided.removeprefix('at or ')} "

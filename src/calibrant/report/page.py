@@ -20,6 +20,7 @@ from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.guidance import GUIDES, guidance
 from calibrant.report.pictures import Picture, pictures
+from calibrant.report.review import selection_parts, sides
 from calibrant.table.numbers import confidence, number, rows, write_upper
 from calibrant.table.results import of_section
 from calibrant.version import __version__
@@ -145,6 +146,7 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
         "intervals": not np.isnan(audit.reliability.lower).all(),
         "pictures": pictures(audit, anchor),
         "segments": None if audit.segments is None else _segments(audit.segments, audit.name, anchor),
+        "review": None if audit.selective is None else selection_parts(sides(audit.selective), f"{anchor}-cut-off"),
         "bins": view.bins(audit.reliability),
         "histogram": view.histogram(audit.histogram),
         "residuals": view.residual_points(audit.cumulative_residuals),

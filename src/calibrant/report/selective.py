@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from calibrant.clock import utc_now
 from calibrant.decisions.selections import BinarySelection, Selections
 from calibrant.decisions.selective import Selection, percent
-from calibrant.plots import RiskCoverageDisplay
 from calibrant.references import cite
-from calibrant.report import view
 from calibrant.report.page import Form, fill_page
-from calibrant.report.pictures import Picture
-from calibrant.table.numbers import share
+from calibrant.report.review import TITLE, selection_parts, sides
 from calibrant.version import __version__
 
 AnySelection: TypeAlias = Selection | Selections | BinarySelection
 
-_TITLE = "Which cases may be decided without review?"
 _MOST_SHOWN = 12  # groups and targets with a picture of their own; the table has all
 
 
@@ -50,7 +46,7 @@ def render_selective(
     if isinstance(result, Selection):
         parts, together = {"": result}, []
     elif isinstance(result, BinarySelection):
-        parts, together = {"Called positive": result.yes, "Called negative": result.no}, result.lines()
+        parts, together = sides(result), result.lines()
     else:
         table, together = result.table(), [result.claim]
         first = result.selections[:_MOST_SHOWN]
@@ -60,26 +56,13 @@ def render_selective(
     return fill_page(
         "selective.j2",
         form,
-        title=title or _TITLE,
+        title=title or TITLE,
         note=note or "",
         byline={"author": author, "date": now},
         together=together,
         table=table,
-        parts=[_part(name, one, f"cut-off-{i}") for i, (name, one) in enumerate(parts.items(), start=1)],
+        parts=selection_parts(parts, "cut-off"),
         assumptions=result.assumptions,
         provenance=[(name, value) for name, value in provenance.items() if value],
         references=cite(result.references),
     )
-
-
-def _part(name: str, one: Selection, anchor: str) -> dict[str, Any]:
-    """Return what a page says of one cut-off; the anchor is unique on the page."""
-    decided = f"{share(one.coverage)} may be decided without review" if one.accepted else "Nothing is certified"
-    described = f"If all rows were decided, {share(one.curve.selective_risk[-1])} would be wrong."
-    return {
-        "verdict": "certified" if one.accepted else "undecided",
-        "heading": f"{name}: {decided[0].lower()}{decided[1:]}" if name else decided,
-        "lines": [*one.lines(), *one.remarks()],
-        "picture": Picture("Risk and coverage", RiskCoverageDisplay(one), described, name or _TITLE, anchor),
-        "cutoffs": view.cutoffs(one.curve),
-    }

@@ -12,7 +12,7 @@ from calibrant.auditing.findings import Findings
 from calibrant.auditing.provenance import Provenance
 from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
 from calibrant.decisions import RiskCoverageCurve
-from calibrant.table.numbers import Writer, given, number, rows, score_fixed, score_text, share, signed, write_interval
+from calibrant.table.numbers import Writer, number, rows, score_fixed, score_text, share, signed, write_interval
 
 # Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
 _RESIDUAL_ROWS = 36
@@ -102,8 +102,14 @@ def cutoffs(curve: RiskCoverageCurve) -> list[Row]:
     names = ("threshold", "coverage", "accepted", "errors", "allowed_errors", "certified")
     every = list(_columns(curve, *names))
     return [
-        (given(score), share(coverage), *map(rows, counts), "yes" if certified else "no")
-        for score, coverage, *counts, certified in every[:: -(-len(every) // _CUTOFF_ROWS)]
+        (
+            f"{score:.6g}",
+            share(coverage),
+            *map(rows, counts),
+            "none" if allowed < 0 else rows(allowed),
+            "yes" if certified else "no",
+        )
+        for score, coverage, *counts, allowed, certified in every[:: -(-len(every) // _CUTOFF_ROWS)]
     ]
 
 
@@ -160,5 +166,13 @@ def provenance(name: str, found: Provenance, *, what: str = "Audited", weighted:
 def assumptions(audit: Findings) -> list[str]:
     """Return the assumptions of all claims, each sentence once."""
     band = audit.band if audit.band is not None and audit.band.consistent else None
-    parts = (audit.certificate, audit.expected_error, audit.decision, audit.max_regret, band, audit.segments)
+    parts = (
+        audit.certificate,
+        audit.expected_error,
+        audit.decision,
+        audit.max_regret,
+        band,
+        audit.segments,
+        audit.selective,
+    )
     return list(dict.fromkeys(sentence for part in parts if part is not None for sentence in part.assumptions))

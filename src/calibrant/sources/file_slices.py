@@ -15,6 +15,7 @@ from calibrant.table.pooling import distinct_numbers
 from calibrant.table.validation import CleanRows
 
 _LISTED_BITS = 19  # two to this power buckets, at most, from the first to the last of those that DuckDB is asked for
+_TOGETHER_BITS = 3
 _CACHE = "400MB"
 
 
@@ -48,9 +49,11 @@ class FileSlices:
     def inside(self, buckets: BucketSet) -> CleanRows:
         """Return the rows in some buckets, and perhaps in some beside them.
 
-        DuckDB joins rows to a table of buckets twice as fast if their numbers span few enough to be listed.
+        DuckDB joins rows to a table of buckets twice as fast if their numbers span few enough to be listed; so buckets
+        are taken together for that, unless so many that far more rows than these might be in them.
         """
         bits = max(0, int(buckets.numbers[-1] - buckets.numbers[0]).bit_length() - _LISTED_BITS)
+        bits = bits if bits <= _TOGETHER_BITS else 0
         listed, grid = distinct_numbers(buckets.numbers >> bits), buckets.grid.coarser(bits)
         name = "calibrant_buckets"
         query = f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT unnest(?::BIGINT[]) AS bucket"

@@ -18,7 +18,7 @@ from calibrant.segments.values import describe_dates
 from calibrant.sources.checks import Summary, check, summary_of_fit
 from calibrant.sources.connection import open_source
 from calibrant.sources.file_slices import FileSlices
-from calibrant.sources.fit_rows import LOOK, may_be_fit, most_differ, read_if_fit
+from calibrant.sources.fit_rows import may_be_fit, most_differ, read_if_fit, rows_to_look_at
 from calibrant.sources.paths import PathSpec, name_of
 from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, OrderedRows, Rows
 from calibrant.sources.query import Query
@@ -289,7 +289,7 @@ def _rows_for_one_scan(source: Source, columns: Columns) -> int | None:
     rows = int(source.rows(f"SELECT count(*) FROM ({source.sql})")[0][0])
     if not most_differ(rows, 1, 1):
         return None
-    head = f"SELECT {source.column(columns.score)} AS s FROM ({source.sql}) LIMIT {LOOK}"
+    head = f"SELECT {source.column(columns.score)} AS s FROM ({source.sql}) LIMIT {rows_to_look_at(rows)}"
     counts = f"SELECT count(*) AS times FROM ({head}) GROUP BY s"
     if not most_differ(rows, *source.rows(f"SELECT sum(times), count(*) FILTER (times = 1) FROM ({counts})")[0]):
         return None

@@ -14,7 +14,8 @@ from calibrant.table.fixed_point import MOST_ROWS
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import CleanRows
 
-LOOK = 1 << 17  # rows looked at to tell whether most scores are different
+LOOK = 1 << 17  # rows that are many, of which so many are looked at to tell whether most scores are different
+_LARGEST_LOOK = 1 << 20
 
 
 class TableOfOneScan(NamedTuple):
@@ -42,6 +43,11 @@ def read_if_fit(slices: Slices, rows: int) -> TableOfOneScan | None:
 def may_be_fit(columns: Columns) -> bool:
     """Whether rows can be used as they are, if their columns hold numbers, as nothing more is asked of them."""
     return columns.pos_label is None and not (columns.drops or columns.clusters or columns.models)
+
+
+def rows_to_look_at(rows: int) -> int:
+    """Return how many of the rows are looked at to tell whether most scores are different, see `most_differ`."""
+    return max(LOOK, min(_LARGEST_LOOK, rows // 32))
 
 
 def most_differ(rows: int, looked: int, once: int) -> bool:

@@ -21,7 +21,7 @@ from calibrant.segments.values import describe_dates
 from calibrant.sources.array_rows import ArrayRows
 from calibrant.sources.arrow_batches import UnfitRowsError, read_batches
 from calibrant.sources.faults import describe_no_column
-from calibrant.sources.fit_rows import LOOK, may_be_fit, most_differ, read_if_fit
+from calibrant.sources.fit_rows import may_be_fit, most_differ, read_if_fit, rows_to_look_at
 from calibrant.sources.frame_checks import checked_rows, column_of, count_of, find_gaps, holds_numbers, need_numbers
 from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, Rows
 from calibrant.sources.segment_scan import collect_columns, segments_of_engine
@@ -60,7 +60,7 @@ class EngineRows(Rows):
         if not most_differ(rows, 1, 1):
             return None
         s, y = (column_of(name, frame).cast(nw.Float64) for name in (columns.score, columns.label))
-        counts = frame.select(s=s).head(LOOK).group_by("s").agg(times=nw.len())
+        counts = frame.select(s=s).head(rows_to_look_at(rows)).group_by("s").agg(times=nw.len())
         asked = _asked(counts.select(looked=nw.col("times").sum(), once=count_of(nw.col("times") == 1)))
         if not most_differ(rows, int(asked["looked"][0]), int(asked["once"][0])):
             return None

@@ -417,6 +417,40 @@ def test_costs_need_rows():
         cal.audit([0, 1], [0.2, 0.7], sample_weight=[0.5, 0.5], costs=(1, 1))
 
 
+@pytest.mark.parametrize("target", [0.1, [0.1], (0.1, 0.05)])
+def test_a_target_asks_what_needs_no_review(target):
+    y, p = world(3_000)
+    result = cal.audit(y, p, target_error=target, confidence_level=0.9)
+    both = cal.selective_binary(y, p, target_error=target, confidence_level=0.9)
+    assert result.to_dict()["selective"] == both.to_dict()
+    assert set(both.references) <= set(result.references)
+    said = " ".join(f"{result} {details(result)}".split())
+    for part in (f"positive at or above {both.yes.threshold}", f"{both.review_share:.1%} of rows", both.claim):
+        assert part in said
+    plain = cal.audit(y, p, confidence_level=0.9)
+    assert plain.selective is None
+    assert plain.provenance.fingerprint != result.provenance.fingerprint
+
+
+def test_a_target_that_no_row_shows_leaves_all_for_review():
+    result = cal.audit(*world(30), target_error=0.01)
+    assert "positive at no score, negative at no score; 100.0% of rows left for review" in " ".join(str(result).split())
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"sample_weight": [0.5, 1.5] * 50}, "leave out target_error"),
+        ({"clusters": np.arange(100) // 2}, "independent rows, where there is a target_error, found clusters"),
+        ({"target_error": 5}, "target_error in"),
+        ({"target_error": [0.1, 0.1, 0.1]}, "one or two numbers"),
+    ],
+)
+def test_a_target_needs_independent_rows(keywords, message):
+    with pytest.raises((cal.ArgumentError, cal.DataError), match=message):
+        cal.audit(*world(100), **{"target_error": 0.1} | keywords)
+
+
 @pytest.mark.parametrize("n_folds", [1, 2.5, "5", True])
 def test_folds_are_a_whole_number(n_folds):
     with pytest.raises(cal.ArgumentError, match="n_folds"):

@@ -23,6 +23,13 @@ def audit(
     confidence_level: options.Confidence = 0.95,
     cost_fp: options.CostFp = None,
     cost_fn: options.CostFn = None,
+    target_error: Annotated[
+        list[float] | None,
+        option(
+            "Acceptable share of errors among cases decided without review: asks which these may be. A second one is "
+            "that of cases called negative."
+        ),
+    ] = None,
     method: Annotated[
         str | None,
         option(

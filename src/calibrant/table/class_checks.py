@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,9 @@ from calibrant.table.validation import as_array
 TOLERANCE = 0.01  # how far the probabilities of a row may be from adding up to 1
 _EXACT = 1e-12  # rows nearer to 1 are left as they are
 _NAMED = 5  # values that a message names
-_MUCH_BETTER = 0.2  # more rows predicted right with columns in another order, so that the order given must be wrong
+# The order of columns must be wrong where so many more rows are predicted right in another one: as a share of all, and
+# in standard deviations of that difference, which chance does not reach in few rows.
+_MUCH_BETTER, _DEVIATIONS = 0.2, 4.0
 
 
 def listed(values: Sequence[Any]) -> str:
@@ -207,8 +210,10 @@ def codes_of(labels: list[Any], names: list[Any]) -> IntArray:
 
 
 def check_order(code: IntArray, proba: FloatArray, names: list[Any]) -> None:
-    """Refuse columns that predict the labels much better in another order."""
+    """Refuse columns of more than two classes that predict the labels much better in another order."""
     n_classes = len(names)
+    if n_classes == 2:
+        return  # as where scores of one class are given, of which an audit warns
     rows = np.bincount(code, minlength=n_classes)
     sums = np.array([proba[code == k].sum(axis=0) for k in range(n_classes)])
     # Which column stands out most, among the rows of each class.
@@ -216,8 +221,9 @@ def check_order(code: IntArray, proba: FloatArray, names: list[Any]) -> None:
     if len(set(best.tolist())) < n_classes or not rows.all():
         return
     predicted = proba.argmax(axis=1)
+    change = (predicted == best[code]).astype(np.int64) - (predicted == code)
     right, otherwise = float((predicted == code).mean()), float((predicted == best[code]).mean())
-    if otherwise > right + _MUCH_BETTER:
+    if change.sum() > max(_MUCH_BETTER * len(code), _DEVIATIONS * math.sqrt(float(np.abs(change).sum()))):
         raise DataError(
             f"columns in the order of the classes {listed(names)}",
             f"{right:.0%} of the rows predicted right, and {otherwise:.0%} were the columns in the order "

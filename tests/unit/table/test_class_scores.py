@@ -154,3 +154,12 @@ def test_columns_of_a_frame_have_to_be_there():
     for scores, words in [("p_cat", "several columns"), (["p_cat", "p_dog"], "'p_dog'"), (["p_cat"] * 2, "twice")]:
         with pytest.raises(ArgumentError, match=words):
             ClassScores.from_frame(frame, label="y", scores=scores)
+
+
+def test_an_order_is_not_refused_by_chance():
+    rng = np.random.default_rng(0)
+    for n in [3, 10, 30, 100, 400] * 40:
+        proba, labels = rng.dirichlet(np.ones(3), n), np.r_[0, 1, 2, rng.integers(3, size=n - 3)]
+        assert ClassScores.from_scores(labels, proba).classes == (0, 1, 2)
+    score = rng.uniform(size=200)
+    assert ClassScores.from_scores(score < 0.5, np.column_stack([1.0 - score, score])).classes == (False, True)

@@ -64,6 +64,7 @@ ELSEWHERE = {
         "guarantees/test_selective.py::test_several_targets_and_groups_hold_together",
         "guarantees/test_selective.py::test_clusters_of_any_dependence",
     ],
+    "decisions.selective_plan": ["unit/decisions/test_planning.py::test_power_is_what_samples_show"],
     "selective_binary": [
         "guarantees/test_selective.py::test_both_sides_hold_together",
         "guarantees/test_selective.py::test_positives_that_are_missed",

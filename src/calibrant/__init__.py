@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from calibrant.certificates.calibration_test import calibration_test
     from calibrant.certificates.certify import certify
+    from calibrant.certificates.classes import certify_classes
     from calibrant.certificates.sample_size import required_sample_size
     from calibrant.comparing.compare import compare
     from calibrant.comparing.results import Comparison
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from calibrant.plots import ReliabilityDisplay
     from calibrant.sources.files import read_table
     from calibrant.sources.query import Query
+    from calibrant.table.class_scores import ClassScores
     from calibrant.table.score_table import ScoreTable
 
 # Module -> the names a user types often.
@@ -55,7 +57,7 @@ _HOME = {
     "auditing.selective": "selective selective_binary",
     "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator PlattCalibrator "
     "SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
-    "certificates": "calibration_test certify required_sample_size",
+    "certificates": "calibration_test certify certify_classes required_sample_size",
     "comparing.compare": "compare",
     "comparing.results": "Comparison",
     "decisions": "Selection",
@@ -67,6 +69,7 @@ _HOME = {
     "metrics.scorers": "scorers",
     "monitoring.monitor": "Monitor",
     "plots": "ReliabilityDisplay",
+    "table.class_scores": "ClassScores",
     "table.score_table": "ScoreTable",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
@@ -91,6 +94,7 @@ __all__ = [
     "BetaCalibrator",
     "CalibrantError",
     "CalibratedClassifier",
+    "ClassScores",
     "Comparison",
     "DataError",
     "IsotonicCalibrator",
@@ -111,6 +115,7 @@ __all__ = [
     "brier_score",
     "calibration_test",
     "certify",
+    "certify_classes",
     "compare",
     "cutoff_calibration",
     "cutoff_calibration_error",

@@ -159,7 +159,8 @@ IRIS = load_iris(return_X_y=True)
 # Name of the mistake -> what is called, and parts of the message.
 IN_PYTHON = {
     "three columns of probabilities": (
-        lambda: cal.audit(Y, THREE), "scores in one column", "shape (20, 3)", "pass y == c and its column p[:, c]",
+        lambda: cal.audit(Y, THREE), "scores in one column", "shape (20, 3)",
+        "pass y == c and its column p[:, c]; or certify all classes at once, with calibrant.certify_classes",
     ),
     "scores of two models": (
         lambda: cal.audit(Y, np.column_stack([P, P])), "add up to 1", "0.2 and 0.2 in row 0", "one column of scores",

@@ -174,7 +174,9 @@ def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
     yield Fact("left_out", "Left out", "" if audit.left_out is None else str(audit.left_out), section="data")
     yield Fact("unseen", "Unseen clusters", _unseen(audit), section="clusters")
     yield Fact("cost", "Expected cost", _cost_sentence(audit, by_key), section="cost")
-    yield Fact("selective", "Without review", _without_review(audit), section="cost")
+    if audit.selective is not None:
+        claims = f"{wording.review_sentence(audit)}. {audit.selective.claim}"
+        yield Fact("selective", "Without review", claims, section="cost")
     yield Fact("recalibration", "Recalibration", wording.recalibration_sentence(audit.recalibration), section="effect")
     yield Fact("advice", "Advice", wording.advice_sentence(audit), section="conclusion")
     yield Fact("next", "Next", joined(audit.advice.command or "", python), section="conclusion")
@@ -343,15 +345,6 @@ def _cost_sentence(audit: Findings, by_key: dict[str, Fact]) -> str:
         f"{by_key['forecast'].value} predicted by the scores; treat all {by_key['treat_all'].value}, treat "
         f"none {by_key['treat_none'].value}; {saving}"
     )
-
-
-def _without_review(audit: Findings) -> str:
-    """What is claimed of cases that are decided without review; empty without a target."""
-    selection = audit.selective
-    if selection is None:
-        return ""
-    claims = f"called positive: {selection.yes.claim}", f"called negative: {selection.no.claim}"
-    return " ".join([*claims, *selection.lines()])
 
 
 def _measures(audit: Findings) -> Iterator[Fact]:

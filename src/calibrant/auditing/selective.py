@@ -9,16 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.rows import given_rows
-from calibrant.auditing.warnings import DataWarning, reversed_labels
-from calibrant.decisions.selections import (
-    BinarySelection,
-    Selections,
-    groups_share,
-    select_both,
-    target_errors,
-    target_pair,
-)
-from calibrant.decisions.selective import Cutoffs, Selection, select
+from calibrant.auditing.warnings import REVERSED_SAID, DataWarning, reversed_labels
+from calibrant.decisions.selections import BinarySelection, Selections, groups_share, select_both, target_pair
+from calibrant.decisions.selective import Cutoffs, Selection, select, target_errors
 from calibrant.segments.values import distinct_values
 from calibrant.sources.protocol import Rows
 from calibrant.table.clusters import Clusters, one_row_each
@@ -26,6 +19,11 @@ from calibrant.table.parameters import check_between, failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT, Sampling
 from calibrant.table.validation import ANY_NUMBER, CleanRows
+
+_DOUBT = (
+    "Wrong decisions tend to have the higher scores: {}. Does the score count doubt, or the column what was wrong? "
+    "Pass the negative score, or name the value that means right (--pos-label, pos_label=)."
+)
 
 
 def selective(
@@ -110,7 +108,7 @@ def selective(
         left_out = rows.intake.left_out
     selections = []
     for group, part in groups_share(tables, delta).items():
-        further = {"group": group, "left_out": left_out, "warnings": _warnings(tables[group])}
+        further = {"group": group, "left_out": left_out, "warnings": _warnings(tables[group], _DOUBT)}
         for target in targets:
             cutoffs = Cutoffs.of(tables[group], target, part / len(targets))
             selections.append(select(cutoffs, int(cutoffs.passing[-1]), sampling, **further))
@@ -189,9 +187,9 @@ def selective_binary(
     return select_both(table, targets, missed, delta, left_out=left_out, warnings=_warnings(table))
 
 
-def _warnings(table: ScoreTable) -> tuple[DataWarning, ...]:
+def _warnings(table: ScoreTable, said: str = REVERSED_SAID) -> tuple[DataWarning, ...]:
     both = bool((table.k > 0).any() and (table.k < table.n).any())
-    return tuple(reversed_labels(table, None)) if both and table.independent else ()
+    return tuple(reversed_labels(table, None, said)) if both and table.independent else ()
 
 
 def _groups(rows: Rows, by: Any) -> dict[str | None, ScoreTable]:

@@ -30,6 +30,10 @@ DECISIONS = "decisions"
 FEW_CLUSTERS = "few_clusters"
 IN_SAMPLE = "in_sample"
 REVERSED = "reversed_labels"
+REVERSED_SAID = (
+    "Negatives tend to have the higher scores: {}. Is the positive class reversed? Check which outcome counts as 1 "
+    "(--pos-label, pos_label=) and that the score is its probability."
+)
 
 _RATE = 0.01  # at most, of false alarms
 _STANDARD_ERRORS = 3.0  # of a mean product that count as clear; 1 in 700 under a normal distribution
@@ -129,7 +133,9 @@ def _few_clusters(rows: ClusteredRows, *, unseen: bool) -> Iterator[DataWarning]
         yield DataWarning(FEW_CLUSTERS, message)
 
 
-def reversed_labels(table: ScoreTable, clusters: ClusteredRows | None) -> Iterator[DataWarning]:
+def reversed_labels(
+    table: ScoreTable, clusters: ClusteredRows | None, said: str = REVERSED_SAID
+) -> Iterator[DataWarning]:
     """Scores that rank negatives above positives: the area under the ROC curve is below 1/2 by its 99% interval.
 
     The rate of false alarms is that of one end of the interval, about 0.005, where the area is 1/2, and less above.
@@ -139,12 +145,7 @@ def reversed_labels(table: ScoreTable, clusters: ClusteredRows | None) -> Iterat
     area = area_of(SampledRows(table, clusters, 1.0 - _RATE))
     if area.upper < 0.5:
         written = write_interval(area.value, area.lower, area.upper, 0.5)
-        message = (
-            f"Negatives tend to have the higher scores: AUC {written.value}, 99% interval {written.ends}. "
-            "Is the positive class reversed? Check which outcome counts as 1 (--pos-label, "
-            "pos_label=) and that the score is its probability."
-        )
-        yield DataWarning(REVERSED, message)
+        yield DataWarning(REVERSED, said.format(f"AUC {written.value}, 99% interval {written.ends}"))
 
 
 def _in_sample(table: ScoreTable, cutoff: CutoffCalibration) -> Iterator[DataWarning]:

@@ -3,6 +3,7 @@
 from calibrant.certificates.bands import Band, isotonic_band, window_band
 from calibrant.certificates.calibration_test import calibration_test
 from calibrant.certificates.certify import certify, cutoff_interval
+from calibrant.certificates.classes import ClassCertificate, certify_classes
 from calibrant.certificates.cumulative_band import CumulativeBand, cumulative_band
 from calibrant.certificates.expected_error.certify import (
     ExpectedErrorCertificate,
@@ -20,6 +21,7 @@ __all__ = [
     "Band",
     "CalibrationTest",
     "Certificate",
+    "ClassCertificate",
     "CumulativeBand",
     "CutoffInterval",
     "ExpectedErrorCertificate",
@@ -28,6 +30,7 @@ __all__ = [
     "SampleCertificate",
     "calibration_test",
     "certify",
+    "certify_classes",
     "certify_ece",
     "certify_recalibrated",
     "certify_sample",

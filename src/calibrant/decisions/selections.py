@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.decisions.selective import Cutoffs, Selection, percent, select
+from calibrant.decisions.selective import Cutoffs, Selection, percent, select, target_errors
 from calibrant.distributions.walk_boundary import binomial_limits, rows_without_error
 from calibrant.errors import ArgumentError
 from calibrant.table.numbers import given, share
-from calibrant.table.parameters import check_between
 from calibrant.table.results import Count, Report, Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import text_grid
@@ -63,14 +62,6 @@ def _line(one: Selection) -> tuple[str, ...]:
     counts = ("", "") if one.threshold is None else (f"{one.errors:,.0f}", f"{one.allowed_errors:,.0f}")
     decided = "none" if one.threshold is None else given(one.threshold)
     return one.group or "", percent(one.target_error), decided, f"{one.n:,.0f}", share(one.coverage), *counts
-
-
-def target_errors(target_error: float | Sequence[float]) -> list[float]:
-    """Return one or several targets as a list, checked."""
-    targets = target_error if isinstance(target_error, (tuple, list)) else (target_error,)
-    if not targets:
-        raise ArgumentError("at least one `target_error`", "none", "pass for example 0.05")
-    return [check_between("target_error", target, 0.0, 1.0) for target in targets]
 
 
 def target_pair(target_error: float | Sequence[float]) -> tuple[float, float]:
@@ -144,7 +135,7 @@ class BinarySelection(Statement, Report):
         if (missed := self.missed) is not None:
             limit = f"at most {percent(missed.target)} of the positives of the population are called negative"
             needed = f"it takes {missed.needed_positives:,} to call a case negative"
-            claimed = limit if missed.allowed >= 0 else needed
+            claimed = f"{missed.allowed:,.0f} allowed; {limit}" if missed.allowed >= 0 else needed
             lines.append(f"Missed: {missed.missed:,.0f} of {missed.positives:,.0f} positives; {claimed}.")
         return [*lines, self.claim]
 

@@ -7,6 +7,7 @@ Everything is a function of how many rows, and how many errors among them, are a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any, NamedTuple
@@ -15,8 +16,10 @@ import numpy as np
 
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.walk_boundary import WalkBoundary, walk_boundary
+from calibrant.errors import ArgumentError
 from calibrant.table.missing import LeftOut
 from calibrant.table.numbers import given, share, significant
+from calibrant.table.parameters import check_between
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, distinct_numbers
 from calibrant.table.results import Count, Drawable, Report, Result, Tabular
 from calibrant.table.score_table import ScoreTable, need_binary, need_counts
@@ -163,14 +166,14 @@ class Selection(Statement, Drawable, Report):
         decided = f"scores of {given(self.threshold)} and {side}, {self.accepted:,.0f} of {self.n:,.0f} rows"
         wrong = f"{self.errors:,.0f} were wrong ({share(self.selective_risk)})"
         about = f"about {share(self.coverage_lower)} to {share(self.coverage_upper)}"
-        others = (
-            f"at all {self.certified:,} certified cut-offs at once" if self.certified > 1 else "at no other cut-off"
-        )
+        others = "No other cut-off is certified, not even a stricter one."
+        if self.certified > 1:
+            others = f"All {self.certified:,} certified cut-offs hold at once; a stricter one need not be among them."
         return [
             f"May be decided without review: {decided} ({share(self.coverage)}).",
             f"Of these {wrong}; {self.allowed_errors:,.0f} would have been allowed.",
             self.claim,
-            f"The same holds {others}; a stricter one is not certified by that.",
+            others,
             f"Share of such cases: {about}, as if the cut-off had not been chosen by these rows.",
             *lines,
         ]
@@ -197,24 +200,14 @@ class Cutoffs(NamedTuple):
         """
         need_counts(table, "errors are counted among rows")
         need_binary(table, "a decision is right or wrong")
-        errors, threshold, following = (
-            (table.k, table.high, table.low[1:])
-            if below
-            else (table.negatives[::-1], table.low[::-1], table.high[-2::-1] if len(table) > 1 else table.high[:0])
-        )
-        accepted = np.cumsum(table.n if below else table.n[::-1])
+        columns = table.n, table.k, table.high, table.low
+        if not below:
+            columns = table.n[::-1], table.negatives[::-1], table.low[::-1], table.high[::-1]
+        n, errors, threshold, next_begins = columns
+        accepted, following = np.cumsum(n), np.append(next_begins[1:], math.nan)
         boundary = walk_boundary(int(accepted[-1]), target_error, delta)
-        return cls(
-            below,
-            threshold,
-            np.append(following, math.nan),
-            accepted,
-            np.cumsum(errors),
-            boundary.allowed(accepted),
-            boundary,
-            target_error,
-            delta,
-        )
+        counts = accepted, np.cumsum(errors), boundary.allowed(accepted)
+        return cls(below, threshold, following, *counts, boundary, target_error, delta)
 
     @property
     def certified(self) -> BoolArray:
@@ -300,6 +293,14 @@ def select(cutoffs: Cutoffs, chosen: int, sampling: Sampling = INDEPENDENT, **fu
         curve=cutoffs.curve(nearest if chosen < 0 else chosen),
         **further,
     )
+
+
+def target_errors(target_error: float | Sequence[float]) -> list[float]:
+    """Return one or several targets as a list, checked."""
+    targets = target_error if isinstance(target_error, (tuple, list)) else (target_error,)
+    if not targets:
+        raise ArgumentError("at least one `target_error`", "none", "pass for example 0.05")
+    return [check_between("target_error", target, 0.0, 1.0) for target in targets]
 
 
 def percent(target: float) -> str:

@@ -7,6 +7,12 @@ from calibrant.metrics.binned import (
     expected_calibration_error,
     quantile_mean_squared_error,
 )
+from calibrant.metrics.classes import (
+    ClassCalibration,
+    class_wise_calibration,
+    confidence_calibration_error,
+    top_label_calibration,
+)
 from calibrant.metrics.classical_tests import (
     HosmerLemeshow,
     KsCalibrationTest,
@@ -41,6 +47,7 @@ from calibrant.table.results import Estimate
 __all__ = [
     "BinnedCalibration",
     "CalibrationSlope",
+    "ClassCalibration",
     "ConfusionMetrics",
     "CutoffCalibration",
     "Estimate",
@@ -57,6 +64,8 @@ __all__ = [
     "brier_score",
     "calibration_in_the_large",
     "calibration_slope",
+    "class_wise_calibration",
+    "confidence_calibration_error",
     "confusion_metrics",
     "cutoff_calibration",
     "cutoff_calibration_error",
@@ -77,6 +86,7 @@ __all__ = [
     "score_divergence",
     "smooth_calibration_error",
     "spiegelhalter",
+    "top_label_calibration",
     "weighted_mean_squared_error",
 ]
 

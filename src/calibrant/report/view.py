@@ -12,17 +12,7 @@ from calibrant.auditing.findings import Findings
 from calibrant.auditing.provenance import Provenance
 from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
 from calibrant.decisions import RiskCoverageCurve
-from calibrant.table.numbers import (
-    Writer,
-    number,
-    rows,
-    score_fixed,
-    score_text,
-    share,
-    signed,
-    significant,
-    write_interval,
-)
+from calibrant.table.numbers import Writer, number, rows, score_fixed, score_text, share, signed, write_interval
 
 # Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
 _RESIDUAL_ROWS = 36
@@ -113,14 +103,13 @@ def cutoffs(curve: RiskCoverageCurve) -> list[Row]:
     every = list(_columns(curve, *names))
     return [
         (
-            significant(score, digits=6),
+            f"{score:.6g}",
             share(coverage),
-            rows(accepted),
-            rows(errors),
+            *map(rows, counts),
             "none" if allowed < 0 else rows(allowed),
             "yes" if certified else "no",
         )
-        for score, coverage, accepted, errors, allowed, certified in every[:: -(-len(every) // _CUTOFF_ROWS)]
+        for score, coverage, *counts, allowed, certified in every[:: -(-len(every) // _CUTOFF_ROWS)]
     ]
 
 

@@ -103,7 +103,10 @@ def _score_column(y_proba: npt.ArrayLike) -> npt.NDArray[Any]:
         raw = _of_second_class(raw)
     remedy = "pass the probabilities of the positive class"
     if raw.ndim == 2 and raw.shape[1] > 2:
-        remedy = f"{row_errors.ONE_CLASS}: for class c pass y == c and its column p[:, c]"
+        remedy = (
+            f"{row_errors.ONE_CLASS}: for class c pass y == c and its column p[:, c]; or certify all classes at once, "
+            "with calibrant.certify_classes"
+        )
     raw = one_column(raw, "scores in one column, or in two as predict_proba gives them", remedy)
     if raw.shape[0] == 0:
         raise row_errors.describe_no_rows()

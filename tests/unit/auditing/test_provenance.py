@@ -252,6 +252,7 @@ def test_passwords_are_not_recorded(address):
         "depth",
         "title",
         "note",
+        "target_error",
     ]
     given |= dict.fromkeys([*names, "author"]) | {"name": "scores", "random_state": 0, "confidence_level": 0.95}
     told = provenance_of(

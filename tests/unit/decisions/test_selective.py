@@ -264,7 +264,11 @@ def test_what_is_refused():
 def test_reversed_scores_are_said():
     correct, score = sample(5_000, 9)
     assert not cal.selective(correct, score).warnings
-    assert [sign.code for sign in cal.selective(correct, -score).warnings] == ["reversed_labels"]
+    (sign,) = cal.selective(correct, -score).warnings
+    assert sign.code == "reversed_labels"
+    assert "Wrong decisions tend to have the higher scores: AUC" in sign.message
+    (sign,) = cal.selective_binary(correct, -score).yes.warnings
+    assert "Negatives tend to have the higher scores: AUC" in sign.message
 
 
 def probabilities(n, seed):

@@ -47,13 +47,11 @@ def selective(
     source, targets = source_of(context), target_error or [0.05]
     function = functions.selective_binary if binary else functions.selective
     asked = given_to(function, context) | {"target_error": targets if len(targets) > 1 else targets[0]}
-    others = {"by": by, "clusters": clusters, "missed": missed}
-    unused = [as_option(name, None) for name, value in others.items() if value and name not in asked]
-    if unused:
-        refused = f"{unused[0]} {'with' if binary else 'without'} it"
-        raise ArgumentError(
-            "--missed with --binary, and --by or --cluster without it", refused, "leave one of them out"
-        )
+    for name, value in {"by": by, "clusters": clusters, "missed": missed}.items():
+        if value and name not in asked:
+            refused = f"{as_option(name, None)} {'with' if binary else 'without'} it"
+            expected = "--missed with --binary, and --by or --cluster without it"
+            raise ArgumentError(expected, refused, "leave one of them out")
     if require_coverage is not None:
         check_between("require_coverage", require_coverage, 0.0, 1.0, closed="right", remedy="a share, such as 0.3")
     if report is not None:

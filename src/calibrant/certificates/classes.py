@@ -1,0 +1,285 @@
+"""Bounds on the calibration errors of several classes: of the worst one, of their sum, and of the classes predicted.
+
+Each of these errors is the expectation of one function of a row, though nobody knows which: a sign and an interval for
+each class, applied to what occurred less what was predicted. So each takes one bound for one mean, and the number of
+classes enters the errors of the rows only, not the width. Derivation: docs/theory/14-classes.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant.certificates.certify import certify_table
+from calibrant.certificates.question import Question
+from calibrant.certificates.results import Bounds, verdict_on
+from calibrant.certificates.split import PROPOSE, repeated_lower_bound
+from calibrant.certificates.widths.default import charged_bound
+from calibrant.distributions.mean_limits import mean_width
+from calibrant.distributions.sharp_mean import simultaneous_width
+from calibrant.metrics.classes import ClassCalibration, class_fields, class_rows
+from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.numbers import claim_upper, given, number, rows, write_lower, write_upper
+from calibrant.table.parameters import check_choice
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
+from calibrant.table.seeding import generator_for
+from calibrant.table.shown import html_grid, text_grid
+from calibrant.table.statements import INDEPENDENT, Statement
+
+Notion = Literal["worst_class", "sum", "top_label", "confidence"]
+
+_PRINTED = 20  # classes of a printed table
+_CLAIMS = {
+    "worst_class": "the cutoff calibration error of every class against the rest is at most",
+    "sum": "the cutoff calibration errors of all classes against the rest add up to at most",
+    "top_label": "the cutoff calibration errors of the largest probability by predicted class, each times the share of "
+    "its rows, add up to at most",
+    "confidence": "the cutoff calibration error of the largest probability is at most",
+}
+# Largest size of the function of a row whose expectation the error is.
+_SIZE = {"worst_class": 1.0, "sum": 2.0, "top_label": 1.0}
+_ASSUMPTIONS = INDEPENDENT.assumptions("the confidence level, the tolerance and the notion")
+_NOT_ALL = (
+    "Nothing is claimed of the vector of probabilities as a whole: errors that show only where several classes are "
+    "looked at together can remain."
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassCertificate(Statement, ClassCalibration):
+    """Bounds on one calibration error of several classes, with the fields of `ClassCalibration` about each of them.
+
+    Attributes
+    ----------
+    claim, confidence_level, assumptions, references
+        As in every `Statement`.
+    notion : {"worst_class", "sum", "top_label", "confidence"}
+        Which error the claim is about.
+    verdict : {"certified", "refuted", "undecided", "uninformative"} or None
+        As in `Certificate`: whether the bound is within the tolerance, the lower bound above it, neither, or the bound
+        says no more than the probabilities do. None if no tolerance was asked.
+    tolerance : float or None
+        The tolerance asked for.
+    estimate : float
+        This error, of these rows.
+    bound, lower_bound : float
+        Confidence bounds, each wrong with probability at most ``1 - confidence_level``.
+    trivial_bound : float
+        What holds without any outcomes.
+    upper : ndarray
+        Upper confidence bound on each entry of `error`, each by itself at `confidence_level`. Their largest is that of
+        the worst class, and holds for all classes together.
+    n_rescaled : int
+        Rows that did not add up to 1 and were divided by their sum; the claim is about these quotients.
+    """
+
+    notion: str
+    verdict: str | None
+    tolerance: float | None
+    estimate: float
+    bound: float
+    lower_bound: float
+    trivial_bound: float
+    upper: FloatArray
+    n_rescaled: int
+
+    def __str__(self) -> str:
+        left = len(self.name) - _PRINTED
+        grid = text_grid(self._rows(_PRINTED), words=(0, 6, 7))
+        return "\n".join([*self._sentences(), grid, *([f"... and {rows(left)} more classes"] if left > 0 else [])])
+
+    def _repr_html_(self) -> str:
+        heads, *lines = self._rows()
+        return html_grid(" ".join(self._sentences()), heads, lines)
+
+    def _rows(self, most: int | None = None) -> list[list[str]]:
+        upper = [write_upper(each, self.tolerance) for each in self.upper.tolist()]
+        return class_rows(self, most, upper)
+
+    def _sentences(self) -> list[str]:
+        lower = write_lower(self.lower_bound, self.tolerance)
+        seen = f"In these {rows(self.n)} rows it is {number(self.estimate)}; its lower confidence bound is {lower}."
+        sentences = [self.claim, seen]
+        if self.tolerance is not None:
+            sentences.append(f"At tolerance {given(self.tolerance)}: {self.verdict}.")
+        if self.notion == "top_label":
+            sentences.append(f"Of it {number(self.worst)} is from rows where {self.worst_class} is predicted.")
+        elif self.notion != "confidence":
+            sentences.append(f"The largest error in these rows, {number(self.worst)}, is that of {self.worst_class}.")
+        if self.n_rescaled:
+            sentences.append(
+                f"The probabilities of {rows(self.n_rescaled)} rows did not add up to 1 and were divided by their sum; "
+                "the claim is about these quotients."
+            )
+        return sentences
+
+
+def certify_classes(
+    y_true: Any,
+    y_proba: Any = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    notion: Notion = "worst_class",
+    tolerance: float | None = None,
+    confidence_level: float = 0.95,
+    random_state: int | np.random.Generator = 0,
+) -> ClassCertificate:
+    """Bound the true calibration error of the probabilities of several classes, fixed before these rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ClassScores
+        Labels of any kind; or `ClassScores` in place of labels, probabilities and classes.
+    y_proba : array-like of shape (n, K), dataframe, or mapping of class to array-like
+        Probabilities of all classes, as `predict_proba` gives them. Every row adds up to 1.
+    classes : sequence of length K, optional
+        Label of each column, such as `classes_` of the model; see `ClassScores.from_scores` for the default.
+    notion : {"worst_class", "sum", "top_label", "confidence"}
+        Which error, chosen before seeing the rows: that of the class with the largest one, each against the rest; the
+        sum over all classes; of the largest probability by predicted class, the mean over these; the same for all
+        predicted classes together.
+    tolerance : float, optional
+        An error that would be acceptable, in (0, 1); asks for a verdict.
+    confidence_level : float
+        Probability with which each bound holds, in (0, 1).
+    random_state : int or numpy.random.Generator
+        Seeds the lower bound, together with a digest of the rows. Choose before seeing bounds.
+
+    Returns
+    -------
+    ClassCertificate
+        Print it, or see ``to_frame``, ``to_dict`` and ``to_json``.
+
+    Raises
+    ------
+    DataError
+        If rows cannot be used: NaN, rows that do not add up to 1, labels of one class or outside of the classes.
+    ArgumentError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Rows are independent draws; weights and clusters are not taken. The worst class costs no more than the bound of one
+    class, and the width for the sum does not depend on how many there are (docs/theory/14-classes.md). Of two classes,
+    "worst_class" gives the bounds of `certify` for the second.
+
+    References
+    ----------
+    Gao, Parameswaran & Peng (2017). AISTATS. Gupta & Ramdas (2022). ICLR. Berger (1982). Technometrics.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant import certify_classes
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([1, 1, 1], 20_000)
+    >>> y = (p.cumsum(axis=1) < rng.uniform(size=(20_000, 1))).sum(axis=1)
+    >>> certify_classes(y, p, tolerance=0.02).verdict
+    'certified'
+    """
+    question = Question(tolerance=tolerance, confidence_level=confidence_level, random_state=random_state)
+    check_choice("notion", notion, tuple(_CLAIMS))
+    scores = as_class_scores(y_true, y_proba, classes=classes)
+    fields = class_fields(scores, _parts(scores, notion), partial(_own_bound, delta=question.delta))
+    bounds = _bounds(scores, notion, question, fields)
+    trivial = _trivial_bound(scores, notion, fields["mean_predicted"])
+    sure = INDEPENDENT.sure(confidence_level)
+    return ClassCertificate(
+        **fields,
+        claim=f"{sure}, {_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
+        confidence_level=confidence_level,
+        assumptions=(*_ASSUMPTIONS, _NOT_ALL),
+        references=("gao2017", "bentkus2004", "shevtsova2013", "fan2015", "berger1982"),
+        notion=notion,
+        verdict=None if tolerance is None else verdict_on(bounds.bound, bounds.lower_bound, trivial, tolerance),
+        tolerance=tolerance,
+        estimate=bounds.estimate,
+        bound=bounds.bound,
+        lower_bound=bounds.lower_bound,
+        trivial_bound=trivial,
+        n_rescaled=scores.n_rescaled,
+    )
+
+
+def _parts(scores: ClassScores, notion: str) -> Iterable[ClassRows]:
+    """Return what a notion is about: tables over all rows for each class, over those of each predicted one, or one."""
+    if notion == "confidence":
+        return [scores.of_confidence()]
+    return scores.by_predicted() if notion == "top_label" else scores.by_class()
+
+
+def _own_bound(table: ScoreTable, delta: float) -> float:
+    """Upper bound on the error of one table, as that of `certify`."""
+    return min(1.0, charged_bound(table, extremes(cumulative_residuals(table)), delta, method="default"))
+
+
+def _bounds(scores: ClassScores, notion: str, question: Question, fields: Mapping[str, Any]) -> Bounds:
+    """Estimate the error that a notion is about, and bound it from both sides."""
+    if notion == "confidence" or (notion == "worst_class" and len(scores.classes) == 2):
+        # One yes-or-no question: of two classes that of the second, since the first has the same errors.
+        *_, part = _parts(scores, notion)
+        binary = certify_table(part.table(), question)
+        return Bounds(binary.estimate, binary.bound, binary.lower_bound, binary.width)
+    if notion == "worst_class":
+        estimate, bound = fields["worst"], float(fields["upper"].max())
+    else:
+        estimate, most = fields["total"], _SIZE[notion]
+        away = scores.miss if notion == "sum" else scores.confidence_residuals
+        bound = min(most, estimate + most * _width(away * away, question.delta, estimate / most))
+    rng = generator_for(scores, question.random_state)
+    lower_bound = repeated_lower_bound(len(scores), question.delta, rng, partial(_split_bound, scores, notion))
+    return Bounds(estimate, bound, lower_bound, bound - estimate)
+
+
+def _width(squares: FloatArray, delta: float, estimate: float) -> float:
+    """How far a mean of terms in [-1, 1] can be below its expectation, with squares of at most these."""
+    one = np.ones(1)
+    width = simultaneous_width(
+        len(squares) * one,
+        squares.mean() * one,
+        (squares * squares).mean() * one,
+        delta * one,
+        estimate=min(1.0, estimate) * one,
+        identical=np.ones(1, dtype=bool),
+    )
+    return float(width[0])
+
+
+def _split_bound(scores: ClassScores, notion: str, delta: float, rng: np.random.Generator) -> float:
+    """Lower bound of one split: a third of the rows proposes intervals and signs, the others judge them."""
+    chosen = rng.random(len(scores)) < PROPOSE
+    if chosen.all() or not chosen.any():
+        return 0.0
+    terms, largest = np.zeros(len(scores)), 0.0
+    for part in _parts(scores, notion):
+        proposing = chosen[part.rows]
+        if not proposing.any():
+            continue
+        interval = extremes(cumulative_residuals(part.table(proposing)))
+        if notion == "worst_class":
+            if interval.value <= largest:
+                continue
+            largest = interval.value
+            terms[:] = 0.0
+        inside = (part.score > interval.low) & (part.score <= interval.high)
+        terms[part.rows] += interval.sign * (part.outcome - part.score) * inside
+    terms /= _SIZE[notion]
+    judged, expected = terms[~chosen], float(np.square(terms[chosen]).mean())
+    width = mean_width(len(judged), np.square(judged).mean(), delta, expected=max(expected, 1.0 / len(scores)))
+    return max(0.0, _SIZE[notion] * float(judged.mean() - width))
+
+
+def _trivial_bound(scores: ClassScores, notion: str, mean_predicted: FloatArray) -> float:
+    """What the error can be at most, whatever the outcomes."""
+    if notion == "sum":
+        return float(2.0 * (1.0 - scores.proba.min(axis=1)).mean())
+    if notion == "top_label":
+        top = scores.of_confidence().score
+        return float(np.maximum(top, 1.0 - top).mean())
+    return float(np.maximum(mean_predicted, 1.0 - mean_predicted).max())

@@ -1,0 +1,222 @@
+"""Calibration errors of several classes: of each class, of the classes predicted, and of the confidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.numbers import interval_text, number, rows, significant
+from calibrant.table.pooling import FloatArray, score_order
+from calibrant.table.results import Tabular
+from calibrant.table.score_table import ScoreTable
+from calibrant.table.shown import html_grid, text_grid
+
+_PRINTED = 20  # classes of a printed table
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassCalibration(Tabular):
+    """Calibration errors by class; one entry of each array per class.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    worst_class : str
+        Class with the largest error; of the classes predicted, with the largest share times error.
+    worst, total : float
+        Its error (or share times error), and the sum over all classes. A sum of many errors is above 0 even where
+        probabilities are right.
+    name : ndarray of str
+        The class; of `top_label_calibration` the class predicted.
+    share : ndarray
+        Share of the rows that the error is about: all of them, or those where this class is predicted.
+    observed_rate, mean_predicted : ndarray
+        How often the class occurred in these rows, and its mean probability.
+    error : ndarray
+        Cutoff calibration error in these rows, see `cutoff_calibration`.
+    relative_error : ndarray
+        Error over mean probability: an error of .001 is much for a class of a thousand. NaN if that is 0.
+    low, high : ndarray
+        The interval of probabilities ``(low, high]`` where it is found; `low` is -inf if it starts below all.
+    direction : ndarray of str
+        Whether probabilities there are "too low" or "too high".
+    """
+
+    n: int
+    worst_class: str
+    worst: float
+    total: float
+    name: npt.NDArray[Any]
+    share: FloatArray
+    observed_rate: FloatArray
+    mean_predicted: FloatArray
+    error: FloatArray
+    relative_error: FloatArray
+    low: FloatArray
+    high: FloatArray
+    direction: npt.NDArray[Any]
+
+    def __str__(self) -> str:
+        left = len(self.name) - _PRINTED
+        text = f"Worst: {self.worst_class} ({number(self.worst)}). Sum over classes: {number(self.total)}.\n"
+        text += text_grid(class_rows(self, _PRINTED), words=(0, 6, 7))
+        return text + (f"\n... and {rows(left)} more classes" if left > 0 else "")
+
+    def _repr_html_(self) -> str:
+        heads, *lines = class_rows(self)
+        return html_grid(type(self).__name__, heads, lines)
+
+
+def class_rows(result: ClassCalibration, most: int | None = None, upper: Sequence[str] = ()) -> list[list[str]]:
+    """Heads and rows of the table of classes, those with the largest share times error first."""
+    heads = ["Class", "Share", "Observed", "Predicted", "Error", "of pred.", "Direction", "at"]
+    lines = [heads + (["Upper"] if len(upper) else [])]
+    for i in score_order(-result.share * result.error)[:most].tolist():
+        off = result.direction[i] != "none"
+        relative = float(result.relative_error[i])
+        cells = [
+            str(result.name[i]),
+            significant(float(result.share[i]), digits=3),
+            *(number(float(each[i])) for each in (result.observed_rate, result.mean_predicted, result.error)),
+            "" if math.isnan(relative) else f"{relative:.0%}",
+            str(result.direction[i]) if off else "",
+            interval_text((float(result.low[i]), float(result.high[i]))) if off else "",
+        ]
+        lines.append(cells + ([upper[i]] if len(upper) else []))
+    return lines
+
+
+def class_fields(
+    scores: ClassScores, parts: Iterable[ClassRows], bound: Callable[[ScoreTable], float] | None = None
+) -> dict[str, Any]:
+    """Fields of a `ClassCalibration` of some questions about these rows, and as `upper` a bound made of each table."""
+    n = len(scores)
+    names, numbers, upper = [], [], []
+    for part in parts:
+        table = part.table()
+        largest = extremes(cumulative_residuals(table))
+        size = float(table.total)
+        facts = (size / n, float(table.positives) / size, table.mean_score, largest.value, largest.low, largest.high)
+        names.append(part.name)
+        numbers.append((*facts, largest.sign))
+        if bound is not None:
+            upper.append(bound(table))
+    share, rate, mean, error, low, high, sign = np.array(numbers, dtype=np.float64).T
+    weighted = share * error
+    relative = np.divide(error, mean, out=np.full(len(mean), math.nan), where=mean > 0.0)
+    return {
+        **({} if bound is None else {"upper": np.array(upper)}),
+        "n": n,
+        "worst_class": names[int(np.argmax(weighted))],
+        "worst": float(weighted.max()),
+        "total": math.fsum(weighted.tolist()),
+        "name": np.array(names),
+        "share": share,
+        "observed_rate": rate,
+        "mean_predicted": mean,
+        "error": error,
+        "relative_error": relative,
+        "low": low,
+        "high": high,
+        "direction": np.array([_direction(int(each)) for each in sign.tolist()]),
+    }
+
+
+def _direction(sign: int) -> str:
+    return {1: "too low", -1: "too high", 0: "none"}[sign]
+
+
+def class_wise_calibration(
+    y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None = None
+) -> ClassCalibration:
+    """Cutoff calibration error of each class against the rest, the largest, and their sum.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ClassScores
+        Labels of any kind; or `ClassScores` in place of all arguments.
+    y_proba : array-like of shape (n, K), dataframe, or mapping of class to array-like
+        Probabilities of all classes, as `predict_proba` gives them.
+    classes : sequence of length K, optional
+        Label of each column, such as `classes_` of the model; see `ClassScores.from_scores` for the default.
+
+    Returns
+    -------
+    ClassCalibration
+        Exact, with ties. Of two classes both have the error of `cutoff_calibration`.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import class_wise_calibration
+    >>> y, p = ["a", "b", "c", "c"] * 25, [[0.5, 0.3, 0.2]] * 100
+    >>> result = class_wise_calibration(y, p)
+    >>> result.error.round(2).tolist(), result.worst_class
+    ([0.25, 0.05, 0.3], 'c')
+    """
+    scores = as_class_scores(y_true, y_proba, classes=classes)
+    return ClassCalibration(**class_fields(scores, scores.by_class()))
+
+
+def top_label_calibration(
+    y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None = None
+) -> ClassCalibration:
+    """Cutoff calibration error of the largest probability, in the rows of each predicted class.
+
+    Parameters
+    ----------
+    y_true, y_proba, classes
+        As in `class_wise_calibration`.
+
+    Returns
+    -------
+    ClassCalibration
+        Of the classes that are predicted for some row; of equal probabilities the first is. `total` is the sum of
+        share times error, at least `confidence_calibration_error`.
+
+    References
+    ----------
+    Gupta & Ramdas (2022). Top-label calibration and multiclass-to-binary reductions. ICLR.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import confidence_calibration_error, top_label_calibration
+    >>> y, p = ["a", "b"] * 100, [[0.8, 0.1, 0.1]] * 100 + [[0.1, 0.5, 0.4]] * 100
+    >>> result = top_label_calibration(y, p, classes=["a", "b", "c"])
+    >>> result.name.tolist(), result.error.round(2).tolist(), round(result.total, 2)
+    (['a', 'b'], [0.3, 0.0], 0.15)
+    >>> round(confidence_calibration_error(y, p, classes=["a", "b", "c"]), 2)
+    0.15
+    """
+    scores = as_class_scores(y_true, y_proba, classes=classes)
+    return ClassCalibration(**class_fields(scores, scores.by_predicted()))
+
+
+def confidence_calibration_error(y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None = None) -> float:
+    """Cutoff calibration error of the largest probability, as that of the class predicted being right.
+
+    Parameters
+    ----------
+    y_true, y_proba, classes
+        As in `class_wise_calibration`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; what others call top-label calibration is often this (docs/reference/classes.md).
+
+    Examples
+    --------
+    >>> from calibrant.metrics import confidence_calibration_error
+    >>> round(confidence_calibration_error([0, 1, 2, 2], [[0.2, 0.2, 0.6]] * 4), 2)
+    0.1
+    """
+    table = as_class_scores(y_true, y_proba, classes=classes).of_confidence().table()
+    return extremes(cumulative_residuals(table)).value

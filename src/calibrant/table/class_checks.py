@@ -1,0 +1,237 @@
+"""Checks of labels and probabilities of several classes: clean arrays, or an error that tells what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import ArgumentError, DataError
+from calibrant.table import row_errors
+from calibrant.table.missing import is_missing
+from calibrant.table.pooling import FloatArray, IntArray
+from calibrant.table.validation import as_array
+
+TOLERANCE = 0.01  # how far the probabilities of a row may be from adding up to 1
+_EXACT = 1e-12  # rows nearer to 1 are left as they are
+_NAMED = 5  # values that a message names
+# The order of columns must be wrong where so many more rows are predicted right in another one: as a share of all, and
+# in standard deviations of that difference, which chance does not reach in few rows.
+_MUCH_BETTER, _DEVIATIONS = 0.2, 4.0
+
+
+def listed(values: Sequence[Any]) -> str:
+    """Name a few of some values."""
+    return ", ".join(map(str, values[:_NAMED])) + (", ..." if len(values) > _NAMED else "")
+
+
+def need_different(names: Sequence[Any], what: str) -> None:
+    """Raise an `ArgumentError` if one of the names, of "columns" or "classes", is there twice."""
+    twice = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
+    if twice:
+        raise ArgumentError(f"different {what}", f"{twice[0]!r} twice", "name each once")
+
+
+def _more(count: int) -> str:
+    """Say how many more rows are like the first."""
+    return f" and {count - 1:,} more like it" if count > 1 else ""
+
+
+def _text(value: Any) -> str:
+    """Write a label as a name would be; a whole number without decimals, whatever its type."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def names_of(frame: Any) -> list[Any]:
+    """Return the names of columns."""
+    if isinstance(frame, Mapping):
+        return list(frame)
+    return list(getattr(frame, "column_names", getattr(frame, "columns", ())))
+
+
+def columns_of(y_proba: Any) -> tuple[list[Any] | None, npt.NDArray[Any]]:
+    """Return probabilities as an array with one column for each class, and their names if they have some."""
+    names = names_of(y_proba)
+    if names:
+        need_different(names, "columns")
+        arrays = [as_array(y_proba[name], "probabilities") for name in names]
+        lengths = {len(array) for array in arrays}
+        if len(lengths) > 1 or any(array.ndim != 1 for array in arrays):
+            raise DataError("columns of one length", "columns of several", "pass columns of the same table")
+        raw = np.column_stack(arrays)
+    else:
+        raw = as_array(y_proba, "probabilities")
+    if raw.ndim != 2:
+        remedy = "pass the whole matrix of predict_proba; scores of one class are for calibrant.certify"
+        raise DataError("probabilities with a column for each class", f"an array of shape {raw.shape}", remedy)
+    if raw.shape[1] < 2:
+        remedy = "pass the probabilities of all classes; scores of one class are for calibrant.certify"
+        raise DataError("columns of at least two classes", f"{raw.shape[1]}", remedy)
+    if not len(raw):
+        raise row_errors.describe_no_rows()
+    return names or None, raw
+
+
+def clean_probabilities(raw: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+    """Return probabilities whose rows add up to 1, and how far each row was from it."""
+    try:
+        proba = raw.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+    except (TypeError, ValueError):
+        raise DataError("numbers as probabilities", f"values of type {raw.dtype}", "convert the columns") from None
+    not_finite = ~np.isfinite(proba)
+    if not_finite.any():
+        where, column = (int(at) for at in np.argwhere(not_finite)[0])
+        count = int(not_finite.any(axis=1).sum())
+        value = f"{proba[where, column]} in row {where}, column {column}{_more(count)}"
+        raise DataError("finite probabilities", value, "drop or repair these rows")
+    total = proba.sum(axis=1)
+    gap = np.abs(total - 1.0)
+    bad = (gap > TOLERANCE) | (proba < 0.0).any(axis=1)
+    if bad.any():
+        where, count = int(np.argmax(bad)), int(bad.sum())
+        values = ", ".join(f"{value:.4g}" for value in proba[where, :_NAMED].tolist())
+        dots = ", ..." if proba.shape[1] > _NAMED else ""
+        expected = f"probabilities that add up to 1 in every row, within {TOLERANCE}"
+        actual = f"{values}{dots} (sum {total[where]:.4g}) in row {where}{_more(count)}"
+        raise DataError(expected, actual, _remedy(proba, total))
+    if proba.shape[1] == 2:
+        second = np.minimum(proba[:, 1], 1.0)
+        return np.column_stack([1.0 - second, second]), gap
+    off = gap > _EXACT
+    proba[off] /= total[off, None]
+    return np.minimum(proba, 1.0), gap
+
+
+def _remedy(proba: FloatArray, total: FloatArray) -> str:
+    """Guess what rows are that do not add up to 1."""
+    if proba.max() <= 0.0 and (np.abs(np.exp(proba).sum(axis=1) - 1.0) <= TOLERANCE).all():
+        return "these look like logarithms of probabilities: pass np.exp of them"
+    if proba.min() < 0.0:
+        return "these look like logits or margins: pass their softmax, exp(z) / sum(exp(z)) in every row"
+    if (np.abs(total - 100.0) <= 100.0 * TOLERANCE).all():
+        return "these look like percentages: divide them by 100"
+    if proba.max() <= 1.0:
+        return (
+            "if each column is a classifier of one class against the rest, divide every row by its sum first, or "
+            "assess each column with calibrant.certify; if columns are missing, add them"
+        )
+    return "pass the probabilities of all classes, as predict_proba gives them"
+
+
+def clean_class_labels(y_true: npt.ArrayLike, rows: int) -> list[Any]:
+    """Return the label of each row."""
+    raw = as_array(y_true, "labels")
+    if raw.ndim == 2 and raw.shape[1] == 1:
+        raw = raw[:, 0]
+    if raw.ndim != 1:
+        remedy = "pass one label per row; of an indicator matrix its argmax(axis=1)"
+        raise DataError("one label per row", f"labels of shape {raw.shape}", remedy)
+    if len(raw) != rows:
+        lengths = f"{len(raw)} labels and {rows} rows of probabilities"
+        raise DataError("as many labels as rows", lengths, "pass two parts of the same table")
+    labels: list[Any] = raw.tolist()
+    missing = [row for row, label in enumerate(labels) if is_missing(label)]
+    if missing:
+        raise row_errors.describe_missing("label", f"row {missing[0]}", len(missing), repr(labels[missing[0]]))
+    if any(map(row_errors.is_nested, labels)):
+        raise row_errors.describe_nested_labels()
+    return labels
+
+
+def classes_of(
+    labels: list[Any], columns: list[Any] | None, classes: Sequence[Any] | None, n_columns: int
+) -> tuple[list[Any], bool]:
+    """Return the label of each column, and whether it is known by name, not only by the order of the columns."""
+    met = list(dict.fromkeys(labels))
+    if classes is not None:
+        names = list(classes) if isinstance(classes, (list, tuple)) else as_array(classes, "classes").tolist()
+        need_different(names, "classes")
+        if len(names) != n_columns:
+            counts = f"{len(names)} classes and {n_columns} columns"
+            raise ArgumentError("a class for each column", counts, "name the class of every column, in their order")
+        return names, True
+    for names in () if columns is None else (columns, _without_prefix(columns)):
+        known = {_text(name) for name in names}
+        if all(_text(label) in known for label in met):
+            return names, True
+    if columns is not None and not all(isinstance(name, int) for name in columns):
+        odd = next(label for label in met if _text(label) not in _without_prefix(columns))
+        raise DataError(
+            "columns that are named as the labels, or so after a common beginning",
+            f"label {odd!r} and columns {listed(columns)}",
+            "name the label of every column, in their order: classes=[...]",
+        )
+    if len(met) == 1:
+        remedy = "check how rows were selected; if it is right, name the label of every column: classes=[...]"
+        raise DataError("labels of at least two classes", f"one only, {met[0]!r}", remedy)
+    if len(met) == n_columns:
+        try:
+            return sorted(met), False
+        except TypeError:
+            return sorted(met, key=str), False
+    if all(label in range(n_columns) for label in met):
+        return list(range(n_columns)), False
+    raise DataError(
+        f"labels of the {n_columns} classes that have a column",
+        f"{len(met)} different labels: {listed(met)}",
+        "name the label of every column, in their order, such as classes=model.classes_",
+    )
+
+
+def _without_prefix(columns: list[Any]) -> list[Any]:
+    """Return names without what all of them begin with, up to the last character of it that is no letter or digit."""
+    names = [str(name) for name in columns]
+    common = 0
+    while all(len(name) > common + 1 and name[common] == names[0][common] for name in names):
+        common += 1
+    while common and names[0][common - 1].isalnum():
+        common -= 1
+    return [name[common:] for name in names]
+
+
+def codes_of(labels: list[Any], names: list[Any]) -> IntArray:
+    """Return which class each label is; names and labels of different types are compared as text."""
+    number = {name: k for k, name in enumerate(names)}
+    if not all(label in number for label in set(labels)):
+        number = {_text(name): k for k, name in enumerate(names)}
+        labels = [_text(label) for label in labels]
+    outside = [row for row, label in enumerate(labels) if label not in number]
+    if outside:
+        row = outside[0]
+        raise DataError(
+            f"labels among the classes {listed(names)}",
+            f"{labels[row]!r} in row {row}{_more(len(outside))}",
+            "add the column of this class, or drop these rows if they are no part of the question",
+        )
+    return np.array([number[label] for label in labels], dtype=np.int64)
+
+
+def check_order(code: IntArray, proba: FloatArray, names: list[Any]) -> None:
+    """Refuse columns of more than two classes that predict the labels much better in another order."""
+    n_classes = len(names)
+    if n_classes == 2:
+        return  # as where scores of one class are given, of which an audit warns
+    rows = np.bincount(code, minlength=n_classes)
+    sums = np.array([proba[code == k].sum(axis=0) for k in range(n_classes)])
+    # Which column stands out most, among the rows of each class.
+    best = (sums / np.maximum(rows, 1)[:, None] - proba.mean(axis=0)).argmax(axis=1)
+    if len(set(best.tolist())) < n_classes or not rows.all():
+        return
+    predicted = proba.argmax(axis=1)
+    change = (predicted == best[code]).astype(np.int64) - (predicted == code)
+    right, otherwise = float((predicted == code).mean()), float((predicted == best[code]).mean())
+    if change.sum() > max(_MUCH_BETTER * len(code), _DEVIATIONS * math.sqrt(float(np.abs(change).sum()))):
+        raise DataError(
+            f"columns in the order of the classes {listed(names)}",
+            f"{right:.0%} of the rows predicted right, and {otherwise:.0%} were the columns in the order "
+            f"{listed([names[k] for k in _inverse(best.tolist())])}",
+            "name the label of every column, in their order, such as classes=model.classes_",
+        )
+
+
+def _inverse(best: list[int]) -> list[int]:
+    """Return the class of each column, from the column of each class."""
+    return [best.index(column) for column in range(len(best))]

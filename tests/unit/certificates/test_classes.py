@@ -1,0 +1,145 @@
+"""Certificates of several classes: equal to binary ones and to formulas written again here."""
+
+import json
+
+import numpy as np
+import pytest
+
+from calibrant import ArgumentError, ClassScores, DataError, certify, certify_classes
+from calibrant.metrics import class_wise_calibration, confidence_calibration_error, top_label_calibration
+from support.class_worlds import uniform
+
+NOTIONS = ["worst_class", "sum", "top_label", "confidence"]
+CLASSES = list("abcd")
+
+
+def rows_of(n=4000, *, sharper=1.0, seed=0):
+    """Probabilities of four classes that are right, or too sure of themselves."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(n, 4))
+    proba, shown = (np.exp(factor * logits) for factor in (1.0, sharper))
+    proba, shown = (each / each.sum(axis=1, keepdims=True) for each in (proba, shown))
+    code = np.minimum(3, (proba.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1))
+    return np.array(CLASSES)[code], shown
+
+
+@pytest.mark.parametrize("n", [300, 3000])
+def test_two_classes_are_the_binary_certificate(n):
+    rng = np.random.default_rng(n)
+    score = np.round(rng.uniform(size=n), 3)
+    label = np.where(rng.uniform(size=n) < score, "yes", "no")
+    binary = certify(label == "yes", score, tolerance=0.05)
+    several = certify_classes(label, np.column_stack([1.0 - score, score]), tolerance=0.05)
+    for name in ("estimate", "bound", "lower_bound", "verdict", "n"):
+        assert getattr(several, name) == getattr(binary, name)
+    assert several.trivial_bound == pytest.approx(binary.trivial_bound)
+    assert several.upper == pytest.approx([binary.bound] * 2)
+
+
+def test_worst_class_is_at_the_largest_of_single_bounds():
+    label, proba = rows_of()
+    result = certify_classes(label, proba)
+    single = [certify(label == name, proba[:, k]) for k, name in enumerate(CLASSES)]
+    assert result.upper == pytest.approx([each.bound for each in single])
+    assert result.bound == result.upper.max()
+    assert result.estimate == max(each.estimate for each in single)
+
+
+def test_confidence_is_the_binary_certificate_of_being_right():
+    label, proba = rows_of(sharper=1.3)
+    right = label == np.array(CLASSES)[proba.argmax(axis=1)]
+    binary = certify(right, proba.max(axis=1), tolerance=0.02)
+    result = certify_classes(label, proba, notion="confidence", tolerance=0.02)
+    assert (result.bound, result.lower_bound, result.verdict) == (binary.bound, binary.lower_bound, binary.verdict)
+    assert result.estimate == confidence_calibration_error(label, proba)
+
+
+def test_widths_do_not_depend_on_the_number_of_classes():
+    """The same chance of being right, and the same squares: divided among other classes it adds nothing."""
+    rng = np.random.default_rng(4)
+    widths = []
+    for classes in (4, 40):
+        proba = np.full((3000, classes), 0.3 / (classes - 1))
+        proba[:, 0] = 0.7
+        label = np.where(rng.random(3000) < 0.7, 0, rng.integers(1, classes, 3000))
+        result = certify_classes(label, proba, classes=list(range(classes)), notion="sum")
+        widths.append(result.bound - result.estimate)
+    assert widths[1] < 1.1 * widths[0]
+
+
+def test_bounds_are_in_order():
+    label, proba = rows_of(sharper=1.5)
+    by_notion = {notion: certify_classes(label, proba, notion=notion) for notion in NOTIONS}
+    for result in by_notion.values():
+        assert 0.0 < result.lower_bound < result.estimate < result.bound < result.trivial_bound
+    assert by_notion["sum"].estimate == class_wise_calibration(label, proba).total
+    assert by_notion["top_label"].estimate == top_label_calibration(label, proba).total
+    # The width of the mean over predicted classes is about that for all of them together, though it says more.
+    top, together = (by_notion[notion] for notion in ("top_label", "confidence"))
+    assert 0.8 < (top.bound - top.estimate) / (together.bound - together.estimate) < 1.3
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "sharper", "verdict"), [(0.05, 1.0, "certified"), (0.01, 2.5, "refuted"), (0.012, 1.0, "undecided")]
+)
+def test_verdicts(tolerance, sharper, verdict):
+    result = certify_classes(*rows_of(sharper=sharper), tolerance=tolerance)
+    assert result.verdict == verdict
+    assert f"At tolerance {tolerance:g}: {verdict}." in str(result)
+
+
+def test_few_rows_say_nothing():
+    label, proba = uniform(3, 0.0).draw(3, np.random.default_rng(0))
+    result = certify_classes(label, proba, classes=[0, 1, 2], notion="top_label", tolerance=0.9)
+    assert result.verdict == "uninformative"
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_order_of_rows_does_not_show(notion):
+    label, proba = rows_of(500)
+    order = np.random.default_rng(1).permutation(500)
+    one, two = certify_classes(label, proba, notion=notion), certify_classes(label[order], proba[order], notion=notion)
+    assert one.to_json() == two.to_json()
+    assert one.to_json() == certify_classes(ClassScores.from_scores(label, proba), notion=notion).to_json()
+
+
+def test_seed_moves_the_lower_bound_alone():
+    label, proba = rows_of(sharper=1.5)
+    one, two = (certify_classes(label, proba, notion="sum", random_state=seed) for seed in (0, 1))
+    assert one.bound == two.bound
+    assert 0.0 < abs(one.lower_bound - two.lower_bound) < 0.02
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_what_is_shown(notion):
+    label, proba = rows_of(1000, sharper=1.4)
+    proba[7] *= 1.005
+    result = certify_classes(label, proba, notion=notion, tolerance=0.03)
+    text = str(result)
+    assert result.claim in text
+    assert "1 rows did not add up to 1" in text
+    assert "is claimed of the vector" in result.assumptions[-1]
+    assert json.loads(result.to_json())["n_rescaled"] == 1
+    assert len(result.to_frame()) == len(result.name)
+    assert "<table>" in result._repr_html_()
+    assert repr(result).startswith("ClassCertificate(")
+
+
+def test_many_classes_are_not_all_printed():
+    world = uniform(30, 0.0)
+    text = str(certify_classes(*world.draw(900, np.random.default_rng(2)), classes=list(range(30))))
+    assert text.endswith("... and 10 more classes")
+
+
+def test_errors():
+    label, proba = rows_of(50)
+    with pytest.raises(ArgumentError, match="notion to be one of"):
+        certify_classes(label, proba, notion="canonical")
+    with pytest.raises(ArgumentError, match="matrix of probabilities as second argument"):
+        certify_classes(label)
+    with pytest.raises(ArgumentError, match="ClassScores with further data"):
+        certify_classes(ClassScores.from_scores(label, proba), proba)
+    with pytest.raises(ArgumentError, match="tolerance in"):
+        certify_classes(label, proba, tolerance=2.0)
+    with pytest.raises(DataError, match="add up to 1"):
+        certify_classes(label, 2.0 * proba)

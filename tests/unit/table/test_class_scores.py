@@ -1,0 +1,165 @@
+"""Labels and probabilities of several classes: what is taken, and one clear sentence for what is not."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from calibrant import ArgumentError, ClassScores, DataError
+
+Y = ["cat", "dog", "eel", "dog"] * 5
+P = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.1, 0.7], [0.3, 0.4, 0.3]] * 5)
+
+
+def same(one, two):
+    return (
+        one.classes == two.classes and np.array_equal(one.code, two.code) and np.array_equal(one.proba, two.proba)
+    ) and one.digest == two.digest
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, dict])
+@pytest.mark.parametrize("prefix", ["", "p_", "P(", "proba."])
+def test_columns_are_matched_by_name(frame, prefix):
+    columns = {f"{prefix}{name}": P[:, k] for name, k in (("eel", 2), ("cat", 0), ("dog", 1))}
+    scores = ClassScores.from_scores(Y, frame(columns))
+    assert [str(name).removeprefix(prefix) for name in scores.classes] == ["eel", "cat", "dog"]
+    with_labels = ClassScores.from_frame(frame({"y": Y, **columns}), label="y", scores=list(columns))
+    assert same(scores, with_labels)
+    assert np.array_equal(np.bincount(scores.code), [5, 5, 10])
+    assert same(ClassScores.from_scores(Y, P[:, [2, 0, 1]], classes=["eel", "cat", "dog"]), scores)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (Y, ("cat", "dog", "eel")),
+        ([{"cat": 3, "dog": 7, "eel": 20}[name] for name in Y], (3, 7, 20)),
+        (pd.Series(Y, dtype="category"), ("cat", "dog", "eel")),
+        (np.array([{"cat": 0.0, "dog": 1.0, "eel": 2.0}[name] for name in Y]), (0.0, 1.0, 2.0)),
+        (np.array(Y)[:, None], ("cat", "dog", "eel")),
+    ],
+)
+def test_labels_of_any_kind(labels, classes):
+    scores = ClassScores.from_scores(labels, P.tolist())
+    assert scores.classes == classes
+    assert len(scores) == 20
+    assert repr(scores).startswith("ClassScores(20 rows, 3 classes: ")
+    assert "ClassScores" in scores._repr_html_()
+
+
+def test_names_of_another_type_are_matched_as_text():
+    labels = np.array([{"cat": 0.0, "dog": 1.0, "eel": 2.0}[name] for name in Y])
+    scores = ClassScores.from_scores(labels, pd.DataFrame(P, columns=["p_0", "p_1", "p_2"]))
+    assert same(scores, ClassScores.from_scores(labels, P, classes=["0", "1", "2"]))
+
+
+def test_whole_numbers_need_not_all_occur():
+    assert ClassScores.from_scores([0, 2] * 10, P).classes == (0, 1, 2)
+    assert ClassScores.from_scores(["cat"] * 20, P, classes=["cat", "dog", "eel"]).code.tolist() == [0] * 20
+
+
+def test_order_of_rows_does_not_show():
+    order = np.random.default_rng(0).permutation(20)
+    assert same(ClassScores.from_scores(np.array(Y)[order], P[order]), ClassScores.from_scores(Y, P))
+    assert ClassScores.from_scores(Y[::-1], P).digest != ClassScores.from_scores(Y, P).digest
+
+
+def test_rows_are_divided_by_their_sum_and_those_beyond_rounding_counted():
+    single = ClassScores.from_scores(Y, P.astype(np.float32))
+    assert single.n_rescaled == 0
+    assert np.abs(single.proba.sum(axis=1) - 1.0).max() < 1e-15
+    off = P.copy()
+    off[3] *= 1.009
+    scores = ClassScores.from_scores(Y, off)
+    assert scores.n_rescaled == 1
+    assert np.allclose(scores.proba, ClassScores.from_scores(Y, P).proba)
+
+
+def test_of_two_classes_the_second_column_is_taken_as_it_is():
+    second = np.array([0.2, 0.7, 0.95])
+    scores = ClassScores.from_scores([0, 1, 1], np.column_stack([1.004 - second, second]))
+    assert scores.n_rescaled == 0
+    assert set(scores.proba[:, 1].tolist()) == set(second.tolist())
+
+
+def test_equal_probabilities_predict_the_first_class():
+    scores = ClassScores.from_scores(["a", "b", "c"], [[0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [1 / 3, 1 / 3, 1 / 3]])
+    first = [int(np.flatnonzero(row == row.max())[0]) for row in scores.proba]
+    assert scores.predicted.tolist() == first
+    assert [part.name for part in scores.by_predicted()] == ["a", "b"]
+
+
+def softmax(z):
+    return np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+
+
+NAN = P.copy()
+NAN[4, 1] = np.nan
+SHIFTED = P[:, [1, 2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "proba", "words"),
+    [
+        (Y, P * 1.5, ["add up to 1 in every row, within 0.01", "sum 1.5) in row 0 and 19 more"]),
+        (Y, np.minimum(1.0, P + 0.1), ["one class against the rest, divide every row by its sum first"]),
+        (Y, np.log(P) - np.log(P).mean(axis=1, keepdims=True), ["logits", "softmax"]),
+        (Y, np.log(P), ["logarithms of probabilities"]),
+        (Y, 100.0 * P, ["percentages: divide them by 100"]),
+        (Y, NAN, ["finite probabilities", "nan in row 4, column 1"]),
+        (Y, P.astype(str) + np.array("x"), ["numbers as probabilities"]),
+        (Y, P[:, 0], ["a column for each class", "shape (20,)"]),
+        (Y, P[:, :1], ["at least two classes", "calibrant.certify"]),
+        (Y, P[:0], ["at least one row"]),
+        (Y[:-1], P, ["19 labels and 20 rows"]),
+        (["cat"] * 20, P, ["labels of at least two classes", "one only, 'cat'"]),
+        ([None, *Y[1:]], P, ["a label in every row", "None in row 0"]),
+        (pd.Series([["cat"], *Y[1:]]), P, ["one label per row", "nested values"]),
+        (np.eye(3)[[0, 1, 2, 1] * 5], P, ["one label per row", "argmax"]),
+        (["ant", "bee", "cat", "dog"] * 5, P, ["labels of the 3 classes", "4 different labels: ant, bee, cat, dog"]),
+        (Y, SHIFTED, ["columns in the order of the classes cat, dog, eel", "dog, eel, cat", "classes=model.classes_"]),
+        (Y, pd.DataFrame(P, columns=["p_cat", "p_dog", "p_owl"]), ["label 'eel'", "p_cat, p_dog, p_owl", "classes="]),
+        (Y, pd.DataFrame(P, columns=["cat", "dog", "cat"]), ["different columns", "'cat' twice"]),
+        (Y, {"cat": P[:, 0], "dog": P[:3, 1], "eel": P[:, 2]}, ["columns of one length"]),
+    ],
+)
+def test_what_cannot_be_used_gets_one_clear_sentence(labels, proba, words):
+    with pytest.raises((DataError, ArgumentError)) as error:
+        ClassScores.from_scores(labels, proba)
+    message = str(error.value)
+    assert all(word in message for word in words), message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("classes", "words"),
+    [
+        (["cat", "dog", "cat"], ["different classes", "'cat' twice"]),
+        (["cat", "dog"], ["a class for each column", "2 classes and 3 columns"]),
+        (np.array(["cat", "dog", "owl"]), ["labels among the classes cat, dog, owl", "'eel' in row 2 and 4 more"]),
+    ],
+)
+def test_classes_have_to_fit(classes, words):
+    with pytest.raises((DataError, ArgumentError)) as error:
+        ClassScores.from_scores(Y, P, classes=classes)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_an_order_that_is_named_is_believed():
+    assert ClassScores.from_scores(Y, SHIFTED, classes=["cat", "dog", "eel"]).classes == ("cat", "dog", "eel")
+
+
+def test_columns_of_a_frame_have_to_be_there():
+    frame = pd.DataFrame({"y": Y, "p_cat": P[:, 0]})
+    for scores, words in [("p_cat", "several columns"), (["p_cat", "p_dog"], "'p_dog'"), (["p_cat"] * 2, "twice")]:
+        with pytest.raises(ArgumentError, match=words):
+            ClassScores.from_frame(frame, label="y", scores=scores)
+
+
+def test_an_order_is_not_refused_by_chance():
+    rng = np.random.default_rng(0)
+    for n in [3, 10, 30, 100, 400] * 40:
+        proba, labels = rng.dirichlet(np.ones(3), n), np.r_[0, 1, 2, rng.integers(3, size=n - 3)]
+        assert ClassScores.from_scores(labels, proba).classes == (0, 1, 2)
+    score = rng.uniform(size=200)
+    assert ClassScores.from_scores(score < 0.5, np.column_stack([1.0 - score, score])).classes == (False, True)

@@ -9,7 +9,7 @@ from calibrant.cells.fine_sums import FineSums
 from calibrant.cells.grid import BucketSet, Grid
 from calibrant.cells.losses import LossTotals
 from calibrant.table.pooling import ScoreArray
-from calibrant.table.row_errors import describe_no_rows
+from calibrant.table.row_errors import describe_no_rows, describe_other_rows
 from calibrant.table.validation import CleanRows, check_weight_range
 
 _SIFT_BITS = 10  # one score in two to this power is remembered, to estimate how many are different
@@ -38,7 +38,10 @@ class FirstPass:
             rows = rows.pick(np.flatnonzero(rows.weight))
             if not len(rows.score):
                 return
-        self._cover(float(rows.score.min()), float(rows.score.max())).add(rows)
+        low, high = float(rows.score.min()), float(rows.score.max())
+        if not 0.0 <= low <= high <= 1.0:  # as of a NaN
+            raise describe_other_rows("a score that is no number from 0 to 1 where the first reading had none")
+        self._cover(low, high).add(rows)
         self.losses.add_rows(rows)
         self.rows += len(rows.score)
         if len(self._remembered) < _SIFTED:

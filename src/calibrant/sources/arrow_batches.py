@@ -49,8 +49,10 @@ _Stream._fields_ = [
     ("private_data", ctypes.c_void_p),
 ]
 
-_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+# Declared here alone: what others declare for `ctypes.pythonapi` does not matter then.
+_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
 
 def read_batches(relation: DuckDBPyRelation) -> Iterator[dict[str, npt.NDArray[Any]]]:
@@ -59,11 +61,14 @@ def read_batches(relation: DuckDBPyRelation) -> Iterator[dict[str, npt.NDArray[A
     They can be read until the next batch is asked for. No other query may run on the connection before the last batch.
     An `UnfitRowsError` says that a value is missing, a `duckdb.Error` that the data cannot be read.
 
-    DuckDB reads and computes while a batch is looked at. Before version 2 it keeps all batches in memory.
+    DuckDB reads and computes while a batch is looked at.
     """
     import duckdb
 
     columns = dict(zip(relation.columns, (_DTYPES[str(kind)] for kind in relation.types), strict=True))
+    begin = getattr(relation, "fetchmany", None)
+    if begin is not None:
+        begin(0)  # DuckDB 1 streams what was begun so, and would else keep all batches in memory
     capsule = relation.__arrow_c_stream__()  # releases the stream when it goes
     stream = _Stream.from_address(_pointer_of(capsule, b"arrow_array_stream"))
     while True:

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.cells.frame_rows import CheckedRows, LazyRows, fetch_arrays
-from calibrant.cells.gathering import table_of_rows
 from calibrant.cells.slices import Slices
 from calibrant.errors import DataError
 from calibrant.segments.totals import Request, SegmentTotals
@@ -18,7 +17,7 @@ from calibrant.segments.values import describe_dates
 from calibrant.sources.checks import Summary, check, summary_of_fit
 from calibrant.sources.connection import open_source
 from calibrant.sources.file_slices import FileSlices
-from calibrant.sources.fit_rows import may_be_fit, most_differ, read_if_fit, rows_to_look_at
+from calibrant.sources.fit_rows import may_be_fit, most_differ, read_if_fit, rows_to_look_at, table_of_checked
 from calibrant.sources.paths import PathSpec, name_of
 from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, OrderedRows, Rows
 from calibrant.sources.query import Query
@@ -122,7 +121,7 @@ class FileRows(Rows):
         source, columns = self._source, self.columns
         table = self._table_if_fit() if "checked" not in vars(self) and may_be_fit(columns) else None
         summary = self.checked
-        return source.run(lambda: table_of_rows(_rows_with_weight(source, summary))) if table is None else table
+        return source.run(lambda: table_of_checked(_rows_with_weight(source, summary))) if table is None else table
 
     def _table_if_fit(self) -> ScoreTable | None:
         """Check rows of text where they were copied to, others while they are added up; None if one is not fit.
@@ -136,7 +135,7 @@ class FileRows(Rows):
             if copied is None:
                 return None
             self.checked = summary_of_fit(source, columns, copied.distinct)
-            return source.run(lambda: table_of_rows(_rows_with_weight(source, copied)))
+            return source.run(lambda: table_of_checked(_rows_with_weight(source, copied)))
         rows = _rows_for_one_scan(source, columns)
         if rows is None:
             return None
@@ -299,10 +298,9 @@ def _rows_for_one_scan(source: Source, columns: Columns) -> int | None:
 
 def _unchecked(source: Source, columns: Columns) -> str:
     """Return scores, labels and weights that are still to be checked, see `read_if_fit`."""
-    label, kind = source.column(columns.label), source.kind(columns.label)
-    value = label if kind == "number" else as_number(label, kind, words=True)
+    label = as_number(source.column(columns.label), source.kind(columns.label), words=True)
     score = as_number(source.column(columns.score), source.kind(columns.score))
-    selected = f"{score} AS s, CASE {value} WHEN 1 THEN 1::TINYINT WHEN 0 THEN 0::TINYINT ELSE 2::TINYINT END AS y"
+    selected = f"{score} AS s, CASE {label} WHEN 1 THEN 1::TINYINT WHEN 0 THEN 0::TINYINT ELSE 2::TINYINT END AS y"
     if columns.weight is None:
         return selected
     return f"{selected}, {as_number(source.column(columns.weight), source.kind(columns.weight))} AS w"

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.cells import gathering
+from calibrant.cells.frame_rows import CheckedRows
 from calibrant.cells.slices import SliceRows, Slices
 from calibrant.sources.arrow_batches import UnfitRowsError
 from calibrant.sources.protocol import Columns
 from calibrant.table.fixed_point import MOST_ROWS
+from calibrant.table.row_errors import describe_other_rows
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import CleanRows
 
@@ -40,6 +42,14 @@ def read_if_fit(slices: Slices, rows: int) -> TableOfOneScan | None:
         return None
 
 
+def table_of_checked(rows: CheckedRows) -> ScoreTable:
+    """Read rows that were all fit when they were checked."""
+    try:
+        return gathering.table_of_rows(rows)
+    except UnfitRowsError:
+        raise describe_other_rows("an empty value where the first reading had none") from None
+
+
 def may_be_fit(columns: Columns) -> bool:
     """Whether rows can be used as they are, if their columns hold numbers, as nothing more is asked of them."""
     return columns.pos_label is None and not (columns.drops or columns.clusters or columns.models)
@@ -61,7 +71,8 @@ def most_differ(rows: int, looked: int, once: int) -> bool:
 def _fit(rows: CleanRows) -> CleanRows:
     """Return rows with whole weights as integers; an `UnfitRowsError` says that not all can be used."""
     label, score, weight = rows.label, rows.score, rows.weight
-    fit = score.min() >= 0.0 and score.max() <= 1.0 and label.max() <= 1  # a NaN makes comparisons false
+    # A NaN makes comparisons false. Where rows are asked for some are there, unless they changed.
+    fit = len(score) > 0 and score.min() >= 0.0 and score.max() <= 1.0 and label.max() <= 1
     if weight is not None and fit:
         whole = weight.astype(np.int64) if weight.min() >= 0.0 and weight.max() < MOST_ROWS else -1.0 - weight
         fit, weight = bool((whole == weight).all()), whole

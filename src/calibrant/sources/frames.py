@@ -13,7 +13,6 @@ import narwhals as nw
 import numpy as np
 
 from calibrant.cells.frame_rows import Arrays, CheckedRows, LazyRows, fetch_arrays
-from calibrant.cells.gathering import table_of_rows
 from calibrant.cells.slices import Slices
 from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
 from calibrant.segments.totals import Request, SegmentTotals
@@ -21,7 +20,7 @@ from calibrant.segments.values import describe_dates
 from calibrant.sources.array_rows import ArrayRows
 from calibrant.sources.arrow_batches import UnfitRowsError, read_batches
 from calibrant.sources.faults import describe_no_column
-from calibrant.sources.fit_rows import may_be_fit, most_differ, read_if_fit, rows_to_look_at
+from calibrant.sources.fit_rows import may_be_fit, most_differ, read_if_fit, rows_to_look_at, table_of_checked
 from calibrant.sources.frame_checks import checked_rows, column_of, count_of, find_gaps, holds_numbers, need_numbers
 from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, Rows
 from calibrant.sources.segment_scan import collect_columns, segments_of_engine
@@ -32,6 +31,7 @@ from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import CleanRows, clean_labels, clean_scores, clean_weights
 
 _BATCH = 1 << 20  # rows
+_INTERRUPTED = "Query interrupted"  # what DuckDB says in place of a KeyboardInterrupt
 
 
 def open_frame(frame: Any, columns: Columns) -> ArrayRows | EngineRows:
@@ -98,7 +98,7 @@ class EngineRows(Rows):
         with _adding_up(self._frame.implementation):
             table = None if "checked" in vars(self) else self._table_of_one_scan()
             self._fit = table is not None
-            return table_of_rows(self.checked) if table is None else table
+            return table_of_checked(self.checked) if table is None else table
 
     def held(self) -> HeldRows:
         """See `Rows`."""
@@ -266,9 +266,11 @@ def _failing(engine: nw.Implementation) -> Iterator[None]:
     """Turn whatever an engine raises into one sentence."""
     try:
         yield
-    except (MemoryError, UnfitRowsError):
+    except (MemoryError, UnfitRowsError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except Exception as error:
+    except BaseException as error:  # a panic of Polars is no Exception
+        if str(error) == _INTERRUPTED:
+            raise KeyboardInterrupt from None
         failure = f"an error of {_name_of(engine)}: {_gist(str(error)) or type(error).__name__}"
         remedy = "run the query that makes the dataframe by itself to see all of the error"
         raise SourceError("a dataframe of which all rows can be read", failure, remedy) from None

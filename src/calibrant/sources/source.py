@@ -133,7 +133,10 @@ class Source:
         except duckdb.Error as error:
             ours = (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException)
             if isinstance(error, ours) and "expected records" not in str(error):
-                raise  # a mistake in our SQL, not in the file
+                if self._has_its_columns():
+                    raise  # a mistake in our SQL, not in the file
+                remedy = "let nothing change the file while it is read"
+                raise SourceError("the same columns at every reading", f"others in {self.name}", remedy) from None
             complaint = str(error)
         no_space = describe_no_space(complaint, self.name)
         if no_space is not None:
@@ -141,6 +144,16 @@ class Source:
         for part in self.parts:  # read alone, the damaged one says that it is
             part.rows(f"SELECT max(COLUMNS(*)) FROM ({part.sql})")
         raise _explain(complaint, self.name, self.format, len(self.columns), self.mixed)
+
+    def _has_its_columns(self) -> bool:
+        """Whether the columns are still those that were there when the source was opened."""
+        import duckdb
+
+        try:
+            described = self.connection.execute(f"DESCRIBE {self.sql}").fetchall()
+        except duckdb.Error:
+            return False
+        return tuple(str(column) for column, *_ in described) == self.columns
 
     def numbered(self, select: Callable[[Source], str]) -> str:
         """Return rows, of which `select` says what is to be had of a file, with their `file` and `position` in it."""

@@ -26,10 +26,11 @@ def copy_if_fit(source: Source, columns: Columns, unchecked: str) -> Summary | N
         fit += " AND w >= 0 AND isfinite(w)"
         told = "bool_and(w = floor(w)), sum(w)"
     all_fit = f"bool_and(coalesce({fit}, false))"
-    asked = f"SELECT {all_fit}, min(s), max(s), approx_count_distinct(s), {told} FROM ({copy})"
-    are_fit, least, most, distinct, whole, weight = source.rows(asked)[0]
+    asked = f"SELECT count(*), {all_fit}, min(s), max(s), approx_count_distinct(s), {told} FROM ({copy})"
+    n, are_fit, least, most, distinct, whole, weight = source.rows(asked)[0]
     if not (are_fit and whole and 0 < weight < MOST_ROWS):
         return None
+    source.runner.expect(int(n), "rows")
     rows = f"SELECT *, y = 1 AS positive FROM ({copy})"
     weights = "none" if columns.weight is None else "whole"
     return Summary(rows, lambda _: rows, weights, int(distinct), Intake(), float(least), float(most), copied=True)

@@ -31,6 +31,7 @@ class FirstPass:
         self.losses = LossTotals()
         self._fine: FineSums | None = None
         self._remembered: set[float] = set()
+        self._side = 0  # on which the spare buckets are: -1 below, 1 beyond, 0 both
 
     def add(self, rows: CleanRows) -> None:
         """Add rows; those without weight are passed over."""
@@ -76,9 +77,13 @@ class FirstPass:
         before = self._fine
         if before is not None and before.grid == grid and before.inside.spans(first, last):
             return before
-        # Spare buckets are on the side on which scores went beyond the range: they may be sorted.
-        spare = (1 << self._bits) - (last - first)
-        start = max(0, first - (spare if below > beyond else 0 if beyond > below else spare // 2))
+        # Spare buckets are on the side on which scores went beyond the range: they may be sorted. They are on both if
+        # scores did so on the other side the last time.
+        spare, side = (1 << self._bits) - (last - first), beyond - below
+        if side == -self._side:
+            side = 0
+        start = max(0, first - {-1: spare, 0: spare // 2, 1: 0}[side])
+        self._side = side
         self._fine = FineSums(grid, BucketSet(grid, np.arange(start, start + (1 << self._bits) + 1)))
         if before is not None:
             self._fine.put(before.sums().coarser(grid))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.cells.bucket_sums import BucketSums
+from calibrant.cells.fine_sums import FineSums
 from calibrant.cells.first_pass import FirstPass
 from calibrant.cells.grid import Grid
 from calibrant.errors import DataError
@@ -50,17 +51,35 @@ def test_buckets_do_not_depend_on_the_order(rows, bits, size, order, data):
     assert first.rows == (len(rows.y) if rows.w is None else int(np.count_nonzero(rows.w)))
 
 
-def test_sorted_rows_need_few_new_arrays(monkeypatch):
+@pytest.fixture
+def moves(monkeypatch):
+    """How often sums were put into other buckets."""
+    counted = []
+    put = FineSums.put
+    monkeypatch.setattr(FineSums, "put", lambda self, sums: counted.append(1) or put(self, sums))
+    return counted
+
+
+def test_sorted_rows_need_few_new_arrays(moves):
     """Spare buckets are where scores go, so that a sorted file does not have its sums moved at every batch."""
-    moves = []
-    put = FirstPass.__init__.__globals__["FineSums"].put
-    monkeypatch.setattr(
-        "calibrant.cells.first_pass.FineSums.put", lambda self, sums: moves.append(1) or put(self, sums)
-    )
     score = np.linspace(0.1, 0.9, 10_000)
     for ordered in (score, score[::-1]):
         passed(Rows(np.zeros(len(score)), ordered, None), 8, 10)
     assert 0 < len(moves) < 60  # of 2,000 batches
+
+
+def test_scores_that_grow_on_one_side_and_then_on_the_other_need_few_new_arrays(moves):
+    score = np.linspace(0.1, 0.9, 10_000).reshape(-1, 10)
+    outwards = np.stack([score[499::-1], score[500:]], axis=1).ravel()
+    passed(Rows(np.zeros(len(outwards)), outwards, None), 8, 10)
+    assert 0 < len(moves) < 120  # of 1,000 batches
+
+
+@pytest.mark.parametrize("value", [np.nan, -0.1, 1.1])
+def test_scores_that_were_checked_and_are_others_now(value):
+    rows = CleanRows(np.zeros(2, dtype=np.int8), np.array([0.5, value]), None)
+    with pytest.raises(DataError, match="the same rows at every reading, found a score that is no number from 0 to 1"):
+        FirstPass(4).add(rows)
 
 
 @pytest.mark.parametrize("different", [200_000, 3_000_000])

@@ -248,6 +248,22 @@ class TestErrorsOfEngines:
             ScoreTable.from_frame(broken, **NAMES)
         assert len(str(found.value)) < 400
 
+    def test_an_interruption(self, monkeypatch):
+        def interrupted(_):
+            raise RuntimeError("Query interrupted")  # as DuckDB does where Ctrl-C was pressed
+
+        monkeypatch.setattr(frames, "fetch_arrays", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            ScoreTable.from_frame(in_duckdb({"y": [0, 1], "p": [0.2, 0.7]}), **NAMES)
+
+    def test_a_panic(self, monkeypatch):
+        def panic(_):
+            raise pl.exceptions.PanicException("called unwrap")
+
+        monkeypatch.setattr(frames, "fetch_arrays", panic)
+        with pytest.raises(SourceError, match="an error of Polars: called unwrap"):
+            ScoreTable.from_frame(pl.LazyFrame({"y": [0, 1], "p": [0.2, 0.7]}), **NAMES)
+
     def test_an_engine_that_lacks_an_aggregation(self, monkeypatch):
         """As Dask does: narwhals refuses to add up by group what is more than one of its columns."""
 

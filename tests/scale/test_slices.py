@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 import threading
 
 import duckdb
@@ -191,7 +192,7 @@ def test_the_same_table_by_every_route(tmp_path):
         read_table(Query(f"SELECT * FROM '{path}' ORDER BY s"), **NAMES),
         ScoreTable.from_frame(relation, **NAMES),
     ]
-    if hasattr(pl.LazyFrame, "collect_batches"):
+    if hasattr(pl.LazyFrame, "collect_batches"):  # else Polars adds up itself, in other buckets
         tables.append(ScoreTable.from_frame(pl.scan_parquet(path), **NAMES))
     assert all(table.cells is not None for table in tables)
     assert {table.digest for table in tables} == {by_chunks.digest}
@@ -243,6 +244,29 @@ def test_progress_in_rows(tmp_path, monkeypatch):
     assert (seen[0], seen[-1]) == (0, None)
     for before, after in itertools.pairwise(seen):  # of one scan after the other
         assert after == 0 if before is None else after is None or before < after < len(CASES["calibrated"][0])
+
+
+def test_progress_of_text_from_a_database(tmp_path, monkeypatch):
+    """How many rows it has is not known before they are copied."""
+    monkeypatch.setattr(text_copy, "LOOK", 100)
+    y, s, _ = CASES["calibrated"]
+    with sqlite3.connect(tmp_path / "a.sqlite") as database:
+        database.execute("CREATE TABLE cases (y INTEGER, s REAL)")
+        database.executemany("INSERT INTO cases VALUES (?, ?)", zip(y.tolist(), s.tolist(), strict=True))
+    expected = []
+    expect = query_runner.QueryRunner.expect
+    monkeypatch.setattr(
+        query_runner.QueryRunner, "expect", lambda self, *told: expected.append(told) or expect(self, *told)
+    )
+    with job(lambda *_: None):
+        assert_same(read_table(Query("SELECT * FROM cases", str(tmp_path / "a.sqlite")), **NAMES), "calibrated")
+    assert expected == [(len(y), "rows")]
+
+
+def test_labels_of_a_type_that_cannot_hold_1(tmp_path):
+    path = write(tmp_path / "a.parquet", "all negative")
+    duckdb.sql(f"COPY (SELECT y::DECIMAL(38, 38) AS y, s FROM '{path}') TO '{tmp_path / 'b.parquet'}'")
+    assert_same(read_table(tmp_path / "b.parquet", **NAMES), "all negative")
 
 
 @pytest.mark.parametrize("other", ["fewer", "other labels", "beyond"])

@@ -85,3 +85,12 @@ def test_no_row_in_the_buckets_that_are_asked_for(path, monkeypatch, route):
     monkeypatch.setattr(of, name, replace_and_ask)
     with pytest.raises(DataError, match="at least one row"):
         read(path, route)
+
+
+def test_a_file_that_is_gone_after_the_check(path, monkeypatch):
+    def gone(self):
+        raise duckdb.IOException("No files found that match the pattern")  # of DuckDB 1, which looks at once
+
+    monkeypatch.setattr(LazyRows, "handed_over", gone)
+    with pytest.raises(SourceError, match="an error of Duckdb: No files found that match"):
+        read(path, "duckdb")

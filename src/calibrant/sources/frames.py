@@ -68,9 +68,9 @@ class EngineRows(Rows):
         if columns.weight is not None:
             unchecked["w"] = column_of(columns.weight, frame).cast(nw.Float64)
         lazy = LazyRows(frame.select(**unchecked), "none" if columns.weight is None else "other", _asked)
-        batches = _batches(lazy.handed_over())
-        assert batches is not None
-        read = read_if_fit(Slices(batches, lazy.fetch_rows), rows)
+        slices = _slices(lazy)
+        assert slices is not None
+        read = read_if_fit(slices, rows)
         return None if read is None else read.table
 
     @cached_property
@@ -82,9 +82,7 @@ class EngineRows(Rows):
             frame = frame.filter(~gap)
         checked = checked_rows(frame, columns, _asked, handed_over=_batches(frame) is not None)
         intake = checked.intake._replace(left_out=left_out)
-        batches = _batches(checked.rows.handed_over())
-        slices = None if batches is None else Slices(batches, checked.rows.fetch_rows)
-        return checked._replace(slices=slices, intake=intake)
+        return checked._replace(slices=_slices(checked.rows), intake=intake)
 
     @property
     def intake(self) -> Intake:
@@ -254,6 +252,13 @@ def _batches(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[CleanRows]] | No
                 yield CleanRows(columns["y"], columns["s"], columns.get("w"))
 
     return rows
+
+
+def _slices(rows: LazyRows) -> Slices | None:
+    """Return ways to have rows as often as needed, if their engine hands them over."""
+    with _failing(rows.frame.implementation):  # DuckDB 1 looks into files already here
+        batches = _batches(rows.handed_over())
+    return None if batches is None else Slices(batches, rows.fetch_rows)
 
 
 def _batches_of_polars(native: Any) -> Iterator[Arrays]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from calibrant.distributions.bisection import bisect
-from calibrant.distributions.walk_boundary import rows_without_error, walk_boundary
+from calibrant.distributions.walk_boundary import binomial_limits, rows_without_error, walk_boundary
 from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between, failure_probability
+from calibrant.table.pooling import IntArray
 
 _MOST_ROWS = 10**7
 _CLOSE = 0.002  # relative; power as a function of rows has small teeth
@@ -45,7 +47,7 @@ def selective_plan(
     Raises
     ------
     ArgumentError
-        If a parameter is out of range, or more than 10**7 rows are needed.
+        If a parameter is out of range, or about 10**7 rows are not enough.
 
     Examples
     --------
@@ -60,22 +62,25 @@ def selective_plan(
     check_between("power", power, 0.0, 1.0)
 
     def fails(rows: float) -> bool:
-        return _power(int(rows), risk, coverage, target_error, delta) < power
+        boundary = walk_boundary(int(rows), target_error, delta)
+        return _power(int(rows), risk, coverage, boundary.allowed) < power
 
+    # The boundary allows no more errors than the limit for one number of rows, which takes no time.
+    alone = _power(_MOST_ROWS, risk, coverage, lambda rows: binomial_limits(rows, target_error, np.array([delta])))
+    if alone < power:
+        raise ArgumentError("a plan within 10**7 rows", "a larger one", "choose a `risk` further below the target")
     high = rows_without_error(target_error, delta)
     while fails(high):
-        if high > _MOST_ROWS:
-            raise ArgumentError("a plan within 10**7 rows", "a larger one", "choose a `risk` further below the target")
         high *= 2
     return math.ceil(bisect(fails, 0.5 * high, high, rtol=_CLOSE, atol=1.0)[1])
 
 
-def _power(n: int, risk: float, coverage: float, target_error: float, delta: float) -> float:
+def _power(n: int, risk: float, coverage: float, limits: Callable[[IntArray], IntArray]) -> float:
     """Chance that so few errors are seen among the accepted of n rows, whose number is random too."""
     from scipy.special import bdtr
 
     spread = 8.0 * math.sqrt(n * coverage * (1.0 - coverage))
     accepted = np.arange(max(0, int(n * coverage - spread)), min(n, math.ceil(n * coverage + spread)) + 1)
     chance = np.diff(bdtr(accepted, n, coverage), prepend=0.0)
-    allowed = walk_boundary(n, target_error, delta).allowed(accepted)
+    allowed = limits(accepted)
     return float(chance @ np.where(allowed < 0, 0.0, bdtr(np.maximum(allowed, 0), accepted, risk)))

@@ -12,6 +12,7 @@ from calibrant.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit, audit
+    from calibrant.auditing.class_audit import ClassAudit, audit_classes
     from calibrant.auditing.segment_audit import SegmentAudit, audit_segments
     from calibrant.auditing.segments import SegmentSearch, find_segments
     from calibrant.auditing.selective import selective, selective_binary
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 # Module -> the names a user types often.
 _HOME = {
     "auditing.audit": "Audit audit",
+    "auditing.class_audit": "ClassAudit audit_classes",
     "auditing.segment_audit": "SegmentAudit audit_segments",
     "auditing.segments": "SegmentSearch find_segments",
     "auditing.selective": "selective selective_binary",
@@ -94,6 +96,7 @@ __all__ = [
     "BetaCalibrator",
     "CalibrantError",
     "CalibratedClassifier",
+    "ClassAudit",
     "ClassScores",
     "Comparison",
     "DataError",
@@ -111,6 +114,7 @@ __all__ = [
     "TemperatureCalibrator",
     "VennAbersCalibrator",
     "audit",
+    "audit_classes",
     "audit_segments",
     "brier_score",
     "calibration_test",

@@ -132,12 +132,11 @@ def audit(
     ----------
     y_true, y_proba : array-like of shape (n,)
         Labels of both classes, and probabilities of the positive class in [0, 1], or a `ScoreTable`; or, with `label`
-        and `score`, a dataframe of any library, a file, a pattern, a folder, a list of files, or a `calibrant.Query`.
-    label, score, weight : str, optional
+        and `score`, a dataframe of any library, files by name, pattern, folder or list, or a `calibrant.Query`. More
+        than two columns of probabilities, and `scores` and `classes`, are for `calibrant.audit_classes`.
+    label, score, weight, scores : str, optional
         Names of columns, where the first argument has columns.
-    scores, classes : optional
-        As in `calibrant.audit_classes`, which is what is called for more than two columns of probabilities too.
-    sample_weight, pos_label : optional
+    sample_weight, pos_label, classes : optional
         Weights: whole numbers count repeated rows, others give point estimates only; the label value that counts as 1.
     tolerance : float, optional
         Largest acceptable calibration error, in (0, 1); asks for a verdict.
@@ -172,14 +171,12 @@ def audit(
     Returns
     -------
     Audit
-        Print it; or ``details``, ``to_html``, ``to_json`` or ``plot``. Of several classes a `ClassAudit`.
+        Print it; or ``details``, ``to_html``, ``to_json`` or ``plot``. docs/explanation/certificate.md has the sources.
 
     Raises
     ------
-    DataError
-        If the rows cannot be used, or only one class is present.
-    ArgumentError
-        If a parameter is out of range.
+    DataError, ArgumentError
+        If the rows cannot be used, or only one class is present; if a parameter is out of range.
 
     Examples
     --------

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         BetaCalibrator,
         CalibratedClassifier,
         IsotonicCalibrator,
+        MulticlassAutoCalibrator,
         PlattCalibrator,
         SegmentCalibrator,
         TemperatureCalibrator,
@@ -57,8 +58,8 @@ _HOME = {
     "auditing.segment_audit": "SegmentAudit audit_segments",
     "auditing.segments": "SegmentSearch find_segments",
     "auditing.selective": "selective selective_binary",
-    "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator PlattCalibrator "
-    "SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
+    "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator MulticlassAutoCalibrator "
+    "PlattCalibrator SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
     "certificates": "calibration_test certify certify_classes required_sample_size",
     "comparing.compare": "compare",
     "comparing.results": "Comparison",
@@ -102,6 +103,7 @@ __all__ = [
     "DataError",
     "IsotonicCalibrator",
     "Monitor",
+    "MulticlassAutoCalibrator",
     "PlattCalibrator",
     "Query",
     "ReliabilityDisplay",

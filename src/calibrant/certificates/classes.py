@@ -258,10 +258,9 @@ def _split_bound(scores: ClassScores, notion: str, delta: float, rng: np.random.
         return 0.0
     terms, largest = np.zeros(len(scores)), 0.0
     for part in _parts(scores, notion):
-        proposing = chosen[part.rows]
-        if not proposing.any():
+        if not chosen[part.rows].any():
             continue
-        interval = extremes(cumulative_residuals(part.table(proposing)))
+        interval = extremes(cumulative_residuals(part.table(chosen)))
         if notion == "worst_class":
             if interval.value <= largest:
                 continue

@@ -32,10 +32,18 @@ class ClassRows(NamedTuple):
     rows: IndexArray | slice  # among all rows
     score: FloatArray
     outcome: BoolArray
+    unlisted: int = 0  # rows that do not list the class: its probability is 0 there, and the answer no
 
-    def table(self, which: BoolArray | slice = slice(None)) -> ScoreTable:
-        """Pool the rows, or some of them."""
-        return ScoreTable.from_clean(CleanRows(self.outcome[which].view(np.int8), self.score[which], None))
+    def table(self, chosen: BoolArray | None = None) -> ScoreTable:
+        """Pool the rows, or those that are among some `chosen` of all rows."""
+        if chosen is None:
+            outcome, score, unlisted = self.outcome, self.score, self.unlisted
+        else:
+            here = chosen[self.rows]
+            outcome, score = self.outcome[here], self.score[here]
+            unlisted = int(chosen.sum()) - len(score) if self.unlisted else 0
+        table = ScoreTable.from_clean(CleanRows(outcome.view(np.int8), score, None))
+        return table.merge(ScoreTable.from_counts([0.0], [unlisted], [0])) if unlisted else table
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +166,10 @@ class ClassScores:
         positive = (self.code[:, None] == np.arange(len(self.classes))).astype(np.int64)
         return digest_rows(self.proba.ravel(), ones, positive.ravel())
 
+    def need_matrix(self, what: str) -> FloatArray:
+        """Return the probabilities of all classes in all rows, for `what` cannot do with a list of some of them."""
+        return self.proba
+
     @cached_property
     def predicted(self) -> IntArray:
         """The most probable class of each row; of equal ones the first."""
@@ -186,11 +198,11 @@ class ClassScores:
 
     def by_predicted(self) -> Iterator[ClassRows]:
         """Ask the same in the rows of each predicted class; classes that are never predicted are left out."""
-        _, _, top, right = self.of_confidence()
+        part = self.of_confidence()
         for k, name in enumerate(self.classes):
             rows = np.flatnonzero(self.predicted == k)
             if len(rows):
-                yield ClassRows(str(name), rows, top[rows], right[rows])
+                yield ClassRows(str(name), rows, part.score[rows], part.outcome[rows])
 
 
 def as_class_scores(y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None = None) -> ClassScores:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +60,17 @@ def names_of(frame: Any) -> list[Any]:
     if isinstance(frame, Mapping):
         return list(frame)
     return list(getattr(frame, "column_names", getattr(frame, "columns", ())))
+
+
+def is_of_several(y_proba: Any) -> bool:
+    """Whether these are probabilities of more than two classes, as far as their shape says."""
+    if isinstance(y_proba, Mapping):
+        return len(y_proba) > 2
+    if isinstance(y_proba, (list, tuple)):
+        first = next(iter(y_proba), None)
+        return isinstance(first, Sized) and not isinstance(first, str) and len(first) > 2
+    shape: Sequence[int] = getattr(y_proba, "shape", ())
+    return len(shape) == 2 and shape[1] > 2
 
 
 def columns_of(y_proba: Any) -> tuple[list[Any] | None, npt.NDArray[Any]]:

@@ -143,7 +143,7 @@ def test_a_contestant_that_takes_too_long_is_stopped():
         time.sleep(60.0)
 
 
-def test_rows_judged_in_several_dealings_count_once_in_standard_errors():
+def test_rows_judged_in_several_splits_count_once_in_standard_errors():
     difference, row = np.random.default_rng(0).normal(size=50), np.arange(50)
     once = summary.standard_error(difference, row)
     assert once == pytest.approx(difference.std() / np.sqrt(50))

@@ -28,7 +28,7 @@ def none(proba: Numbers, label: Labels, new: Numbers) -> Numbers:
 def ours(proba: Numbers, label: Labels, new: Numbers) -> Numbers:
     import calibrant
 
-    return calibrant.MulticlassAutoCalibrator().fit(proba, label).predict(new)
+    return calibrant.MulticlassAutoCalibrator().fit(proba, label, classes=range(proba.shape[1])).predict(new)
 
 
 def one_against_rest(proba: Numbers, label: Labels, new: Numbers) -> Numbers:

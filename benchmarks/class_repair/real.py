@@ -3,8 +3,8 @@
     python -m benchmarks.class_repair.real FOLDER --seed 1 [--data ../shared/data]
 
 Nine kinds of classifiers each on digits (10 classes), COVTYPE (7, where its file is), wine and iris (3). The seed
-deals rows into those to train on, to recalibrate with and to judge by. Wine and iris are so small that 50 rows judge:
-they are dealt five times, and losses are averaged.
+splits rows into those to train on, to recalibrate with and to judge by. Wine and iris are so small that 50 rows judge:
+they are split five times, and losses are averaged.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Data(NamedTuple):
     name: str
     x: npt.NDArray[Any]
     y: Labels
-    split: tuple[int, int, int]
+    rows: tuple[int, int, int]
     sizes: tuple[int, ...]
-    dealings: int = 1
+    splits: int = 1
 
 
 def datasets(folder: Path) -> Iterator[Data]:
@@ -78,9 +78,9 @@ def all_columns(model: Any, x: npt.NDArray[Any], n_classes: int) -> Numbers:
 def score_set(data: Data, name: str, make: Callable[[], Any], seed: int) -> ScoreSet:
     pool, test = [], []
     n_classes = int(data.y.max()) + 1
-    for dealing in range(data.dealings):
-        order = np.random.default_rng([seed, dealing]).permutation(len(data.y))
-        train, fit, judge = np.split(order[: sum(data.split)], np.cumsum(data.split)[:2])
+    for split in range(data.splits):
+        order = np.random.default_rng([seed, split]).permutation(len(data.y))
+        train, fit, judge = np.split(order[: sum(data.rows)], np.cumsum(data.rows)[:2])
         model = make().fit(data.x[train], data.y[train])
         pool.append((all_columns(model, data.x[fit], n_classes), data.y[fit]))
         test.append((all_columns(model, data.x[judge], n_classes), np.eye(n_classes)[data.y[judge]], judge))

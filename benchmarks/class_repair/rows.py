@@ -26,13 +26,13 @@ class ScoreSet:
 
     The first rows of the pool are those to fit on, as many as a task says. `truth` has the probabilities that labels
     were drawn with where these are known, and else 1 for the label that occurred. `row` tells rows that are judged in
-    several dealings of one small data set: their losses depend on each other.
+    several splits of one small data set: their losses depend on each other.
     """
 
     name: str
     sizes: tuple[int, ...]
     pool: list[tuple[Numbers, Labels]]
-    test: list[tuple[Numbers, Numbers, Labels]]  # of each dealing: probabilities, truth, row
+    test: list[tuple[Numbers, Numbers, Labels]]  # of each split: probabilities, truth, row
 
     def write(self, folder: Path) -> None:
         """Write a file of this name."""
@@ -46,9 +46,9 @@ class ScoreSet:
     def read(cls, path: Path) -> ScoreSet:
         """Return what `write` wrote."""
         with np.load(path) as arrays:
-            dealings = sum(name.startswith("pool_label") for name in arrays)
-            pool = [(arrays[f"pool_proba_{i}"], arrays[f"pool_label_{i}"]) for i in range(dealings)]
-            test = [tuple(arrays[f"test_{part}_{i}"] for part in ("proba", "truth", "row")) for i in range(dealings)]
+            splits = sum(name.startswith("pool_label") for name in arrays)
+            pool = [(arrays[f"pool_proba_{i}"], arrays[f"pool_label_{i}"]) for i in range(splits)]
+            test = [tuple(arrays[f"test_{part}_{i}"] for part in ("proba", "truth", "row")) for i in range(splits)]
             return cls(path.stem, tuple(arrays["sizes"].tolist()), pool, test)
 
 

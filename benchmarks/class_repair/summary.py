@@ -52,7 +52,7 @@ class Result:
 
 
 def standard_error(difference: Numbers, row: npt.NDArray[np.int64]) -> float:
-    """Return that of a mean; rows judged in several dealings are added up first."""
+    """Return that of a mean; rows judged in several splits are added up first."""
     _, at = np.unique(row, return_inverse=True)
     sums = np.bincount(at, weights=difference - difference.mean())
     return float(np.sqrt((sums**2).sum()) / len(difference))

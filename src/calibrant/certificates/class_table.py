@@ -74,8 +74,8 @@ class ClassTable(ClassStatement):
     def _sentences(self) -> Iterator[str]:
         if self.tolerance is not None:
             verdicts = self.verdicts.tolist()
-            counts = [f"{rows(verdicts.count(word))} {word}" for word in _VERDICTS if word in verdicts]
-            yield f"At tolerance {given(self.tolerance)}: {', '.join(counts)}."
+            counts = ", ".join(f"{rows(verdicts.count(word))} {word}" for word in _VERDICTS if word in verdicts)
+            yield f"At tolerance {given(self.tolerance)}: {counts}."
         n_off = int((self.lower > 0.0).sum())
         if n_off:
             worst, lower = self.name[int(np.argmax(self.lower))], write_lower(self.lower_bound, self.tolerance)
@@ -211,6 +211,6 @@ def _count_bounds(upper: FloatArray) -> dict[int, float]:
     """
     if len(upper) < _MANY:
         return {}
-    decreasing = np.sort(upper)[::-1]
+    decreasing = sorted(upper.tolist(), reverse=True)
     sizes = sorted({len(upper) // part for part in _PARTS} - {0, 1})
-    return {size - 1: float(decreasing[size // 2]) for size in sizes}
+    return {size - 1: decreasing[size // 2] for size in sizes}

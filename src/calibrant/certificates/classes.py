@@ -240,11 +240,11 @@ def own_bound(table: ScoreTable, delta: float, n_classes: int = 1) -> float:
 
     Where few events of each class are expected it is Theorem 1.2 with one rate, charged as Theorem 1.5 has it.
     """
-    walk, n, share = extremes(cumulative_residuals(table)), table.total, 1.0 / n_classes
+    interval, n, share = extremes(cumulative_residuals(table)), table.total, 1.0 / n_classes
     if n_classes > 2 and n < max(_FEW / delta, -_FEW_EVENTS * n_classes * math.log(delta)):
         expected = _OF_SHARE * share * (1.0 - share)
-        return min(1.0, charged_bound(table, walk, delta, method="bernstein", expected=expected))
-    return min(1.0, charged_bound(table, walk, delta, method="default"))
+        return min(1.0, charged_bound(table, interval, delta, method="bernstein", expected=expected))
+    return min(1.0, charged_bound(table, interval, delta, method="default"))
 
 
 def _bounds(scores: ClassScores, notion: str, question: Question, fields: Mapping[str, Any]) -> Bounds:

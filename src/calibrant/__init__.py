@@ -12,6 +12,7 @@ from calibrant.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit, audit
+    from calibrant.auditing.class_audit import ClassAudit, audit_classes
     from calibrant.auditing.segment_audit import SegmentAudit, audit_segments
     from calibrant.auditing.segments import SegmentSearch, find_segments
     from calibrant.auditing.selective import selective, selective_binary
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         BetaCalibrator,
         CalibratedClassifier,
         IsotonicCalibrator,
+        MulticlassAutoCalibrator,
         PlattCalibrator,
         SegmentCalibrator,
         TemperatureCalibrator,
@@ -53,11 +55,12 @@ if TYPE_CHECKING:
 # Module -> the names a user types often.
 _HOME = {
     "auditing.audit": "Audit audit",
+    "auditing.class_audit": "ClassAudit audit_classes",
     "auditing.segment_audit": "SegmentAudit audit_segments",
     "auditing.segments": "SegmentSearch find_segments",
     "auditing.selective": "selective selective_binary",
-    "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator PlattCalibrator "
-    "SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
+    "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator MulticlassAutoCalibrator "
+    "PlattCalibrator SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
     "certificates": "calibration_test certify certify_classes certify_each_class required_sample_size",
     "comparing.compare": "compare",
     "comparing.results": "Comparison",
@@ -95,11 +98,13 @@ __all__ = [
     "BetaCalibrator",
     "CalibrantError",
     "CalibratedClassifier",
+    "ClassAudit",
     "ClassScores",
     "Comparison",
     "DataError",
     "IsotonicCalibrator",
     "Monitor",
+    "MulticlassAutoCalibrator",
     "PlattCalibrator",
     "Query",
     "ReliabilityDisplay",
@@ -112,6 +117,7 @@ __all__ = [
     "TemperatureCalibrator",
     "VennAbersCalibrator",
     "audit",
+    "audit_classes",
     "audit_segments",
     "brier_score",
     "calibration_test",

@@ -213,7 +213,7 @@ def certify_classes(
     sure = INDEPENDENT.sure(confidence_level)
     return ClassCertificate(
         **fields,
-        claim=f"{sure}, {_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
+        claim=f"{sure}, {scores.scope}{_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
         confidence_level=confidence_level,
         assumptions=(*_ASSUMPTIONS, _NOT_ALL),
         references=("gao2017", "bentkus2004", "shevtsova2013", "fan2015", "berger1982"),
@@ -286,10 +286,9 @@ def _split_bound(scores: ClassScores, notion: str, delta: float, rng: np.random.
         return 0.0
     terms, largest = np.zeros(len(scores)), 0.0
     for part in _parts(scores, notion):
-        proposing = chosen[part.rows]
-        if not proposing.any():
+        if not chosen[part.rows].any():
             continue
-        interval = extremes(cumulative_residuals(part.table(proposing)))
+        interval = extremes(cumulative_residuals(part.table(chosen)))
         if notion == "worst_class":
             if interval.value <= largest:
                 continue
@@ -306,7 +305,7 @@ def _split_bound(scores: ClassScores, notion: str, delta: float, rng: np.random.
 def _trivial_bound(scores: ClassScores, notion: str, mean_predicted: FloatArray) -> float:
     """What the error can be at most, whatever the outcomes."""
     if notion == "sum":
-        return float(2.0 * (1.0 - scores.proba.min(axis=1)).mean())
+        return float(2.0 * (1.0 - scores.least).mean())
     if notion == "top_label":
         top = scores.of_confidence().score
         return float(np.maximum(top, 1.0 - top).mean())

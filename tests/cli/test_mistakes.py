@@ -159,7 +159,7 @@ IRIS = load_iris(return_X_y=True)
 # Name of the mistake -> what is called, and parts of the message.
 IN_PYTHON = {
     "three columns of probabilities": (
-        lambda: cal.audit(Y, THREE), "scores in one column", "shape (20, 3)",
+        lambda: cal.certify(Y, THREE), "scores in one column", "shape (20, 3)",
         "pass y == c and its column p[:, c]; or certify all classes at once, with calibrant.certify_classes",
     ),
     "scores of two models": (

@@ -241,6 +241,8 @@ def test_passwords_are_not_recorded(address):
     given = {"y_true": cal.Query("SELECT 1", address), "label": "y", "score": "p"}
     names = [
         "y_proba",
+        "scores",
+        "classes",
         "weight",
         "sample_weight",
         "pos_label",

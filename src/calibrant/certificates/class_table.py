@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.classes import ClassStatement, own_bound
+from calibrant.certificates.classes import ClassStatement, of_lists, own_bound
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import SHARES
 from calibrant.certificates.widths import brownian_width
@@ -173,13 +173,13 @@ def certify_each_class(
     ends = list(zip(fields["lower"].tolist(), fields["upper"].tolist(), strict=True))
     lower_bound = float(fields["lower"].max())
     return ClassTable(
-        count_bounds=_count_bounds(fields.pop("counted")),
+        count_bounds=_count_bounds(fields.pop("counted").tolist(), n_classes),
         **fields,
-        claim=f"{INDEPENDENT.sure(confidence_level)}, the cutoff calibration error of every class against the rest is "
-        f"at most {claim_upper(bound, tolerance)} (finite-sample bound), and between its two bounds (the lower one "
-        "asymptotic).",
+        claim=f"{INDEPENDENT.sure(confidence_level)}, {scores.scope}the cutoff calibration error of every class "
+        f"against the rest is at most {claim_upper(bound, tolerance)} (finite-sample bound), and between its two "
+        "bounds (the lower one asymptotic).",
         confidence_level=confidence_level,
-        assumptions=_ASSUMPTIONS,
+        assumptions=(*_ASSUMPTIONS, *of_lists(scores)),
         references=("gao2017", "shevtsova2013", "fan2015", "berger1982", "feller1951"),
         verdict=_verdict(lower_bound, bound, tolerance) or None,
         tolerance=tolerance,
@@ -202,15 +202,16 @@ def _verdict(lower: float, upper: float, tolerance: float | None) -> str:
     return "refuted" if lower > tolerance else "certified" if upper <= tolerance else "undecided"
 
 
-def _count_bounds(upper: FloatArray) -> dict[int, float]:
+def _count_bounds(upper: list[float], n_classes: int) -> dict[int, float]:
     """Errors that at most so many classes exceed, of bounds that each fail with half of the probability allowed.
 
     If the j-th largest of all bounds is below the M-th largest error, of the M classes with the largest errors at least
     M - j + 1 have a bound below their own; with j = M // 2 + 1 that is half of them or more, and the expected number
-    is at most half of M times the probability allowed (Markov's inequality).
+    is at most half of M times the probability allowed (Markov's inequality). Classes that no row lists have the least
+    bound that there can be, no larger than those that are given.
     """
-    if len(upper) < _MANY:
+    if n_classes < _MANY:
         return {}
-    decreasing = sorted(upper.tolist(), reverse=True)
-    sizes = sorted({len(upper) // part for part in _PARTS} - {0, 1})
-    return {size - 1: decreasing[size // 2] for size in sizes}
+    decreasing = sorted(upper, reverse=True)
+    sizes = sorted({n_classes // part for part in _PARTS} - {0, 1})
+    return {size - 1: decreasing[min(size // 2, len(decreasing) - 1)] for size in sizes}

@@ -22,7 +22,8 @@ from calibrant.certificates.split import PROPOSE, repeated_lower_bound
 from calibrant.certificates.widths.default import charged_bound
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.distributions.sharp_mean import simultaneous_width
-from calibrant.metrics.classes import ClassCalibration, class_fields, class_rows, pooled_extremes, signed_residuals
+from calibrant.metrics.all_classes import pooled_extremes, signed_residuals
+from calibrant.metrics.classes import ClassCalibration, class_fields, class_rows
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.class_scores import ClassRows, ClassScores
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes

@@ -1,6 +1,13 @@
 """Numbers that describe how good scores are; every one takes labels and scores, or a score table."""
 
 from calibrant.keywords import check_package
+from calibrant.metrics.all_classes import (
+    ClassSum,
+    class_sum_calibration,
+    multiclass_expected_calibration_error,
+    pooled_calibration_error,
+    top_m_calibration_error,
+)
 from calibrant.metrics.binned import (
     BinnedCalibration,
     binned_calibration,
@@ -9,14 +16,9 @@ from calibrant.metrics.binned import (
 )
 from calibrant.metrics.classes import (
     ClassCalibration,
-    ClassSum,
-    class_sum_calibration,
     class_wise_calibration,
     confidence_calibration_error,
-    multiclass_expected_calibration_error,
-    pooled_calibration_error,
     top_label_calibration,
-    top_m_calibration_error,
 )
 from calibrant.metrics.classical_tests import (
     HosmerLemeshow,

@@ -162,9 +162,10 @@ class ClassScores:
     @cached_property
     def digest(self) -> int:
         """A number below ``2**64`` made of the rows, for seeds, as that of a `ScoreTable`."""
-        ones = np.ones(self.proba.size, dtype=np.int64)
-        positive = (self.code[:, None] == np.arange(len(self.classes))).astype(np.int64)
-        return digest_rows(self.proba.ravel(), ones, positive.ravel())
+        parts = ((part.score, part.outcome.astype(np.int64)) for part in self.by_class())
+        digests = (digest_rows(score, np.ones_like(k), k) for score, k in parts)
+        # An odd factor for each class: else labels that swap classes of equal probabilities would share a seed.
+        return sum((2 * i + 1) * digest for i, digest in enumerate(digests)) % (1 << 64)
 
     def need_matrix(self, what: str) -> FloatArray:
         """Return the probabilities of all classes in all rows, for `what` cannot do with a list of some of them."""
@@ -203,6 +204,14 @@ class ClassScores:
             rows = np.flatnonzero(self.predicted == k)
             if len(rows):
                 yield ClassRows(str(name), rows, part.score[rows], part.outcome[rows])
+
+
+def are_classes(y_proba: Any, classes: Sequence[Any] | None = None) -> bool:
+    """Whether probabilities are those of several classes: these are named, or there are more than two columns."""
+    shape: tuple[int, ...] = getattr(y_proba, "shape", ())
+    if isinstance(y_proba, (list, tuple)):
+        shape = np.shape(y_proba[:1])
+    return classes is not None or len(class_checks.names_of(y_proba)) > 2 or (len(shape) == 2 and shape[1] > 2)
 
 
 def as_class_scores(y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None = None) -> ClassScores:

@@ -296,6 +296,7 @@ def test_measuring_loads_no_more_than_numpy():
     assert not loaded_by(code) & HEAVY
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     "call",
     [
@@ -324,6 +325,7 @@ def test_an_audit_loads_what_judges_segments_only_where_it_is_asked_for_them():
 FIT = ["rows.csv", "--label", "y", "--score", "p"]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     "words",
     [

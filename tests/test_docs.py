@@ -35,6 +35,8 @@ NO_EXAMPLE = {
     "SourceError": "the example is that of CalibrantError",
     "Model": "what a ComparisonDisplay is made of; its example makes them",
     "Findings": "the fields of Audit, which audit returns",
+    "ClassFindings": "the fields of ClassAudit, which audit_classes returns",
+    "ClassLosses": "a field of ClassAudit",
     "ComparedModel": "a field of Comparison, shown in docs/how_to/compare_models.md",
     "MeasureDifference": "a field of Comparison, shown by the example of compare",
     "render_comparison": "Comparison.to_html and `calibrant compare --report`; its result is a page",

@@ -88,6 +88,7 @@ REFUSED = {
 QUICK = {"fcntl", "matplotlib"}
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     "missing", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in REFUSED]
 )
@@ -96,6 +97,7 @@ def test_only_what_needs_it_is_refused(missing, tmp_path):
     assert {line.removeprefix("refused ") for line in lines} == REFUSED[missing]
 
 
+@pytest.mark.slow
 def test_pictures_and_pages_of_audits_know_no_monitors(tmp_path):
     script = """
         import os, sys

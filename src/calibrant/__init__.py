@@ -12,6 +12,7 @@ from calibrant.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit, audit
+    from calibrant.auditing.class_audit import ClassAudit, audit_classes
     from calibrant.auditing.segment_audit import SegmentAudit, audit_segments
     from calibrant.auditing.segments import SegmentSearch, find_segments
     from calibrant.auditing.selective import selective, selective_binary
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         BetaCalibrator,
         CalibratedClassifier,
         IsotonicCalibrator,
+        MulticlassAutoCalibrator,
         PlattCalibrator,
         SegmentCalibrator,
         TemperatureCalibrator,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     )
     from calibrant.certificates.calibration_test import calibration_test
     from calibrant.certificates.certify import certify
+    from calibrant.certificates.class_table import certify_each_class
     from calibrant.certificates.classes import certify_classes
     from calibrant.certificates.sample_size import required_sample_size
     from calibrant.comparing.compare import compare
@@ -52,12 +55,13 @@ if TYPE_CHECKING:
 # Module -> the names a user types often.
 _HOME = {
     "auditing.audit": "Audit audit",
+    "auditing.class_audit": "ClassAudit audit_classes",
     "auditing.segment_audit": "SegmentAudit audit_segments",
     "auditing.segments": "SegmentSearch find_segments",
     "auditing.selective": "selective selective_binary",
-    "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator PlattCalibrator "
-    "SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
-    "certificates": "calibration_test certify certify_classes required_sample_size",
+    "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator MulticlassAutoCalibrator "
+    "PlattCalibrator SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
+    "certificates": "calibration_test certify certify_classes certify_each_class required_sample_size",
     "comparing.compare": "compare",
     "comparing.results": "Comparison",
     "decisions": "Selection",
@@ -94,11 +98,13 @@ __all__ = [
     "BetaCalibrator",
     "CalibrantError",
     "CalibratedClassifier",
+    "ClassAudit",
     "ClassScores",
     "Comparison",
     "DataError",
     "IsotonicCalibrator",
     "Monitor",
+    "MulticlassAutoCalibrator",
     "PlattCalibrator",
     "Query",
     "ReliabilityDisplay",
@@ -111,11 +117,13 @@ __all__ = [
     "TemperatureCalibrator",
     "VennAbersCalibrator",
     "audit",
+    "audit_classes",
     "audit_segments",
     "brier_score",
     "calibration_test",
     "certify",
     "certify_classes",
+    "certify_each_class",
     "compare",
     "cutoff_calibration",
     "cutoff_calibration_error",

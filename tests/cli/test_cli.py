@@ -379,6 +379,7 @@ def test_interruption_is_said_and_leaves_nothing(scores, tmp_path, monkeypatch):
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_groups_of_rows(tmp_path):
     rng = np.random.default_rng(0)
     chance, patient = rng.uniform(size=100), np.repeat(np.arange(100), 10)

@@ -171,6 +171,7 @@ def test_links_in_a_circle_are_named(scores, tmp_path):
         assert "Too many levels of symbolic links" in refused(*arguments)
 
 
+@pytest.mark.slow
 def test_names_do_not_steer_the_terminal(tmp_path, monkeypatch):
     """In results, notes, errors of commands and of the parser, on a terminal or not."""
     evil = "g\x1b]0;title\x07\x9b\u202e"

@@ -159,7 +159,7 @@ IRIS = load_iris(return_X_y=True)
 # Name of the mistake -> what is called, and parts of the message.
 IN_PYTHON = {
     "three columns of probabilities": (
-        lambda: cal.audit(Y, THREE), "scores in one column", "shape (20, 3)",
+        lambda: cal.certify(Y, THREE), "scores in one column", "shape (20, 3)",
         "pass y == c and its column p[:, c]; or certify all classes at once, with calibrant.certify_classes",
     ),
     "scores of two models": (
@@ -169,8 +169,8 @@ IN_PYTHON = {
         lambda: cal.audit(["bad", "good"] * 10, np.column_stack([P, 1.0 - np.array(P)]), pos_label="bad"),
         "the positive class 'bad'", "that of good", "predict_proba(X)[:, 0]",
     ),
-    "a classifier of three classes": (
-        lambda: cal.CalibratedClassifier(LogisticRegression()).fit(*IRIS),
+    "a map of one score for three classes": (
+        lambda: cal.CalibratedClassifier(LogisticRegression(), cal.PlattCalibrator()).fit(*IRIS),
         "labels of two classes", "3: 0, 1, 2", "pass y == c",
     ),
     "a dataframe without names": (

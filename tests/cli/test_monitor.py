@@ -38,6 +38,7 @@ def months(tmp_path):
 OPTIONS = ["--label", "y", "--score", "p", "--time", "day", "--tolerance", "0.01", "--state"]
 
 
+@pytest.mark.slow
 def test_months_one_after_the_other(months):
     state = months / "s.json"
     for month in range(2):
@@ -62,6 +63,7 @@ def test_months_one_after_the_other(months):
     assert at_once.stdout.splitlines()[0] == lines[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", [["--time", "day"], []])
 def test_the_next_command_runs_and_fits_the_rows_since_the_change(tmp_path, monkeypatch, time):
     """Not those of the newest file alone, and not those before."""
@@ -94,6 +96,7 @@ def test_the_next_command_says_what_to_fill_in_where_no_file_was_named(tmp_path)
     assert "# FILE: the rows since row 1" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_same_file_twice_is_refused_unless_told_otherwise(months):
     """A job of cron that ran twice, where no column shows it."""
     state = months / "s.json"

@@ -27,6 +27,7 @@ def file(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_text_and_json_are_those_of_python(file):
     wanted = cal.audit_segments(file, label="y", score="p", by=["branch", "sex"], depth=2)
     done = run(file, "--by", "branch", "--by", "sex", "--depth", 2)
@@ -40,6 +41,7 @@ def test_text_and_json_are_those_of_python(file):
     assert wanted.n_unlisted >= 1
 
 
+@pytest.mark.slow
 def test_standard_input_is_opened_once(file):
     piped = run("-", "--by", "sex", "--json", stdin=file.read_bytes())
     assert piped.exit_code == 0, piped.output
@@ -53,6 +55,7 @@ def test_exit_codes(file):
     assert run(file, "--by", "branch", "--tolerance", 0.09).exit_code == 1
 
 
+@pytest.mark.slow
 def test_report(file, tmp_path):
     page = tmp_path / "audit.html"
     done = run(file, "--by", "branch", "--by", "sex", "--depth", 2, "--tolerance", 0.05, "--report", page)

@@ -65,6 +65,7 @@ def test_both_sides(rows):
         assert again.exit_code == code
 
 
+@pytest.mark.slow
 def test_audit_takes_targets(rows):
     given = ["audit", str(rows.path), "--label", "right", "--score", "p", "--json"]
     for targets in ([0.1], [0.1, 0.5]):

@@ -172,10 +172,12 @@ def all_caught(name: str, samples: int, shrink: float, numbers: Iterable[str]) -
             assert_failures_within(count, valid, allowed(name, key))
 
 
+@pytest.mark.slow
 def test_every_interval_that_is_much_too_short_is_caught():
     all_caught("fifty", 400, 0.6, SCALES)
 
 
+@pytest.mark.slow
 def test_limits_that_are_symmetric_for_a_signed_mean_are_caught():
     """Where few clusters have most of the events, those that show none of them make a mean look well known."""
     signed = ("calibration_in_the_large", "net_benefit", "brier_difference", "log_loss_difference")

@@ -189,6 +189,7 @@ def test_the_bias_is_in_its_confidence_sequence_at_all_rows(world):
     assert_failures_within(missed, 100, 0.05)
 
 
+@pytest.mark.slow
 def test_the_mean_of_monitors_that_share_their_rows():
     """Half of the rows of each of three streams are those of the others."""
     rng, found = np.random.default_rng(17), 0

@@ -107,6 +107,7 @@ def test_seldom_certified_at_any_number_of_rows(name, n):
 
 
 @pytest.mark.parametrize("n", [6_000, 20_000])
+@pytest.mark.slow
 def test_a_boundary_that_is_too_generous_is_noticed(n, monkeypatch):
     """By 3%, where the risk is the target everywhere."""
     exact = WalkBoundary.allowed
@@ -189,6 +190,7 @@ def test_no_world_was_found_by_search(n, target, blocks):
         assert_failures_within(round(rate * 20_000), 20_000, DELTA)
 
 
+@pytest.mark.slow
 def test_several_targets_and_groups_hold_together():
     """A risk at the target in every group, and just above the other target."""
     rng = np.random.default_rng(0)

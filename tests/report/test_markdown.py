@@ -52,6 +52,7 @@ CASES = ["costs and segments", *(pytest.param(name, marks=pytest.mark.slow) for 
 CASES += ["target", "infinite log loss"]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("case", CASES)
 def test_all_forms_of_an_audit_show_the_same_facts(audits, case):
     audit = audits[case]
@@ -75,6 +76,7 @@ def test_all_forms_of_an_audit_show_the_same_facts(audits, case):
                 assert told in markdown
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("case", CASES)
 def test_every_number_of_the_terminal_is_in_the_page_and_in_markdown(audits, case):
     audit = audits[case]
@@ -138,6 +140,7 @@ def others():
     }
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("case", ["segments", "comparison", "three models", "monitor", "empty monitor"])
 def test_other_results_say_the_same_in_all_forms(others, case):
     result = others[case]

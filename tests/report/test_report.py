@@ -183,6 +183,7 @@ class TestWhatMayBeMissing:
         assert "Upper limit of what recalibration can save per case" in page.text
         assert "Predict positive from" not in page.text
 
+    @pytest.mark.slow
     def test_no_target_error(self, page):
         title = "Which cases may be decided without review?"
         assert title not in page.text
@@ -290,6 +291,7 @@ class TestWriting:
         assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_slider_looks_up_the_confusion_metrics_of_every_threshold():
     y, s = _rows(700)
     audit = calibrant.audit(y, s, costs=(1, 4))

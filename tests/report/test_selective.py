@@ -76,6 +76,7 @@ def test_both_sides_say_what_is_left():
         assert line in page.text
 
 
+@pytest.mark.slow
 def test_all_groups_are_in_the_table():
     page = Page(grouped(40).to_html())
     assert all(f"kind = {level}" in page.text for level in range(40))

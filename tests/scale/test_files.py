@@ -337,6 +337,7 @@ class TestCommandLine:
     def run(self, *arguments):
         return CliRunner().invoke(app, [str(a) for a in arguments])
 
+    @pytest.mark.slow
     def test_audit(self, parts, rows, tmp_path):
         write_csv(tmp_path / "whole.csv", rows)
         options = ["--label", "y", "--score", "s", "--weight", "w", "--json"]

@@ -1,5 +1,6 @@
 """The audit: measured, certified, priced, with advice and in words."""
 
+from calibrant.auditing.class_findings import ClassFindings, ClassLosses
 from calibrant.auditing.findings import Advice, Findings
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
@@ -7,6 +8,16 @@ from calibrant.auditing.recalibration import Recalibration, cross_fitted
 from calibrant.auditing.warnings import DataWarning
 from calibrant.keywords import check_package
 
-__all__ = ["Advice", "DataWarning", "Findings", "Performance", "Provenance", "Recalibration", "cross_fitted"]
+__all__ = [
+    "Advice",
+    "ClassFindings",
+    "ClassLosses",
+    "DataWarning",
+    "Findings",
+    "Performance",
+    "Provenance",
+    "Recalibration",
+    "cross_fitted",
+]
 
 check_package(__name__)

@@ -27,6 +27,8 @@ from calibrant.curves.reliability import cluster_bins
 from calibrant.decisions.clusters import cluster_net_benefit
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.metrics import cutoff_calibration
+from calibrant.table.class_checks import is_of_several
+from calibrant.table.class_scores import ClassScores
 from calibrant.table.clusters import Clusters
 from calibrant.table.progress import report_progress, subtask
 from calibrant.table.results import Report
@@ -101,6 +103,8 @@ def audit(
     *,
     label: str | None = None,
     score: str | None = None,
+    scores: str | Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
     weight: str | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
@@ -121,17 +125,18 @@ def audit(
     title: str | None = None,
     note: str | None = None,
     author: str | None = None,
-) -> Audit:
+) -> Audit | Any:
     """Assess whether scores can be read as probabilities, what it costs if not, and what to do.
 
     Parameters
     ----------
     y_true, y_proba : array-like of shape (n,)
         Labels of both classes, and probabilities of the positive class in [0, 1], or a `ScoreTable`; or, with `label`
-        and `score`, a dataframe of any library, a file, a pattern, a folder, a list of files, or a `calibrant.Query`.
-    label, score, weight : str, optional
+        and `score`, a dataframe of any library, files by name, pattern, folder or list, or a `calibrant.Query`. More
+        than two columns of probabilities, and `scores` and `classes`, are for `calibrant.audit_classes`.
+    label, score, weight, scores : str, optional
         Names of columns, where the first argument has columns.
-    sample_weight, pos_label : optional
+    sample_weight, pos_label, classes : optional
         Weights: whole numbers count repeated rows, others give point estimates only; the label value that counts as 1.
     tolerance : float, optional
         Largest acceptable calibration error, in (0, 1); asks for a verdict.
@@ -170,10 +175,8 @@ def audit(
 
     Raises
     ------
-    DataError
-        If the rows cannot be used, or only one class is present.
-    ArgumentError
-        If a parameter is out of range.
+    DataError, ArgumentError
+        If the rows cannot be used, or only one class is present; if a parameter is out of range.
 
     Examples
     --------
@@ -182,6 +185,39 @@ def audit(
     >>> result.certificate.verdict, result.advice.action
     ('certified', 'leave alone')
     """
+    if scores is not None or classes is not None or isinstance(y_true, ClassScores) or is_of_several(y_proba):
+        from calibrant.auditing.class_audit import audit_classes, need_no_others
+
+        need_no_others(
+            score=score,
+            pos_label=pos_label,
+            weight=weight,
+            sample_weight=sample_weight,
+            clusters=clusters,
+            max_rows_per_cluster=max_rows_per_cluster,
+            by=by,
+            target_error=target_error,
+            method=method,
+            guarantee=None if guarantee == "ordinary" else guarantee,
+            depth=None if depth == 1 else depth,
+            missing=None if missing == "raise" else missing,
+        )
+        return audit_classes(
+            y_true,
+            y_proba,
+            label=label,
+            scores=scores,
+            classes=classes,
+            tolerance=tolerance,
+            confidence_level=confidence_level,
+            costs=costs,
+            n_folds=n_folds,
+            random_state=random_state,
+            name=name,
+            title=title,
+            note=note,
+            author=author,
+        )
     question = Question(
         tolerance=tolerance,
         confidence_level=confidence_level,
@@ -241,6 +277,7 @@ def audit(
         references += part.references if part is not None else ()
     # What was asked, and what was passed beside it, by the names of the parameters.
     sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "score": score, "clusters": clusters}
+    sources |= {"scores": scores, "classes": classes}
     weights = {"weight": weight, "sample_weight": sample_weight}
     choices = {"pos_label": pos_label, "missing": missing, "by": None if by is None else names_of(by), "depth": depth}
     words = {"name": name, "title": title, "note": note, "author": author}

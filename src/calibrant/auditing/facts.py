@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, singledispatch
+from typing import Any
 
 from calibrant.auditing import wording
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.performance import Performance
+from calibrant.auditing.provenance import Provenance
 from calibrant.decisions import Decision
 from calibrant.table.numbers import (
     confidence,
@@ -47,11 +49,13 @@ _PERFORMANCE = {
     "net_benefit": ("Net benefit", "true positives per case at the threshold of the costs"),
 }
 _SAVING = "Upper limit of what recalibration can save per case"
+INDEPENDENT = "independent rows, and a classifier that was fixed before they were seen"
 _INFINITE = "a positive had score 0, or a negative score 1"
 
 
-def audit_facts(audit: Findings) -> list[Fact]:
-    """Write all facts of an audit, those of a section in the order in which they are read."""
+@singledispatch
+def audit_facts(audit: Any) -> list[Fact]:
+    """Write all facts of an audit, those of a section in the order in which they are read; here of `Findings`."""
     tables = [*_performance(audit, audit.performance, "performance"), *_costs(audit)]
     by_key = {fact.key: fact for fact in tables}
     unseen = () if audit.performance_unseen is None else _performance(audit, audit.performance_unseen, "unseen")
@@ -181,7 +185,7 @@ def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
     yield Fact("advice", "Advice", wording.advice_sentence(audit), section="conclusion")
     yield Fact("next", "Next", joined(audit.advice.command or "", python), section="conclusion")
     yield Fact("assumptions", "Assumptions", _assumptions(audit), section="origin")
-    yield Fact("provenance", "Provenance", _provenance(audit), section="origin")
+    yield Fact("provenance", "Provenance", provenance_sentence(audit.provenance), section="origin")
 
 
 def _certificate(audit: Findings) -> str:
@@ -251,16 +255,15 @@ def _assumptions(audit: Findings) -> str:
     if audit.certificate is None:
         return "nothing: these are point estimates for these rows"
     if audit.sample.clusters is None:
-        return "independent rows, and a classifier that was fixed before they were seen"
+        return INDEPENDENT
     return (
         f"independent clusters ({rows(audit.sample.clusters)}) that stand for all others, and a classifier that was "
         "fixed before the rows were seen"
     )
 
 
-def _provenance(audit: Findings) -> str:
+def provenance_sentence(made: Provenance) -> str:
     """When and by which version it was made, of what, and the fingerprint of its numbers."""
-    made = audit.provenance
     file = "" if made.sha256 is None else f" ({rows(made.size or 0)} bytes, SHA-256 {made.sha256[:16]}...)"
     return (
         f"calibrant {made.version}, {made.date}; {made.source}{file}, digest of the rows {made.digest}; "

@@ -16,13 +16,14 @@ from calibrant.clock import utc_now
 from calibrant.printable import shell_word, without_passwords
 from calibrant.sources.paths import find_files, name_of
 from calibrant.sources.query import Query
+from calibrant.table.class_scores import ClassScores
 from calibrant.table.results import Result, plain
 from calibrant.table.score_table import ScoreTable
 from calibrant.version import __version__
 
 # Parameters that hold rows, and those that say something about an audit without changing it.
 _ROWS = ("y_true", "y_proba", "sample_weight", "clusters")
-_NO_SETTINGS = {*_ROWS, "name", "title", "note", "author", "random_state"}
+_NO_SETTINGS = {*_ROWS, "classes", "name", "title", "note", "author", "random_state"}
 _MOST_NAMED = 20  # names in a list that are written out
 _MOST_HASHED = 4 << 30  # bytes; a few seconds
 _SIGNIFICANT, _DECIMALS = 9, 12  # digits of a fingerprint
@@ -106,7 +107,7 @@ def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, row
         version=__version__,
         command=without_passwords(f"calibrant.{function.__name__}({', '.join(_arguments(function, given))})"),
         parameters={name: _setting(value) for name, value in settings.items()}
-        | ({"clusters": _setting(given["clusters"])} if named else {}),
+        | ({"clusters": _setting(given["clusters"])} if named and "clusters" in given else {}),
         seed=int(seed) if isinstance(seed, int | np.integer) else None,
         source=source,
         size=size,
@@ -144,6 +145,8 @@ def _described(source: Any, *, named: bool) -> tuple[str, int | None, str | None
         words = "a query" if source.database is None else without_passwords(f"a query of {source.database}")
     elif isinstance(source, ScoreTable):
         words = "a score table"
+    elif isinstance(source, ClassScores):
+        words = "scores of several classes"
     elif not named:
         words = "arrays"
     elif isinstance(source, str | os.PathLike | list | tuple):
@@ -173,6 +176,7 @@ def _arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> Iterat
         if value is parameter.default or (isinstance(value, str | int | float) and value == parameter.default):
             continue
         in_memory = name in _ROWS and not (given["label"] is not None and _names_something(value))
+        in_memory = in_memory or (name == "classes" and len(value) > _MOST_NAMED)
         text = name if in_memory else repr(value if isinstance(value, Query) else _setting(value))
         yield text if parameter.kind is parameter.POSITIONAL_OR_KEYWORD else f"{name}={text}"
 

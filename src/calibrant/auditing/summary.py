@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from calibrant.auditing.facts import DETAILS, audit_facts
 from calibrant.auditing.findings import Findings
@@ -11,6 +12,9 @@ from calibrant.table.numbers import number
 from calibrant.table.results import Fact, of_section
 from calibrant.table.shown import hanging, wrapped
 
+if TYPE_CHECKING:
+    from calibrant.auditing.class_findings import ClassFindings
+
 _MOST = 14  # lines of a summary
 # Columns of the labels in front of the lines of a summary, and of the sentences of the details.
 _NARROW, _WIDE = 11, 19
@@ -18,7 +22,7 @@ _NEXT = "Next"
 _OPTIONAL = 8  # ranks of lines that are left out rather than cut to one
 
 
-def summary(audit: Findings, width: int | None = None, *, shell: bool = False) -> str:
+def summary(audit: Findings | ClassFindings, width: int | None = None, *, shell: bool = False) -> str:
     """Write what matters most, the verdict first, and last what to run next: in Python, or in a shell.
 
     At most fourteen lines, of the width that is given; without a width one for each part, and nothing is cut.
@@ -34,7 +38,7 @@ def summary(audit: Findings, width: int | None = None, *, shell: bool = False) -
     return "\n".join(line for part in lines for line in part)
 
 
-def summary_facts(audit: Findings, *, shell: bool = False) -> list[Fact]:
+def summary_facts(audit: Findings | ClassFindings, *, shell: bool = False) -> list[Fact]:
     """Choose the facts of a summary, the verdict first; what to run next, in Python or in a shell, is the last."""
     left_out, step = ("python", "command") if shell else ("command", "python")
     facts = [fact for fact in of_section(audit_facts(audit), "headline") if fact.key != left_out]
@@ -58,7 +62,7 @@ def _next(part: Fact, width: int, *, shell: bool) -> list[str]:
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in [f"{line}{end}" for line in lines[:-1]] + lines[-1:]]
 
 
-def details(audit: Findings, width: int | None = None) -> str:
+def details(audit: Findings | ClassFindings, width: int | None = None) -> str:
     """Write everything that the audit says in words, as labelled lines; broken at a width if one is given."""
     facts = audit_facts(audit)
     lines = [fact for fact in facts if fact.key == "warning"] + of_section(facts, *DETAILS)

@@ -1,4 +1,4 @@
-"""Maps from scores to better probabilities: scikit-learn estimators on one column of scores.
+"""Maps from scores to better probabilities: scikit-learn estimators on one column of scores, or on one for each class.
 
 Names are imported on first use, since scikit-learn takes most of a second to load.
 """
@@ -12,6 +12,7 @@ from calibrant.keywords import checked
 
 if TYPE_CHECKING:
     from calibrant.calibrators.auto import AutoCalibrator
+    from calibrant.calibrators.classes import MulticlassAutoCalibrator
     from calibrant.calibrators.classifier import CalibratedClassifier
     from calibrant.calibrators.cutoff import CutoffCalibrator
     from calibrant.calibrators.isotonic import IsotonicCalibrator, LipschitzIsotonicCalibrator, VennAbersCalibrator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _HOME = {
     "auto": ("AutoCalibrator",),
     "classifier": ("CalibratedClassifier",),
+    "classes": ("MulticlassAutoCalibrator",),
     "cutoff": ("CutoffCalibrator",),
     "isotonic": ("IsotonicCalibrator", "LipschitzIsotonicCalibrator", "VennAbersCalibrator"),
     "local": ("HistogramCalibrator", "LocalCalibrator"),
@@ -40,6 +42,7 @@ __all__ = [
     "IsotonicCalibrator",
     "LipschitzIsotonicCalibrator",
     "LocalCalibrator",
+    "MulticlassAutoCalibrator",
     "PlattCalibrator",
     "SegmentCalibrator",
     "TemperatureCalibrator",

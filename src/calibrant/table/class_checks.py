@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence, Sized
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +13,24 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
 from calibrant.table.missing import is_missing
-from calibrant.table.pooling import FloatArray, IntArray
+from calibrant.table.pooling import BoolArray, FloatArray, IntArray, number_values
 from calibrant.table.validation import as_array
 
 TOLERANCE = 0.01  # how far the probabilities of a row may be from adding up to 1
 _EXACT = 1e-12  # rows nearer to 1 are left as they are
 _NAMED = 5  # values that a message names
+LOGARITHMS = "these look like logarithms of probabilities: pass np.exp of them"
+PERCENTAGES = "these look like percentages: divide them by 100"
 # The order of columns must be wrong where so many more rows are predicted right in another one: as a share of all, and
 # in standard deviations of that difference, which chance does not reach in few rows.
 _MUCH_BETTER, _DEVIATIONS = 0.2, 4.0
+
+
+class ClassLabels(NamedTuple):
+    """Different labels, and which of them each row has."""
+
+    met: list[Any]
+    number: IntArray
 
 
 def listed(values: Sequence[Any]) -> str:
@@ -30,19 +40,19 @@ def listed(values: Sequence[Any]) -> str:
 
 def need_different(names: Sequence[Any], what: str) -> None:
     """Raise an `ArgumentError` if one of the names, of "columns" or "classes", is there twice."""
-    twice = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
+    twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise ArgumentError(f"different {what}", f"{twice[0]!r} twice", "name each once")
 
 
-def _more(count: int) -> str:
+def more(count: int) -> str:
     """Say how many more rows are like the first."""
     return f" and {count - 1:,} more like it" if count > 1 else ""
 
 
 def _text(value: Any) -> str:
     """Write a label as a name would be; a whole number without decimals, whatever its type."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return str(value).removesuffix(".0")
 
 
 def names_of(frame: Any) -> list[Any]:
@@ -50,6 +60,17 @@ def names_of(frame: Any) -> list[Any]:
     if isinstance(frame, Mapping):
         return list(frame)
     return list(getattr(frame, "column_names", getattr(frame, "columns", ())))
+
+
+def is_of_several(y_proba: Any) -> bool:
+    """Whether these are probabilities of more than two classes, as far as their shape says."""
+    if isinstance(y_proba, Mapping):
+        return len(y_proba) > 2
+    if isinstance(y_proba, (list, tuple)):
+        first = next(iter(y_proba), None)
+        return isinstance(first, Sized) and not isinstance(first, str) and len(first) > 2
+    shape: Sequence[int] = getattr(y_proba, "shape", ())
+    return len(shape) == 2 and shape[1] > 2
 
 
 def columns_of(y_proba: Any) -> tuple[list[Any] | None, npt.NDArray[Any]]:
@@ -75,53 +96,74 @@ def columns_of(y_proba: Any) -> tuple[list[Any] | None, npt.NDArray[Any]]:
     return names or None, raw
 
 
-def clean_probabilities(raw: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+def clean_probabilities(raw: npt.NDArray[Any], *, copy: bool = True) -> tuple[FloatArray, FloatArray]:
     """Return probabilities whose rows add up to 1, and how far each row was from it."""
-    try:
-        proba = raw.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
-    except (TypeError, ValueError):
-        raise DataError("numbers as probabilities", f"values of type {raw.dtype}", "convert the columns") from None
-    not_finite = ~np.isfinite(proba)
-    if not_finite.any():
-        where, column = (int(at) for at in np.argwhere(not_finite)[0])
-        count = int(not_finite.any(axis=1).sum())
-        value = f"{proba[where, column]} in row {where}, column {column}{_more(count)}"
-        raise DataError("finite probabilities", value, "drop or repair these rows")
+    proba = finite_numbers(raw, copy=copy)
     total = proba.sum(axis=1)
     gap = np.abs(total - 1.0)
     bad = (gap > TOLERANCE) | (proba < 0.0).any(axis=1)
     if bad.any():
-        where, count = int(np.argmax(bad)), int(bad.sum())
-        values = ", ".join(f"{value:.4g}" for value in proba[where, :_NAMED].tolist())
-        dots = ", ..." if proba.shape[1] > _NAMED else ""
-        expected = f"probabilities that add up to 1 in every row, within {TOLERANCE}"
-        actual = f"{values}{dots} (sum {total[where]:.4g}) in row {where}{_more(count)}"
-        raise DataError(expected, actual, _remedy(proba, total))
+        fallback = "pass the probabilities of all classes, as predict_proba gives them"
+        if proba.max() <= 1.0:
+            fallback = (
+                "if each column is a classifier of one class against the rest, divide every row by its sum first, or "
+                "assess each column with calibrant.certify; if columns are missing, add them"
+            )
+        raise describe_sums("1", proba, bad, _remedy(proba, total) or fallback)
     if proba.shape[1] == 2:
-        second = np.minimum(proba[:, 1], 1.0)
-        return np.column_stack([1.0 - second, second]), gap
-    off = gap > _EXACT
-    proba[off] /= total[off, None]
-    return np.minimum(proba, 1.0), gap
+        np.minimum(proba[:, 1], 1.0, out=proba[:, 1])
+        np.subtract(1.0, proba[:, 1], out=proba[:, 0])
+        return proba, gap
+    divide_rows(proba, total, gap)
+    return proba, gap
 
 
-def _remedy(proba: FloatArray, total: FloatArray) -> str:
-    """Guess what rows are that do not add up to 1."""
+def finite_numbers(raw: npt.NDArray[Any], *, copy: bool = True) -> FloatArray:
+    """Return probabilities as float64 in rows, in an array of their own unless it is said that this one may change."""
+    try:
+        proba = raw.astype(np.float64, order="C", copy=copy)
+    except (TypeError, ValueError):
+        raise DataError("numbers as probabilities", f"values of type {raw.dtype}", "convert the columns") from None
+    proba += 0.0  # -0.0 + 0.0 is 0.0
+    not_finite = ~np.isfinite(proba)
+    if not_finite.any():
+        where, column = (int(at) for at in np.argwhere(not_finite)[0])
+        count = int(not_finite.any(axis=1).sum())
+        value = f"{proba[where, column]} in row {where}, column {column}{more(count)}"
+        raise DataError("finite probabilities", value, "drop or repair these rows")
+    return proba
+
+
+def divide_rows(proba: FloatArray, total: FloatArray, gap: FloatArray) -> None:
+    """Divide by their sum the rows that are off 1 by some gap, if it is more than the last digits."""
+    np.divide(proba, total[:, None], out=proba, where=(gap > _EXACT)[:, None])
+    np.minimum(proba, 1.0, out=proba)
+
+
+def describe_sums(sum_: str, proba: FloatArray, bad: BoolArray, remedy: str) -> DataError:
+    """Phrase the error for rows that do not add up to what they should."""
+    where = int(np.argmax(bad))
+    values = ", ".join(f"{value:.4g}" for value in proba[where, :_NAMED].tolist())
+    dots = ", ..." if proba.shape[1] > _NAMED else ""
+    return DataError(
+        f"probabilities that add up to {sum_} in every row, within {TOLERANCE}",
+        f"{values}{dots} (sum {proba[where].sum():.4g}) in row {where}{more(int(bad.sum()))}",
+        remedy,
+    )
+
+
+def _remedy(proba: FloatArray, total: FloatArray) -> str | None:
+    """Guess what rows are that do not add up to 1, from their size."""
     if proba.max() <= 0.0 and (np.abs(np.exp(proba).sum(axis=1) - 1.0) <= TOLERANCE).all():
-        return "these look like logarithms of probabilities: pass np.exp of them"
+        return LOGARITHMS
     if proba.min() < 0.0:
         return "these look like logits or margins: pass their softmax, exp(z) / sum(exp(z)) in every row"
     if (np.abs(total - 100.0) <= 100.0 * TOLERANCE).all():
-        return "these look like percentages: divide them by 100"
-    if proba.max() <= 1.0:
-        return (
-            "if each column is a classifier of one class against the rest, divide every row by its sum first, or "
-            "assess each column with calibrant.certify; if columns are missing, add them"
-        )
-    return "pass the probabilities of all classes, as predict_proba gives them"
+        return PERCENTAGES
+    return None
 
 
-def clean_class_labels(y_true: npt.ArrayLike, rows: int) -> list[Any]:
+def clean_class_labels(y_true: npt.ArrayLike, rows: int) -> ClassLabels:
     """Return the label of each row."""
     raw = as_array(y_true, "labels")
     if raw.ndim == 2 and raw.shape[1] == 1:
@@ -132,23 +174,42 @@ def clean_class_labels(y_true: npt.ArrayLike, rows: int) -> list[Any]:
     if len(raw) != rows:
         lengths = f"{len(raw)} labels and {rows} rows of probabilities"
         raise DataError("as many labels as rows", lengths, "pass two parts of the same table")
-    labels: list[Any] = raw.tolist()
-    missing = [row for row, label in enumerate(labels) if is_missing(label)]
-    if missing:
-        raise row_errors.describe_missing("label", f"row {missing[0]}", len(missing), repr(labels[missing[0]]))
-    if any(map(row_errors.is_nested, labels)):
-        raise row_errors.describe_nested_labels()
+    labels = number_labels(raw)
+    gap = np.array([is_missing(label) for label in labels.met])[labels.number]
+    if gap.any():
+        row = int(gap.argmax())
+        value = repr(labels.met[labels.number[row]])
+        raise row_errors.describe_missing("label", f"row {row}", int(gap.sum()), value)
     return labels
 
 
+def number_labels(raw: npt.NDArray[Any]) -> ClassLabels:
+    """Find the different values of an array of one dimension."""
+    if raw.dtype.kind in "biuf":
+        number = number_values(raw)
+        met = np.empty(int(number.max(initial=-1)) + 1, raw.dtype)
+        met[number] = raw
+        return ClassLabels(met.tolist(), number)
+    values = raw.tolist()
+    if any(map(row_errors.is_nested, values)):
+        raise row_errors.describe_nested_labels()
+    code = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    return ClassLabels(list(code), np.fromiter(map(code.__getitem__, values), np.int64, len(values)))
+
+
+def named_classes(classes: Sequence[Any]) -> list[Any]:
+    """Return classes that were named."""
+    names = list(classes) if isinstance(classes, (list, tuple)) else as_array(classes, "classes").tolist()
+    need_different(names, "classes")
+    return names
+
+
 def classes_of(
-    labels: list[Any], columns: list[Any] | None, classes: Sequence[Any] | None, n_columns: int
+    met: list[Any], columns: list[Any] | None, classes: Sequence[Any] | None, n_columns: int
 ) -> tuple[list[Any], bool]:
     """Return the label of each column, and whether it is known by name, not only by the order of the columns."""
-    met = list(dict.fromkeys(labels))
     if classes is not None:
-        names = list(classes) if isinstance(classes, (list, tuple)) else as_array(classes, "classes").tolist()
-        need_different(names, "classes")
+        names = named_classes(classes)
         if len(names) != n_columns:
             counts = f"{len(names)} classes and {n_columns} columns"
             raise ArgumentError("a class for each column", counts, "name the class of every column, in their order")
@@ -168,10 +229,7 @@ def classes_of(
         remedy = "check how rows were selected; if it is right, name the label of every column: classes=[...]"
         raise DataError("labels of at least two classes", f"one only, {met[0]!r}", remedy)
     if len(met) == n_columns:
-        try:
-            return sorted(met), False
-        except TypeError:
-            return sorted(met, key=str), False
+        return in_order(met), False
     if all(label in range(n_columns) for label in met):
         return list(range(n_columns)), False
     raise DataError(
@@ -192,21 +250,34 @@ def _without_prefix(columns: list[Any]) -> list[Any]:
     return [name[common:] for name in names]
 
 
-def codes_of(labels: list[Any], names: list[Any]) -> IntArray:
-    """Return which class each label is; names and labels of different types are compared as text."""
-    number = {name: k for k, name in enumerate(names)}
-    if not all(label in number for label in set(labels)):
+def in_order(labels: list[Any]) -> list[Any]:
+    """Put labels in increasing order, those of several types in that of their texts."""
+    try:
+        return sorted(labels)
+    except TypeError:
+        return sorted(labels, key=str)
+
+
+def codes_of(labels: ClassLabels, names: list[Any], *, other: int | None = None) -> IntArray:
+    """Return which class each label is; names and labels of different types are compared as text.
+
+    Labels that are none of the classes are `other`; without it they are refused.
+    """
+    met, number = labels.met, {name: k for k, name in enumerate(names)}
+    if not all(label in number for label in met):
         number = {_text(name): k for k, name in enumerate(names)}
-        labels = [_text(label) for label in labels]
-    outside = [row for row, label in enumerate(labels) if label not in number]
-    if outside:
-        row = outside[0]
+        met = [_text(label) for label in met]
+    code = np.array([number.get(label, -1) for label in met], dtype=np.int64)[labels.number]
+    if other is not None:
+        return np.where(code < 0, other, code)
+    outside = np.flatnonzero(code < 0)
+    if len(outside):
         raise DataError(
             f"labels among the classes {listed(names)}",
-            f"{labels[row]!r} in row {row}{_more(len(outside))}",
+            f"{labels.met[labels.number[outside[0]]]!r} in row {outside[0]}{more(len(outside))}",
             "add the column of this class, or drop these rows if they are no part of the question",
         )
-    return np.array([number[label] for label in labels], dtype=np.int64)
+    return code
 
 
 def check_order(code: IntArray, proba: FloatArray, names: list[Any]) -> None:

@@ -16,11 +16,13 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
 from calibrant.table import class_checks
-from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, score_order
+from calibrant.table.class_lists import UNLISTED, clean_lists
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, key_order, score_order
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
 from calibrant.table.validation import CleanRows
+from calibrant.upward import resolve
 
 _ROUNDING = 1e-5  # rows whose sum is further from 1 are counted, and that is told
 
@@ -50,18 +52,21 @@ class ClassRows(NamedTuple):
 class ClassScores:
     """Labels of two or more classes with the probabilities of all of them, in an order that the rows alone decide.
 
-    Build it with `ClassScores.from_scores` or `ClassScores.from_frame`.
+    Build it with `ClassScores.from_scores`, `ClassScores.from_source` or, of lists of the most probable classes,
+    `ClassScores.from_top`.
 
     Attributes
     ----------
     classes : tuple
-        Labels, in the order of the columns.
+        Labels, in the order of the columns; of lists perhaps "none of those listed" as the last.
     code : ndarray of int64, shape (n,)
         Which of the classes each row is.
-    proba : ndarray of float64, shape (n, K)
-        Probabilities; every row adds up to 1.
+    proba : ndarray of float64, shape (n, K) or (n, m)
+        Probabilities of all classes, or of those that a row lists; every row adds up to 1.
     n_rescaled : int
         Rows that were off by more than rounding, 1e-5, and were divided by their sum.
+    listed : ndarray of int64, shape (n, m), or None
+        Which of the classes each entry of `proba` is of, K or more where it is of none; None if a column is of a class.
 
     Examples
     --------
@@ -74,6 +79,7 @@ class ClassScores:
     code: IntArray
     proba: FloatArray
     n_rescaled: int = 0
+    listed: IntArray | None = None
 
     @classmethod
     def from_scores(cls, y_true: npt.ArrayLike, y_proba: Any, *, classes: Sequence[Any] | None = None) -> ClassScores:
@@ -101,63 +107,138 @@ class ClassScores:
             If rows cannot be used, labels are none of the classes, or columns seem to be in another order than these.
         """
         columns, raw = class_checks.columns_of(y_proba)
-        proba, gap = class_checks.clean_probabilities(raw)
-        labels = class_checks.clean_class_labels(y_true, len(proba))
-        names, certain = class_checks.classes_of(labels, columns, classes, proba.shape[1])
+        labels = class_checks.clean_class_labels(y_true, len(raw))
+        return cls.from_numbered(labels, raw, columns, classes)
+
+    @classmethod
+    def from_numbered(
+        cls,
+        labels: class_checks.ClassLabels,
+        raw: npt.NDArray[Any],
+        columns: list[Any] | None,
+        classes: Sequence[Any] | None,
+        *,
+        copy: bool = True,
+    ) -> ClassScores:
+        """Check the probabilities of labels that were numbered; without `copy` they are changed where they are."""
+        proba, gap = class_checks.clean_probabilities(raw, copy=copy)
+        names, certain = class_checks.classes_of(labels.met, columns, classes, proba.shape[1])
         code = class_checks.codes_of(labels, names)
         if not certain:
             class_checks.check_order(code, proba, names)
-        order = score_order(*proba.T, code)
         rescaled = int((gap > _ROUNDING).sum()) if len(names) > 2 else 0
-        return cls(tuple(names), code[order], proba[order], rescaled)
+        order = score_order(*proba.T, code)
+        for column in proba.T:  # one by one, without a second matrix
+            column[:] = column[order]
+        return cls(tuple(names), code[order], proba, rescaled)
 
     @classmethod
-    def from_frame(
-        cls, frame: Any, *, label: str, scores: Sequence[str], classes: Sequence[Any] | None = None
+    def from_top(
+        cls,
+        y_true: npt.ArrayLike,
+        listed: npt.ArrayLike,
+        y_proba: npt.ArrayLike,
+        *,
+        classes: Sequence[Any] | None = None,
     ) -> ClassScores:
-        """Take labels and probabilities from the columns of a dataframe in memory.
+        """Check lists of the most probable classes of each row, as of thousands of classes, and put them in order.
 
         Parameters
         ----------
-        frame : dataframe or mapping
-            Of pandas, Polars, PyArrow, or anything with columns by name.
-        label : str
-            Name of the column of labels.
-        scores : sequence of str
-            Names of the columns of probabilities, one for each class.
+        y_true : array-like of shape (n,)
+            Label of each row: numbers, text or booleans.
+        listed : array-like of shape (n, m)
+            Labels of m classes in each row, in any order; None or NaN, with probability 0, where there are fewer.
+        y_proba : array-like of shape (n, m)
+            Their probabilities. In each row they add up to at most 1: within 0.01, and are then divided by their sum.
         classes : sequence, optional
-            Label of each of these columns, see `from_scores`.
+            All labels that there may be; others are refused. By default those that are listed in some row.
 
         Returns
         -------
         ClassScores
-            As of `from_scores`.
+            Memory and time grow with n times m, however many classes there are. A class is asked about in the rows that
+            list it. What is missing of a sum of 1 is the probability of one class more, "none of those listed", which
+            counts as having occurred where the row does not list its label.
+
+        Raises
+        ------
+        DataError
+            If rows cannot be used.
 
         Examples
         --------
         >>> from calibrant import ClassScores
-        >>> frame = {"y": ["a", "b"], "p_b": [0.2, 0.9], "p_a": [0.8, 0.1]}
-        >>> ClassScores.from_frame(frame, label="y", scores=["p_b", "p_a"]).classes
+        >>> listed, proba = [["a", "b"], ["a", "c"], ["c", "b"]], [[0.5, 0.3], [0.8, 0.1], [0.4, 0.4]]
+        >>> ClassScores.from_top(["b", "a", "z"], listed, proba)
+        ClassScores(3 rows, lists of 4 classes: a, b, c, none of those listed)
+        """
+        lists = clean_lists(y_true, listed, y_proba, classes)
+        order = score_order(*lists.proba.T, *lists.listed.T, lists.code)
+        rescaled = int((lists.over > _ROUNDING).sum())
+        return cls(tuple(lists.classes), lists.code[order], lists.proba[order], rescaled, lists.listed[order])
+
+    @classmethod
+    def from_source(
+        cls, source: Any, *, label: str, scores: str | Sequence[str], classes: Sequence[Any] | None = None
+    ) -> ClassScores:
+        """Read labels and probabilities from the columns of a dataframe, of files or of a query.
+
+        Parameters
+        ----------
+        source : dataframe, path, sequence of paths, or Query
+            A dataframe of any library that narwhals reads, in memory or in an engine; files, patterns, folders or a
+            `calibrant.Query`, see `calibrant.read_table`.
+        label : str
+            Name of the column of labels.
+        scores : str or sequence of str
+            A pattern that the names of the columns of probabilities match, such as ``'p_*'``, in the order of the
+            source; or all of these names.
+        classes : sequence, optional
+            Label of each of these columns. By default their names, or what is left of these after a common beginning.
+
+        Returns
+        -------
+        ClassScores
+            As of `from_scores`. Memory grows with rows times classes, 8 bytes for each probability; only the columns
+            that are named are read.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from calibrant import ClassScores
+        >>> frame = pd.DataFrame({"y": ["a", "b"], "p_b": [0.2, 0.9], "p_a": [0.8, 0.1]})
+        >>> ClassScores.from_source(frame, label="y", scores="p_*").classes
         ('b', 'a')
         """
-        if isinstance(scores, str):
-            raise ArgumentError("the names of several columns of scores", repr(scores), "pass scores=['p_a', 'p_b']")
-        missing = [name for name in (label, *scores) if name not in class_checks.names_of(frame)]
-        if missing:
-            raise ArgumentError("names of columns", f"no column {missing[0]!r}", "check the spelling")
-        class_checks.need_different(scores, "columns")
-        return cls.from_scores(frame[label], {name: frame[name] for name in scores}, classes=classes)
+        read: ClassScores = resolve("read_classes")(source, label, scores, classes)
+        return read
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.code)
 
     def __repr__(self) -> str:
-        return f"ClassScores({len(self):,} rows, {len(self.classes)} classes: {class_checks.listed(self.classes)})"
+        return f"ClassScores({len(self):,} rows, {self._classes_shown()})"
 
     def _repr_html_(self) -> str:
-        facts = {"Rows": len(self), "Classes": f"{len(self.classes)}: {class_checks.listed(self.classes)}"}
-        return html_table("ClassScores", facts.items())
+        return html_table("ClassScores", {"Rows": len(self), "Classes": self._classes_shown()}.items())
+
+    def _classes_shown(self) -> str:
+        kind = "" if self.listed is None else "lists of "
+        return f"{kind}{len(self.classes)} classes: {class_checks.listed(self.classes)}"
+
+    @property
+    def scope(self) -> str:
+        """Words, before a claim about classes, that say of which rows it is; empty if every row has all classes."""
+        return "" if self.listed is None else "among the classes listed in each row, "
+
+    def need_matrix(self, what: str) -> FloatArray:
+        """Return the probabilities of all classes in all rows, for what cannot do with lists of some of them."""
+        if self.listed is not None:
+            remedy = "pass the matrix of all classes, or keep to what lists allow, such as calibrant.certify_classes"
+            raise ArgumentError(f"probabilities of all classes for {what}", "lists of some of them", remedy)
+        return self.proba
 
     @cached_property
     def digest(self) -> int:
@@ -167,28 +248,60 @@ class ClassScores:
         # An odd factor for each class: else labels that swap classes of equal probabilities would share a seed.
         return sum((2 * i + 1) * digest for i, digest in enumerate(digests)) % (1 << 64)
 
-    def need_matrix(self, what: str) -> FloatArray:
-        """Return the probabilities of all classes in all rows, for `what` cannot do with a list of some of them."""
-        return self.proba
-
     @cached_property
     def predicted(self) -> IntArray:
-        """The most probable class of each row; of equal ones the first."""
-        return np.asarray(self.proba.argmax(axis=1), dtype=np.int64)
+        """The most probable class of each row, of those that are listed; of equal ones the first."""
+        if self.listed is None:
+            return np.asarray(self.proba.argmax(axis=1), dtype=np.int64)
+        is_class = self.listed < len(self.classes) - (self.classes[-1] == UNLISTED)
+        at = np.where(is_class, self.proba, -1.0).argmax(axis=1)
+        return np.asarray(self.listed[np.arange(len(self)), at])
 
     @cached_property
     def miss(self) -> FloatArray:
         """One minus the probability of the class that occurred."""
-        return np.asarray(1.0 - self.proba[np.arange(len(self)), self.code])
+        return np.asarray(1.0 - self._probability_of(self.code))
+
+    @property
+    def least(self) -> FloatArray:
+        """The least probability of a class in each row."""
+        return self.proba.min(axis=1) if self.proba.shape[1] >= len(self.classes) else np.zeros(len(self))
+
+    def _probability_of(self, code: IntArray) -> FloatArray:
+        """Return the probability of one class in each row, which lists it."""
+        return (
+            self.proba[np.arange(len(self)), code] if self.listed is None else self.proba[self.listed == code[:, None]]
+        )
 
     def by_class(self) -> Iterator[ClassRows]:
-        """Ask of each class, over all rows, whether it occurred."""
+        """Ask of each class, over all rows, whether it occurred; of lists, over the rows that have it, if any do."""
+        if self.listed is not None:
+            yield from self._by_class_listed()
+            return
         for k, name in enumerate(self.classes):
             yield ClassRows(str(name), slice(None), np.ascontiguousarray(self.proba[:, k]), self.code == k)
 
+    def _by_class_listed(self) -> Iterator[ClassRows]:
+        order, ends = self._entries
+        for k, name in enumerate(self.classes):
+            entries = order[ends[k] : ends[k + 1]]
+            if len(entries):
+                rows = entries // self.proba.shape[1]
+                yield ClassRows(
+                    str(name), rows, self.proba.ravel()[entries], self.code[rows] == k, len(self) - len(rows)
+                )
+
+    @cached_property
+    def _entries(self) -> tuple[IndexArray, IntArray]:
+        """The entries of all lists in the order of the classes, and where those of each class begin."""
+        assert self.listed is not None
+        flat = self.listed.ravel()
+        sizes = np.bincount(flat, minlength=len(self.classes))
+        return key_order(flat), np.append(0, sizes.cumsum())
+
     def of_confidence(self) -> ClassRows:
         """Ask whether the most probable class occurred."""
-        top = self.proba[np.arange(len(self)), self.predicted]
+        top = self._probability_of(self.predicted)
         return ClassRows("the class predicted", slice(None), top, self.code == self.predicted)
 
     @property

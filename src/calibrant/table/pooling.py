@@ -65,6 +65,11 @@ def key_order(key: IntArray) -> IntArray:
     return np.asarray(np.sort(key * entries + np.arange(entries)) % max(1, entries))
 
 
+def row_order(values: npt.NDArray[Any]) -> IndexArray:
+    """Return the order inside each row of a matrix, equal values by place."""
+    return np.argsort(values, axis=1, kind="stable")
+
+
 def distinct_numbers(*numbers: npt.NDArray[np.integer]) -> IntArray:
     """Put whole numbers in increasing order, equal ones once."""
     # `np.unique` looks each up in a hash table, which takes several times as long as to sort those that differ.
@@ -72,8 +77,10 @@ def distinct_numbers(*numbers: npt.NDArray[np.integer]) -> IntArray:
     return np.asarray(put[np.append(True, put[1:] != put[:-1])[: len(put)]])
 
 
-def number_values(values: npt.NDArray[np.integer]) -> IntArray:
-    """Number whole numbers in the order of their values, equal ones alike, from 0."""
+def number_values(values: npt.NDArray[Any]) -> IntArray:
+    """Number whole numbers, or floats, in the order of their values, equal ones (and all NaN) alike, from 0."""
+    if values.dtype.kind == "f":
+        return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)
     least, most = int(values.min(initial=0)), int(values.max(initial=0))
     if most - least > 4 * len(values):  # a table of what may occur would be too long
         return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)

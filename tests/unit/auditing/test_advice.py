@@ -36,6 +36,7 @@ def codes(result):
     return [warning.code for warning in result.warnings]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("tolerance", [None, 0.02, 0.9])
 def test_reversed_labels_are_never_recalibrated(tolerance):
     y, p = world(1_000)
@@ -82,6 +83,7 @@ def test_rows_sorted_by_a_column_keep_verdict_and_advice(spread):
     assert ordered.advice == drawn.advice
 
 
+@pytest.mark.slow
 def test_rows_that_were_used_to_fit():
     y, p = world(2_000)
     result = cal.audit(y, cal.IsotonicCalibrator().fit(p, y).predict(p), tolerance=0.1)
@@ -121,6 +123,7 @@ def test_rows_in_order_of_the_score_or_of_the_outcome_are_in_no_other_order():
     assert "tend to have the same outcome" in seen(y, np.abs(p - 0.5))
 
 
+@pytest.mark.slow
 def test_the_advice_is_about_what_recalibrate_fits():
     y, p = world(5_000, 1.5)
     result = cal.audit(y, p)
@@ -191,6 +194,7 @@ def test_commands_name_the_rows(tmp_path):
     assert steps in " ".join(details(result).split())
 
 
+@pytest.mark.slow
 def test_few_rows_lead_to_a_plan():
     y, p = world(300)
     advice = cal.audit(y, p, tolerance=0.03, confidence_level=0.9).advice
@@ -283,6 +287,7 @@ def test_reversed_labels_of_clusters():
     assert result.advice.action == "check the labels"
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("factor", "n", "action", "said"),
     [(1.0, 20_000, "leave alone", False), (2.0, 20_000, "recalibrate", True), (1.03, 2_000_000, "leave alone", True)],
@@ -382,6 +387,7 @@ class TestSegments:
             advised[result.advice.action] += 1
         assert advised["recalibrate"] >= many - many // 6
 
+    @pytest.mark.slow
     def test_the_command_that_is_advised_does_repair_by_segment(self, frame, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         frame.to_csv("scores.csv", index=False)

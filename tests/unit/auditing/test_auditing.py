@@ -360,6 +360,7 @@ def test_agreement_that_cells_may_hide():
     assert cumulative_residuals_description(exact).endswith("agree at every score.")
 
 
+@pytest.mark.slow
 def test_no_chance_is_blamed_for_what_is_not_seen(once):
     """Half of the rows at one score: what their bucket hides is far above the 95% limit."""
     y, p = world(20_000)
@@ -417,6 +418,7 @@ def test_costs_need_rows():
         cal.audit([0, 1], [0.2, 0.7], sample_weight=[0.5, 0.5], costs=(1, 1))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("target", [0.1, [0.1], (0.1, 0.05)])
 def test_a_target_asks_what_needs_no_review(target):
     y, p = world(3_000)

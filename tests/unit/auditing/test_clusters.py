@@ -175,6 +175,7 @@ def test_few_clusters_are_named(rows):
     assert "no limits" in two.details()
 
 
+@pytest.mark.slow
 def test_few_clusters_with_most_of_the_events_are_named():
     cluster, rng = np.repeat(np.arange(20), 100), np.random.default_rng(0)
     rate = np.where(cluster < 3, 0.2, 0.004)
@@ -209,6 +210,7 @@ def test_functions_take_the_guarantee_too(rows):
         observed_expected_ratio(*rows, clusters=HOSPITALS, guarantee="any dependence")
 
 
+@pytest.mark.slow
 def test_the_unit_of_costs_does_not_show(rows):
     """Limits for what costs are above their forecast vanished with small ones, and those of comparisons were others."""
     unit = 1e-12
@@ -258,6 +260,7 @@ def test_a_verdict_stays_proved_and_a_bound_alone_is_of_clusters_like_these():
     assert few.certificate.bound > 0.2  # 1 - .05^(1/10)
 
 
+@pytest.mark.slow
 def test_ten_clusters_of_equal_size_are_not_few():
     rng = np.random.default_rng(2)
     score = rng.uniform(0.2, 0.8, 1000)

@@ -90,6 +90,7 @@ def test_a_mean_of_no_scores_is_not_known(form, tmp_path):
     assert np.isnan(left_out.p_value)
 
 
+@pytest.mark.slow
 def test_an_audit_says_what_it_left_out_in_every_form(files):
     result = cal.audit(files / "icu.csv", **NAMES, missing="drop")
     account = "4 of 300 rows: 3 without an outcome, 2 without a score (some lack several)"
@@ -103,6 +104,7 @@ def test_an_audit_says_what_it_left_out_in_every_form(files):
     assert any("rows left out" in sentence for sentence in result.provenance.assumptions)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("keywords", [{"by": "ward"}, {"clusters": "ward"}], ids=["by", "clusters"])
 @pytest.mark.parametrize("name", ["CSV", "pandas", "lazy Polars"])
 def test_other_columns_count_too(files, name, keywords):

@@ -48,6 +48,7 @@ def test_hard_cases_left_out_one_cluster_at_a_time(name):
     json.loads(found.to_json(), parse_constant=pytest.fail)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("name", HARD)
 def test_hard_cases(name, clustered):

@@ -241,6 +241,8 @@ def test_passwords_are_not_recorded(address):
     given = {"y_true": cal.Query("SELECT 1", address), "label": "y", "score": "p"}
     names = [
         "y_proba",
+        "scores",
+        "classes",
         "weight",
         "sample_weight",
         "pos_label",
@@ -268,6 +270,7 @@ def test_passwords_are_not_recorded(address):
     assert "cret" not in of_command(told, ["calibrant", "audit", "--database", address]).command
 
 
+@pytest.mark.slow
 def test_assumptions_and_limitations_are_those_of_the_audit():
     y, p = rows()
     plain = cal.audit(y, p).provenance
@@ -281,6 +284,7 @@ def test_assumptions_and_limitations_are_those_of_the_audit():
     assert any(sentence.startswith("Weights are not numbers of rows") for sentence in weighted.assumptions)
 
 
+@pytest.mark.slow
 def test_the_provenance_is_in_the_plain_data():
     audit = cal.audit(*rows(), note="n")
     found = json.loads(audit.to_json())

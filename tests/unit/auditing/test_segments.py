@@ -206,6 +206,7 @@ def test_refused_beside_arrays(frame):
         audit(y, p, by={"sex": frame["sex"]}, clusters=frame["branch"])
 
 
+@pytest.mark.slow
 def test_an_audit_can_have_segments(frame, result):
     found = audit(frame, by=["sex", "branch"], depth=2, tolerance=0.05, **NAMED)
     assert found.segments.to_dict() == result.to_dict()

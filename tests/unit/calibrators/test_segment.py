@@ -329,6 +329,7 @@ def test_checks_of_scikit_learn_that_need_no_features():
         check("SegmentCalibrator", calibrator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 def test_one_dataframe_with_scores_and_segments_can_be_cross_validated(repaired, form):
     fitted, score, y, columns = repaired

@@ -34,6 +34,7 @@ def assert_same_certificates(tmp_path, y, p, tolerance: float):
         assert one.bound == pytest.approx(other.bound, abs=NEAR)
 
 
+@pytest.mark.slow
 def test_verdict_and_lower_bound_do_not_depend_on_the_route(monkeypatch, tmp_path):
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 20_000)
     monkeypatch.setattr(gathering, "_bits_for", lambda scores: 14)  # as for two million scores

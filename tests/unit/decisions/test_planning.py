@@ -17,6 +17,7 @@ def simulated_power(n, risk, coverage, target, samples=20_000):
     return (errors <= walk_boundary(n, target, 0.05).allowed(accepted)).mean()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("risk", "coverage", "target", "power"), CASES)
 def test_power_is_what_samples_show(risk, coverage, target, power):
     n = selective_plan(risk=risk, coverage=coverage, target_error=target, power=power)
@@ -29,6 +30,7 @@ def test_known_numbers():
     assert selective_plan(risk=0.0, coverage=1.0) == 59
 
 
+@pytest.mark.slow
 def test_more_is_asked_of_more_rows():
     rows = [selective_plan(risk=risk, coverage=0.4) for risk in (0.0, 0.01, 0.02, 0.03)]
     assert rows == sorted(rows)

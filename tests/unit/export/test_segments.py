@@ -161,6 +161,7 @@ def test_python(fitted, rows):
         to_python(fitted, name="_base")
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
 @pytest.mark.parametrize("to", ["parquet", "jsonl"])
 def test_a_file(fitted, rows, tmp_path, ending, to):
@@ -239,6 +240,7 @@ def test_onnx_of_scores_that_are_no_probabilities(fitted, rows):
     assert np.isnan(run_onnx(to_onnx(fitted), inputs)).all()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("level", [0.0, -1.0, np.inf, -np.inf, 2.5])
 def test_onnx_puts_numbers_into_the_segments_of_the_calibrator(fitted, rows, level):
     score, columns = rows

@@ -160,6 +160,7 @@ def test_expectation_where_rows_of_a_block_depend_in_any_way(kind):
             assert np.mean(found) == pytest.approx(1.0)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("kind", KINDS)
 def test_batches_of_any_size_give_the_alarm_of_single_rows(kind):
     y, score = rows(1200, seed=2)

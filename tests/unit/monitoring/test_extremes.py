@@ -30,6 +30,7 @@ SETTINGS = (
 )
 
 
+@pytest.mark.grid
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", SCORES)
 @pytest.mark.parametrize("right", [True, False])

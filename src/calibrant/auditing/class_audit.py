@@ -1,0 +1,173 @@
+"""The audit of several classes: `calibrant.audit_classes`, and the object it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from calibrant.auditing import class_facts, summary
+from calibrant.auditing.advice import NO_ADVICE
+from calibrant.auditing.class_findings import ClassFindings, ClassLosses
+from calibrant.auditing.provenance import complete, provenance_of
+from calibrant.certificates.classes import certify_classes
+from calibrant.certificates.question import Question
+from calibrant.curves import Curve, binned_curve
+from calibrant.errors import ArgumentError
+from calibrant.table.class_scores import ClassScores, as_class_scores
+from calibrant.table.pooling import FloatArray, score_order
+from calibrant.table.progress import report_progress
+from calibrant.table.results import Report
+from calibrant.table.shown import html_table
+
+_WIDTH = 80  # columns of a printed audit: a usual terminal
+FEW_CLASSES = 30  # up to which there is a picture with all pairs of classes
+_DIAGRAMS = 12  # up to so many classes all have a reliability diagram, else the worst nine
+_WORST = 9
+
+
+@dataclass(frozen=True, repr=False)
+class ClassAudit(ClassFindings, Report):
+    """Result of `calibrant.audit` of several classes: its numbers are those of `ClassFindings`."""
+
+    def __str__(self) -> str:
+        return f"{summary.summary(self, _WIDTH)}\n\n{self.table_text()}"
+
+    def __repr__(self) -> str:
+        worst = self.certificate
+        return (
+            f"<ClassAudit {self.name!r}: n={self.n}, {len(self.classes)} classes, worst={worst.worst_class!r}, "
+            f"error={worst.worst:.4g}, verdict={worst.verdict!r}>"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = [(fact.label, fact.value) for fact in summary.summary_facts(self)]
+        return html_table(self.name, facts)
+
+    def details(self) -> str:
+        """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
+        return summary.details(self, _WIDTH)
+
+    def table_text(self) -> str:
+        """Return the table of classes as text, the worst first."""
+        return ""
+
+
+def audit_classes(
+    y_true: Any,
+    y_proba: Any = None,
+    *,
+    label: str | None = None,
+    scores: str | Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    tolerance: float | None = None,
+    confidence_level: float = 0.95,
+    costs: Any = None,
+    n_folds: int = 5,
+    random_state: int | np.random.Generator = 0,
+    name: str = "scores",
+    title: str | None = None,
+    note: str | None = None,
+    author: str | None = None,
+) -> ClassAudit:
+    """Assess how far the probabilities of several classes can be relied on, and what to do; as `audit` does of two.
+
+    Parameters
+    ----------
+    y_true, y_proba : array-like of shape (n,) and (n, K)
+        Labels of any kind, and the probabilities of all classes as `predict_proba` gives them; or `ClassScores`; or,
+        with `label` and `scores`, rows of another kind as in `calibrant.audit`.
+    label : str, optional
+        Name of the column of labels, where the first argument has columns.
+    scores : str or sequence of str, optional
+        Names of the columns of probabilities, or a pattern such as ``'p_*'``.
+    classes : sequence of length K, optional
+        Label of each column of probabilities, such as `classes_` of the model; see `ClassScores.from_scores`.
+    tolerance : float, optional
+        Largest acceptable calibration error of any class, in (0, 1); asks for a verdict.
+    confidence_level : float
+        Probability with which each statement holds, in (0, 1).
+    costs : array-like of shape (A, K), optional
+        Cost of each action if the class is that of the column.
+    n_folds, random_state : int, and int or numpy.random.Generator
+        As in `calibrant.audit`.
+    name, title, note, author : str, optional
+        As in `calibrant.audit`.
+
+    Returns
+    -------
+    ClassAudit
+        Print it; or ``details``, ``to_html``, ``to_json`` or ``plot``.
+
+    Raises
+    ------
+    DataError
+        If the rows cannot be used.
+    ArgumentError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import calibrant
+    >>> y, P = ["a", "b", "c", "c"] * 1_000, [[0.25, 0.25, 0.5]] * 4_000
+    >>> result = calibrant.audit_classes(y, P, tolerance=0.05)
+    >>> result.certificate.verdict
+    'certified'
+    """
+    question = Question(
+        tolerance=tolerance, confidence_level=confidence_level, n_folds=n_folds, random_state=random_state
+    )
+    rows = as_class_scores(y_true, y_proba, classes=classes)
+    certify = partial(certify_classes, rows, confidence_level=confidence_level, random_state=random_state)
+    report_progress("Certificates")
+    certificate = certify(tolerance=tolerance)
+    shown = _shown(certificate.upper)
+    sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "scores": scores, "classes": classes}
+    words = {"name": name, "title": title, "note": note, "author": author}
+    given = vars(question) | sources | {"costs": costs} | words
+    result = ClassAudit(
+        name=name,
+        n=len(rows),
+        classes=tuple(map(str, rows.classes)),
+        certificate=certificate,
+        total=certify(notion="sum"),
+        top_label=certify(notion="top_label"),
+        confidence=certify(notion="confidence"),
+        losses=ClassLosses.of(rows),
+        shown=shown,
+        reliability=_curves(rows, shown, confidence_level),
+        advice=NO_ADVICE,
+        references=certificate.references,
+        provenance=provenance_of(audit_classes, given, rows=len(rows), digest=rows.digest),
+    )
+    return complete(result, class_facts.assumptions(result), class_facts.limitations(result))
+
+
+def need_no_others(**others: Any) -> None:
+    """Raise an `ArgumentError` if arguments are given that an audit of several classes does not take."""
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        remedy = (
+            f"leave `{given[0]}` out, or audit one class against the rest: its label as `pos_label`, and its "
+            "probabilities alone"
+        )
+        raise ArgumentError(f"the probabilities of several classes without `{given[0]}`", "both", remedy)
+
+
+def _shown(upper: FloatArray) -> tuple[int, ...]:
+    """Classes that have a reliability diagram, the largest upper bound first."""
+    most = len(upper) if len(upper) <= _DIAGRAMS else _WORST
+    return tuple(score_order(-upper)[:most].tolist())
+
+
+def _curves(scores: ClassScores, shown: Sequence[int], confidence_level: float) -> tuple[Curve, ...]:
+    """Return the binned reliability curves of some classes."""
+    curves = {
+        k: binned_curve(part.table(), confidence_level=confidence_level)
+        for k, part in enumerate(scores.by_class())
+        if k in shown
+    }
+    return tuple(curves[k] for k in shown)

@@ -1,0 +1,187 @@
+"""Every fact that an audit of several classes shows, each written in one place; sections are those of `facts`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from calibrant.auditing.class_findings import ClassFindings
+from calibrant.auditing.facts import audit_facts, provenance_sentence
+from calibrant.certificates.classes import ClassCertificate
+from calibrant.table.numbers import (
+    WrittenInterval,
+    confidence,
+    given,
+    interval_text,
+    number,
+    rows,
+    share,
+    write_interval,
+)
+from calibrant.table.results import Fact, joined
+from calibrant.table.shown import short_name
+
+_NAME = 40  # letters of the name of a class in a sentence
+MARGINAL = (
+    "Errors of one class at a time, of their sum and of the largest probability are bounded. Errors that show only "
+    "where several classes are looked at together can remain: nothing here shows that whole vectors are right."
+)
+
+
+@audit_facts.register
+def class_facts(audit: ClassFindings) -> list[Fact]:
+    """Write all facts of an audit of several classes, those of a section in the order in which they are read."""
+    facts = [*_headline(audit), *_details(audit)]
+    return [fact for fact in facts if fact.value]
+
+
+def error_limits(certificate: ClassCertificate) -> WrittenInterval:
+    """Write estimate, lower and upper bound, with digits enough to see why there is this verdict on the tolerance."""
+    return write_interval(certificate.estimate, certificate.lower_bound, certificate.bound, certificate.tolerance)
+
+
+def verdict_word(audit: ClassFindings) -> str:
+    """Verdict in one or two words."""
+    return audit.certificate.verdict or "no verdict"
+
+
+def verdict_meaning(audit: ClassFindings) -> str:
+    """What the verdict means, to be read after its word; it names the class with the largest error."""
+    certificate = audit.certificate
+    sure, limits = f"{confidence(certificate.confidence_level)} confidence", error_limits(certificate)
+    largest = f"the largest error of these rows, {limits.value}, is that of class {worst_name(audit)}"
+    tolerance = given(certificate.tolerance)
+    if certificate.verdict is None:
+        return (
+            f"the error of every class, each against the rest, is at most {limits.upper} with {sure}; {largest} (no "
+            "tolerance was given, so there is no verdict)."
+        )
+    if certificate.verdict == "certified":
+        return f"the error of every class, each against the rest, is within {tolerance}, with {sure}; {largest}."
+    if certificate.verdict == "refuted":
+        return f"the error of some class is above {tolerance}, with {sure}; {largest}."
+    if certificate.verdict == "undecided":
+        lacking = f"do not show whether the error of every class is within {tolerance}"
+    else:
+        lacking = f"are too few for any statement about a tolerance of {tolerance}"
+    return f"{rows(audit.n)} rows {lacking}: {largest}."
+
+
+def verdict_sentence(audit: ClassFindings) -> str:
+    """Verdict and what it means."""
+    meaning = verdict_meaning(audit)
+    if audit.certificate.verdict is None:
+        return meaning[0].upper() + meaning[1:]
+    return f"{verdict_word(audit).upper()}: {meaning}"
+
+
+def _headline(audit: ClassFindings) -> Iterator[Fact]:
+    """Yield what matters most, the verdict first."""
+    fact = partial(Fact, section="headline")
+    yield fact("verdict", "Verdict", verdict_sentence(audit), rank=1)
+    yield fact("where", "Where", worst_place(audit), rank=8)
+    yield fact("error", "Error", _bounds(audit.certificate), rank=4)
+    yield fact("sum", "Sum", f"over all classes {_bounds(audit.total)}", rank=7)
+    yield fact("confidence", "Top label", _of_predicted(audit), rank=7)
+    yield fact("accuracy", "Accuracy", _accuracy(audit), rank=5)
+    yield fact("data", "Data", _data(audit), rank=6)
+    yield fact("advice", "Advice", advice_sentence(audit), rank=3)
+    yield fact("command", "Next", audit.advice.command or "", rank=0)
+    yield fact("python", "In Python", audit.advice.python or "", rank=0)
+
+
+def worst_name(audit: ClassFindings) -> str:
+    """Name of the class with the largest error."""
+    return short_name(audit.certificate.worst_class, _NAME)
+
+
+def worst_place(audit: ClassFindings) -> str:
+    """Where the probabilities of the class with the largest error are off, and how much that is for this class."""
+    worst = audit.certificate
+    i = int(worst.error.argmax())
+    if worst.direction[i] == "none":
+        return "mean predicted and observed rate agree at every probability of every class"
+    interval = interval_text((float(worst.low[i]), float(worst.high[i])))
+    return (
+        f"probabilities of class {worst_name(audit)} {interval} are {worst.direction[i]}; this error is "
+        f"{worst.relative_error[i]:.0%} of the mean probability of the class, {share(worst.mean_predicted[i])}"
+    )
+
+
+def _bounds(certificate: ClassCertificate) -> str:
+    """Estimate and both bounds, in a few words."""
+    limits, two_sided = error_limits(certificate), certificate.lower_bound > 0.0
+    sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided
+    lower = f"at least {limits.lower}, " if two_sided else ""
+    return f"{limits.value}; {lower}at most {limits.upper} ({sure})"
+
+
+def _of_predicted(audit: ClassFindings) -> str:
+    """Errors of the largest probability, of the classes predicted and of all of them together."""
+    confidence_, top_label = map(error_limits, (audit.confidence, audit.top_label))
+    return (
+        f"by predicted class {top_label.value}, at most {top_label.upper}; confidence alone {confidence_.value}, "
+        f"at most {confidence_.upper}"
+    )
+
+
+def _accuracy(audit: ClassFindings) -> str:
+    losses = audit.losses
+    return f"{share(losses.accuracy)}, log loss {number(losses.log_loss)}, Brier score {number(losses.brier_score)}"
+
+
+def _data(audit: ClassFindings) -> str:
+    count = audit.certificate.n_rescaled
+    rescaled = f"{rows(count)} of them did not add up to 1 and were divided by their sum" if count else ""
+    return joined(f"{rows(audit.n)} rows, {rows(len(audit.classes))} classes", rescaled)
+
+
+def advice_sentence(audit: ClassFindings) -> str:
+    """The action and why."""
+    action, reason = audit.advice.action, audit.advice.reason
+    return f"{action[0].upper()}{action[1:]}: {reason}" if reason else ""
+
+
+def _details(audit: ClassFindings) -> Iterator[Fact]:
+    """Yield every statement of the audit as a sentence."""
+    for key, label, certificate in (
+        ("error", "Worst class", audit.certificate),
+        ("sum", "Sum over classes", audit.total),
+        ("top_label", "Top label", audit.top_label),
+        ("confidence", "Confidence", audit.confidence),
+    ):
+        limits = error_limits(certificate)
+        said = f"{certificate.claim} In these rows it is {limits.value}; lower bound {limits.lower}"
+        yield Fact(key, label, said, section="calibration")
+    yield Fact("accuracy", "Accuracy", _accuracy(audit), section="accuracy")
+    yield Fact("data", "Data", _data(audit), section="data")
+    yield Fact("advice", "Advice", advice_sentence(audit), section="conclusion")
+    yield Fact("next", "Next", audit.advice.python or "", section="conclusion")
+    yield Fact("limits", "Not shown", MARGINAL, section="origin")
+    yield Fact(
+        "assumptions",
+        "Assumptions",
+        "independent rows, and a classifier that was fixed before they were seen",
+        section="origin",
+    )
+    yield Fact("provenance", "Provenance", provenance_sentence(audit.provenance), section="origin")
+
+
+def assumptions(audit: ClassFindings) -> Iterator[str]:
+    """Yield what an audit assumes."""
+    yield "The classifier was fixed before these rows were seen: none of them was used to fit, tune or choose it."
+    yield "Rows are independent draws from the population that the statements are about."
+    yield "Labels are recorded correctly, and no row is missing because of its label."
+    if audit.certificate.n_rescaled:
+        yield "Probabilities are used after division by their sum, not as they were given."
+
+
+def limitations(audit: ClassFindings) -> Iterator[str]:
+    """Yield what an audit does not show."""
+    yield MARGINAL
+    yield "It is about the population that these rows were drawn from, not about another place or a later time."
+    yield "It is about all of these rows together: within a part of them, probabilities may be less well calibrated."
+    yield "Probabilities can be calibrated and still rank poorly, or serve a decision badly."
+    yield "Each statement holds with its own confidence level; that all of them hold has a lower one."
+    if audit.certificate.tolerance is None:
+        yield "No tolerance was given, so whether the calibration error is acceptable was not decided."

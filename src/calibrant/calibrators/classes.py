@@ -1,0 +1,174 @@
+"""Calibration of the probabilities of several classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from calibrant.errors import ArgumentError, DataError
+from calibrant.fits.class_pool import MulticlassAuto
+from calibrant.table.class_checks import clean_probabilities, columns_of, listed, names_of
+from calibrant.table.class_scores import ClassScores, as_class_scores
+from calibrant.table.pooling import FloatArray
+
+
+@dataclass(eq=False, repr=False)
+class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[misc]
+    """Weighted mean of several maps of the probabilities of all classes; it may leave probabilities alone.
+
+    The weights make the labels most likely on rows that the maps were not fitted to, as in `AutoCalibrator`. The
+    probabilities are changed only where that gain is above 1.64 of its standard errors.
+
+    Parameters
+    ----------
+    members : sequence of str, optional
+        Maps to pool besides the identity, which always belongs, out of those under Notes. By default all that the rows
+        are enough for.
+    n_folds : int, default=5
+        Number of folds, at least 2. Of more than 20,000 rows a fifth is held out once instead.
+    random_state : int or numpy.random.Generator, default=0
+        Seeds the split, together with the rows; with a whole number the order of the rows does not matter.
+
+    Attributes
+    ----------
+    classes_ : list
+        Labels, in the order of the columns.
+    members_ : list of str
+        Names of what is pooled, "identity" first.
+    weights_ : ndarray of float64
+        Weight of each, adding up to 1.
+    maps_ : list
+        The members, fitted to all rows.
+    decision_ : {"pooled", "left alone"}
+        "left alone": `predict` returns the probabilities as they are; never where some are 0, which may yet be wrong.
+    reason_ : str
+        What was decided and why, in a sentence.
+    gain_ : float
+        Fall of the mean log loss per held-out row, optimistic for a little, since the weights were chosen on them;
+        infinite if a probability of 0 was wrong, NaN if nothing could be held out.
+
+    Notes
+    -----
+    Members, for n rows and K classes; docs/reference/class_repair.md compares them with other packages:
+
+    - "temperature": softmax of a multiple of the log probabilities (Guo et al. 2017).
+    - "vector": also a factor and a bias of each class, and the tail of beta calibration. "bias", without the factors,
+      for more than 100 classes.
+    - "matrix": also the log probabilities of the other classes. From 100 rows on, up to 20 classes.
+    - "shared isotonic": one nondecreasing function of all K probabilities, divided by its sum.
+    - "auto": `AutoCalibrator` for each class against the rest. From 50 rows on, up to 100 classes.
+    - "isotonic": isotonic maps, one against the rest, of what "vector" gives. From 20 K rows on, up to 100 classes.
+
+    Coefficients of classes are shrunk by an amount that the rows choose (empirical Bayes). Of more than ``2**25``
+    probabilities those of rows drawn at random are fitted to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.calibrators import MulticlassAutoCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> true = rng.dirichlet([1, 1, 2], 2000)
+    >>> y = (rng.random((2000, 1)) > np.cumsum(true, axis=1)).sum(axis=1)
+    >>> P = true**3 / (true**3).sum(axis=1, keepdims=True)  # far too sure
+    >>> fitted = MulticlassAutoCalibrator().fit(P, y)
+    >>> fitted.decision_, float(fitted.predict([[0.98, 0.01, 0.01]])[0, 0].round(1))
+    ('pooled', 0.7)
+    """
+
+    def fit(self, proba: Any, y: npt.ArrayLike | None = None, *, classes: Sequence[Any] | None = None) -> Self:
+        """Fit the maps, and weigh them.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n, K), dataframe, mapping, or ClassScores
+            Probabilities of all classes in every row, as in `ClassScores.from_scores`; or labels and probabilities.
+        y : array-like of shape (n,), optional
+            Label of each row; not with `ClassScores`.
+        classes : sequence of length K, optional
+            Label of each column, such as ``model.classes_``; needed where an array has columns of classes that no row
+            is of.
+
+        Returns
+        -------
+        MulticlassAutoCalibrator
+            Itself.
+
+        Raises
+        ------
+        DataError
+            If the rows cannot be used.
+        ArgumentError
+            If a parameter is out of range.
+        """
+        if isinstance(proba, ClassScores):
+            scores = as_class_scores(proba, y, classes=classes)
+        elif y is None:
+            raise ArgumentError("labels for the probabilities", "none", "pass y as second argument")
+        else:
+            scores = as_class_scores(y, proba, classes=classes)
+        self.fit_scores(scores)
+        columns = _names(proba)
+        if columns is not None:
+            self.feature_names_in_ = columns
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def predict(self, proba: Any) -> FloatArray:
+        """Map probabilities.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n, K), dataframe or mapping
+            Probabilities of the same classes, in the same order.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, K)
+            Calibrated probabilities; every row adds up to 1.
+        """
+        check_is_fitted(self)
+        names = _names(proba)
+        expected = getattr(self, "feature_names_in_", None)
+        if names is not None and expected is not None and names.tolist() != expected.tolist():
+            raise DataError(
+                f"the columns {listed(expected.tolist())}, as in the fit",
+                listed(names.tolist()),
+                "select the columns of the fit, in their order",
+            )
+        _, raw = columns_of(proba)
+        if raw.shape[1] != len(self.classes_):
+            counted = f"{len(self.classes_)} columns, for the classes {listed(self.classes_)}"
+            raise DataError(counted, f"{raw.shape[1]}", "pass the probabilities of the classes of the fit")
+        return self.map_rows(clean_probabilities(raw)[0])
+
+    def interpret(self) -> str:
+        """Say in words what the fitted map does to probabilities.
+
+        Returns
+        -------
+        str
+            One or two sentences.
+        """
+        check_is_fitted(self)
+        return self._in_words()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def _names(proba: Any) -> npt.NDArray[np.object_] | None:
+    """Return the names of columns, if all have one."""
+    if isinstance(proba, ClassScores | np.ndarray):
+        return None
+    names = names_of(proba)
+    return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None

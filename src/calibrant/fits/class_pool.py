@@ -1,0 +1,174 @@
+"""A linear pool of maps of several classes, weighed by how well they predict rows they were not fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal, Self
+
+import numpy as np
+
+from calibrant.clock import utc_now
+from calibrant.errors import ArgumentError
+from calibrant.fits.class_maps import ClassMap, ClassSample, Identity, OneVsRest, Shared
+from calibrant.fits.isotonic import Isotonic
+from calibrant.fits.log_odds import MOST
+from calibrant.fits.pool import Auto, pool_weights
+from calibrant.fits.score_map import FittedMap, Training
+from calibrant.fits.softmax import Softmax
+from calibrant.table.class_scores import ClassScores
+from calibrant.table.parameters import check_count, check_random_state
+from calibrant.table.pooling import FloatArray, IntArray, score_order
+
+FLOOR = 1e-15  # least probability of a pool, and of members on rows held out
+_PRIOR = 0.25  # rows, for each member
+_GATE = 1.64  # standard errors by which held-out labels have to be likelier for the probabilities to be changed
+_MOST = 1 << 25  # probabilities that are fitted to: of more, those of rows drawn at random
+_MANY, _SHARE = 20_000, 0.2  # rows above which one part is held out, and how much of them
+_SOME, _FEW = 100, 20  # classes up to which there are maps for each of them, and cross terms
+
+MEMBERS: dict[str, Callable[[], ClassMap]] = {
+    "identity": Identity,
+    "temperature": lambda: Softmax("temperature"),
+    "bias": lambda: Softmax("bias"),
+    "vector": lambda: Softmax("vector"),
+    "matrix": lambda: Softmax("matrix"),
+    "shared isotonic": lambda: Shared(Isotonic()),
+    "auto": lambda: OneVsRest(Auto(), Identity()),
+    "isotonic": lambda: OneVsRest(Isotonic(), Softmax("vector")),
+}
+
+
+def default_members(rows: int, classes: int) -> list[str]:
+    """Return the members that so many rows can tell apart, at a cost that stays in proportion."""
+    some = classes <= _SOME
+    use = {
+        "temperature": True,
+        "bias": not some,
+        "vector": some,
+        "matrix": classes <= _FEW and rows >= 100,
+        "shared isotonic": True,
+        "auto": some and rows >= 50,
+        "isotonic": some and rows >= 20 * classes,
+    }
+    return [name for name, used in use.items() if used]
+
+
+@dataclass(eq=False, repr=False)
+class MulticlassAuto(FittedMap):
+    """Weighted mean of the identity and of several maps, as `MulticlassAutoCalibrator` says."""
+
+    members: Sequence[str] | None = None
+    _: KW_ONLY
+    n_folds: int = 5
+    random_state: int | np.random.Generator = 0
+
+    def fit_scores(self, scores: ClassScores, weight: FloatArray | None = None) -> Self:
+        """Fit to rows of which each may have a weight."""
+        n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
+        check_random_state(self.random_state)
+        rng = np.random.default_rng(self.random_state)
+        proba = scores.need_matrix("a repair")
+        sample = _limited(ClassSample(proba, scores.code, weight), rng)
+        self.classes_ = list(scores.classes)
+        self.members_ = ["identity", *self._named(*sample.proba.shape)]
+        self.maps_ = [MEMBERS[name]().fit_rows(sample) for name in self.members_]
+        self._weigh(sample, n_folds, rng)
+        self.n_features_in_ = len(self.classes_)
+        right = int((scores.predicted == scores.code).sum())
+        self.training_ = Training(len(scores), right, f"{scores.digest:016x}", utc_now())
+        return self
+
+    def map_rows(self, proba: FloatArray) -> FloatArray:
+        """Map rows that add up to 1."""
+        if self.decision_ == "left alone":
+            return proba.copy()
+        value = np.zeros_like(proba)
+        for weight, member in zip(self.weights_.tolist(), self.maps_, strict=True):
+            value += weight * member.map_rows(proba)
+        value = np.maximum(value, FLOOR)
+        return np.asarray(value / value.sum(axis=1, keepdims=True))
+
+    def _named(self, rows: int, classes: int) -> list[str]:
+        """Return the names of the members besides the identity."""
+        if self.members is None:
+            return default_members(rows, classes)
+        names = [self.members] if isinstance(self.members, str) else list(self.members)
+        unknown = [name for name in names if name not in MEMBERS or name == "identity"]
+        if unknown or not names:
+            choice = ", ".join(repr(name) for name in MEMBERS if name != "identity")
+            given = repr(unknown[0]) if unknown else "none"
+            raise ArgumentError(f"members out of {choice}, at least one", given, "leave `members` out for the default")
+        return list(dict.fromkeys(names))
+
+    def _weigh(self, sample: ClassSample, n_folds: int, rng: np.random.Generator) -> None:
+        """Choose the weights, and decide whether the probabilities are changed at all."""
+        self.decision_: Literal["pooled", "left alone"] = "left alone"
+        self.weights_ = np.append(1.0, np.zeros(len(self.members_) - 1))
+        self.gain_ = float("nan")
+        held_out = _predictions(self.members_, sample, n_folds, rng)
+        if held_out is None:
+            self.reason_ = "Left alone: one row cannot be held out, so a change cannot be assessed."
+            return
+        likelihood, count = held_out
+        weights = pool_weights(likelihood, count, count, _PRIOR)
+        with np.errstate(divide="ignore"):
+            before, after = (-np.log(p) for p in (likelihood[0], weights @ likelihood))
+        share = count / count.sum()
+        self.gain_ = float(share @ (before - after))
+        judged = f"on {len(count):,} rows not fitted to, the log loss of the scores is {_loss(float(share @ before))}"
+        judged += f", that of the best pool {float(share @ after):.4g}"
+        if np.isfinite(self.gain_):
+            error = float(np.sqrt(share**2 @ (before - after - self.gain_) ** 2))
+            judged += f"; the difference is {self.gain_ / error if error else 0.0:.3g} standard errors"
+            # A score of 0 is changed in any case, since it may yet be wrong.
+            if self.gain_ <= _GATE * error and sample.proba.min() > 0.0:
+                self.reason_ = f"Left alone: {judged}, and {_GATE} are asked for."
+                return
+        shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(self.members_, weights, strict=True))
+        self.decision_, self.weights_ = "pooled", weights
+        self.reason_ = f"Pooled ({shares}): {judged}."
+
+    def _in_words(self) -> str:
+        return self.reason_
+
+
+def _loss(value: float) -> str:
+    return f"{value:.4g}" if np.isfinite(value) else "infinite (a score of 0 was wrong)"
+
+
+def _limited(sample: ClassSample, rng: np.random.Generator) -> ClassSample:
+    """Return all rows, or as many of them as are fitted to."""
+    most = _MOST // sample.proba.shape[1]
+    if len(sample.code) <= most:
+        return sample
+    drawn = np.zeros(len(sample.code), dtype=np.bool_)
+    drawn[rng.choice(len(drawn), most, replace=False)] = True
+    return sample.pick(drawn)
+
+
+def _predictions(
+    names: Sequence[str], sample: ClassSample, n_folds: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return the probability of the class that occurred by member and row held out, and the weights of these rows.
+
+    Folds have about as many rows of each class as others.
+    """
+    n = len(sample.code)
+    if n < 2:
+        return None
+    fold: IntArray = np.empty(n, dtype=np.int64)
+    fold[score_order(sample.code, rng.random(n))] = np.arange(n) % min(n_folds, n)
+    folds = range(min(n_folds, n))
+    if n > _MANY:
+        fold, folds = np.where(rng.random(n) < _SHARE, 0, 1), range(1)
+    likelihood = np.full((len(names), n), np.nan)
+    for i in folds:
+        rest, part = sample.pick(fold != i), np.flatnonzero(fold == i)
+        for values, name in zip(likelihood, names, strict=True):
+            mapped = MEMBERS[name]().fit_rows(rest).map_rows(sample.proba[part])
+            values[part] = np.minimum(mapped[np.arange(len(part)), sample.code[part]], MOST)
+    likelihood[1:] = np.maximum(likelihood[1:], FLOOR)
+    used = np.isin(fold, folds)
+    weight = np.ones(n) if sample.weight is None else sample.weight
+    return likelihood[:, used], weight[used]

@@ -1,0 +1,216 @@
+"""Softmax of linear functions of log probabilities: temperature, vector and matrix scaling with learnt shrinkage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+
+from calibrant.fits.class_maps import ClassMap, ClassSample
+from calibrant.table.pooling import FloatArray, IntArray
+
+Kind = Literal["temperature", "bias", "vector", "matrix"]
+
+_CLIP, _TAIL_CLIP = 1e-12, 1e-6  # least probability, and least rest to 1, of which a logarithm is taken
+_TAIL_SPREAD = 0.3  # standard deviation of the factor of -log(1 - p)
+# Variances of biases, slopes and cross terms (these over the number of classes): at the start, and those towards which
+# they are drawn with the weight of a few coefficients.
+_FIRST, _SMALL, _COUNT = (0.1, 0.05, 0.05), (0.03, 0.01, 0.01), 2.0
+_ROUNDS, _SETTLED = 6, 0.05  # rounds of EM, and the change of all logarithms of variances that ends them
+_STEPS, _NEAR = 30, 1e-6  # Newton's steps, and the rise in nats below which the step taken is the last
+_NUMBERS = 1 << 19  # entries of temporary arrays
+
+
+@dataclass(eq=False)
+class Softmax(ClassMap):
+    """Probabilities whose logits are linear in logarithms of the scores.
+
+    The logit of class k is ``slope_[k] * z[k] + tail_ * t[k] + bias_[k] + cross_[k] @ z``, where z is ``log(p)`` less
+    its mean over classes, and ``t = -log(1 - p)`` takes what is lost where one class is nearly certain, as in beta
+    calibration. "temperature" has one slope for all classes and nothing else, "bias" adds the tail and biases, "vector"
+    a slope for each class, "matrix" cross terms.
+
+    The common slope is a normal variable around 1 a priori, the tail one around 0; biases, deviations of slopes, and
+    cross terms are around 0 with variances that the rows choose (empirical Bayes, by the EM algorithm with a normal
+    approximation of the posterior: MacKay 1992). Rows that show no such differences have them shrunk to next to none.
+    """
+
+    kind: Kind = "vector"
+
+    def fit_rows(self, sample: ClassSample) -> Self:
+        """Find the largest posterior density."""
+        n_classes = sample.proba.shape[1]
+        z, tail = log_features(sample.proba)
+        weight = np.ones(len(z)) if sample.weight is None else sample.weight
+        scale = float(np.sqrt(weight @ (z**2).mean(axis=1) / weight.sum())) or 1.0
+        rows = _Rows(z / scale, tail, sample.code, weight)
+        common, own = _shrunk(self.kind, rows, scale)
+        self.tail_ = float(common[1:].sum())
+        self.bias_ = own[:, 0].copy() if self.kind != "temperature" else np.zeros(n_classes)
+        self.slope_, self.cross_ = np.full(n_classes, common[0] / scale), np.zeros(0)
+        if self.kind == "vector":
+            self.slope_ += own[:, 1] / scale
+        if self.kind == "matrix":
+            self.slope_ += np.diagonal(own[:, 1:]) / scale
+            self.cross_ = (own[:, 1:] * (1.0 - np.eye(n_classes)) / scale).ravel()
+        return self
+
+    def map_rows(self, proba: FloatArray) -> FloatArray:
+        """Map rows of probabilities."""
+        z, tail = log_features(proba)
+        logit = self.slope_ * z + self.bias_
+        if self.tail_:
+            logit += self.tail_ * tail
+        if len(self.cross_):
+            logit += z @ self.cross_.reshape(len(self.bias_), -1).T
+        return softmax(logit)
+
+
+def log_features(proba: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return ``log(p)`` less its mean in each row, and ``-log(1 - p)``."""
+    z = np.log(np.maximum(proba, _CLIP))
+    return z - z.mean(axis=1, keepdims=True), -np.log(np.maximum(1.0 - proba, _TAIL_CLIP))
+
+
+def softmax(logit: FloatArray) -> FloatArray:
+    """Return ``exp(logit)`` over its sum in each row."""
+    value = np.exp(logit - logit.max(axis=1, keepdims=True))
+    return np.asarray(value / value.sum(axis=1, keepdims=True))
+
+
+class _Rows(NamedTuple):
+    """What the likelihood needs of rows."""
+
+    x: FloatArray  # (n, K), z of unit mean square
+    tail: FloatArray  # (n, K)
+    code: IntArray
+    weight: FloatArray
+
+
+def _shrunk(kind: Kind, rows: _Rows, scale: float) -> tuple[FloatArray, FloatArray]:
+    """Return the coefficients common to all classes, and those of each class, with variances chosen by EM."""
+    likelihood = Likelihood(kind, *rows)
+    n_common, n_classes = likelihood.n_common, rows.x.shape[1]
+    group = likelihood.groups()
+    of_cross = np.array([1.0, 1.0, 1.0 / n_classes])
+    variance, drawn_to = of_cross * _FIRST, of_cross * _SMALL
+    size = np.bincount(group, minlength=3)
+    centre = np.zeros(n_common + len(group))
+    centre[0] = scale
+    of_common = np.array([1.0 / scale**2, 1.0 / _TAIL_SPREAD**2])[:n_common]
+    at = centre
+    for _ in range(_ROUNDS):
+        precision = np.append(of_common, 1.0 / variance[group])
+        at, information = climb(likelihood, at, centre, precision)
+        if not len(group):
+            break
+        spread = np.diagonal(np.linalg.inv(information))[n_common:]
+        squares = np.bincount(group, at[n_common:] ** 2 + spread, minlength=3)
+        before, variance = variance, (squares + _COUNT * drawn_to) / (size + _COUNT)
+        if np.abs(np.log(variance / before))[size > 0].max() < _SETTLED:
+            break
+    return at[:n_common], at[n_common:].reshape(n_classes, -1)
+
+
+def climb(
+    likelihood: Likelihood, start: FloatArray, centre: FloatArray, precision: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the mode of the posterior under a normal prior, by Newton's method, and the information there, nearly."""
+
+    def height(at: FloatArray) -> float:
+        return likelihood.height(at) - 0.5 * float(precision @ (at - centre) ** 2)
+
+    at, here = start, height(start)
+    for _ in range(_STEPS):
+        slope, information = likelihood.derivatives(at)
+        slope -= precision * (at - centre)
+        information[np.diag_indices(len(at))] += precision
+        step = np.linalg.solve(information, slope)
+        rise = float(slope @ step)
+        while (there := height(at + step)) < here - _NEAR and rise > _NEAR:
+            step, rise = step / 2.0, rise / 2.0
+        at, here = at + step, there
+        if rise < _NEAR:
+            break
+    return at, information
+
+
+class Likelihood:
+    """Log likelihood of coefficients: those common to all classes, then those of each class, one after the other.
+
+    The logit of a class is linear in `common` features with the same coefficients for all classes, x and the tail, and
+    in features with coefficients of its own: a constant, x of the class, or x of all classes.
+    """
+
+    def __init__(self, kind: Kind, x: FloatArray, tail: FloatArray, code: IntArray, weight: FloatArray) -> None:
+        self._kind, self._x, self._tail, self._code, self._weight = kind, x, tail, code, weight
+        self.n_common = 1 if kind == "temperature" else 2
+        n_classes = x.shape[1]
+        self._own = {"temperature": 0, "bias": 1, "vector": 2, "matrix": n_classes + 1}[kind]
+        self._block = max(1, _NUMBERS // (n_classes * (self._own + 1)))
+
+    def groups(self) -> IntArray:
+        """Return of each coefficient of a class whether it is a bias, 0, a slope, 1, or a cross term, 2."""
+        n_classes = self._x.shape[1]
+        group: IntArray = np.ones((n_classes, self._own), dtype=np.int64)
+        group[:, :1] = 0
+        if self._kind == "matrix":
+            group[:, 1:] = 2 - np.eye(n_classes, dtype=np.int64)
+        return group.ravel()
+
+    def _blocks(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Yield rows with their features, (m, K, common) and (m, K, own)."""
+        for start in range(0, len(self._x), self._block):
+            rows = slice(start, start + self._block)
+            x, tail = self._x[rows], self._tail[rows]
+            common = np.stack([x, tail][: self.n_common], axis=2)
+            if self._kind == "matrix":
+                own = np.insert(x, 0, 1.0, axis=1)[:, None, :].repeat(x.shape[1], axis=1)
+            else:
+                own = np.stack([np.ones_like(x), x], axis=2)[:, :, : self._own]
+            yield rows, common, own
+
+    def _logit(self, at: FloatArray, common: FloatArray, own: FloatArray) -> FloatArray:
+        of_class = at[self.n_common :].reshape(common.shape[1], self._own)
+        return np.asarray(common @ at[: self.n_common] + np.einsum("mki,ki->mk", own, of_class))
+
+    def height(self, at: FloatArray) -> float:
+        """Return the log likelihood."""
+        total = 0.0
+        for rows, common, own in self._blocks():
+            logit = self._logit(at, common, own)
+            logit -= logit.max(axis=1, keepdims=True)
+            of_label = logit[np.arange(len(logit)), self._code[rows]]
+            total += float(self._weight[rows] @ (of_label - np.log(np.exp(logit).sum(axis=1))))
+        return total
+
+    def derivatives(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the gradient and minus the matrix of second derivatives."""
+        n_common, n_own = self.n_common, self._own
+        slope, information = np.zeros(len(at)), np.zeros((len(at), len(at)))
+        for rows, common, own in self._blocks():
+            q = softmax(self._logit(at, common, own))
+            m = len(q)
+            residual = -q
+            residual[np.arange(m), self._code[rows]] += 1.0
+            residual *= self._weight[rows, None]
+            slope[:n_common] += np.einsum("mk,mkg->g", residual, common)
+            slope[n_common:] += np.einsum("mk,mki->ki", residual, own).ravel()
+            # The covariance of the features of a class drawn from q, added up: mean of products less product of means.
+            mean = np.hstack([np.einsum("mk,mkg->mg", q, common), (q[:, :, None] * own).reshape(m, -1)])
+            mean *= np.sqrt(self._weight[rows, None])
+            information -= mean.T @ mean
+            q *= self._weight[rows, None]
+            weighed = q[:, :, None] * common
+            information[:n_common, :n_common] += np.einsum("mkg,mkh->gh", weighed, common)
+            both = np.einsum("mkg,mki->gki", weighed, own).reshape(n_common, -1)
+            information[:n_common, n_common:] += both
+            information[n_common:, :n_common] += both.T
+            if n_own:
+                blocks = (q[:, :, None] * own).transpose(1, 2, 0) @ own.transpose(1, 0, 2)
+                for k, block in enumerate(blocks):
+                    part = slice(n_common + k * n_own, n_common + (k + 1) * n_own)
+                    information[part, part] += block
+        return slope, information

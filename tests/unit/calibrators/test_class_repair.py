@@ -1,0 +1,221 @@
+"""Maps of several classes pooled: what is left alone, what does not matter, manners of an estimator, and bad input."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_checks
+
+from calibrant import ClassScores, DataError
+from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator, MulticlassAutoCalibrator
+from calibrant.errors import ArgumentError
+from calibrant.fits import class_pool
+from calibrant.fits.class_maps import ClassSample, Identity, OneVsRest, Shared
+from calibrant.fits.class_pool import MEMBERS, default_members
+from calibrant.fits.isotonic import Isotonic
+from calibrant.fits.pool import Auto
+from calibrant.fits.softmax import softmax
+
+QUICK = ("temperature", "vector", "shared isotonic")
+
+
+def draw(n, classes=3, power=1.0, seed=0):
+    """Labels, and their probabilities to a power."""
+    rng = np.random.default_rng(seed)
+    true = softmax(rng.normal(size=(n, classes)) * 1.5)
+    label = np.minimum((rng.random((n, 1)) > true.cumsum(axis=1)).sum(axis=1), classes - 1)
+    return softmax(power * np.log(true)), label, true
+
+
+def loss(proba, label):
+    return float(-np.log(proba[np.arange(len(label)), label]).mean())
+
+
+def test_sharp_probabilities_are_repaired():
+    scores, label, true = draw(1500, power=2.5)
+    fitted = MulticlassAutoCalibrator().fit(scores[:500], label[:500])
+    mapped = fitted.predict(scores[500:])
+    np.testing.assert_allclose(mapped.sum(axis=1), 1.0, rtol=1e-12)
+    assert fitted.decision_ == "pooled"
+    assert loss(mapped, label[500:]) < loss(true[500:], label[500:]) + 0.02 < loss(scores[500:], label[500:]) - 0.1
+    assert fitted.members_ == ["identity", "temperature", "vector", "matrix", "shared isotonic", "auto", "isotonic"]
+    assert len(fitted.weights_) == len(fitted.maps_) == 7
+    assert fitted.weights_.sum() == pytest.approx(1.0)
+    assert fitted.gain_ > 0.1
+    assert fitted.reason_.startswith("Pooled (identity ")
+    assert fitted.interpret() == fitted.reason_
+
+
+def test_right_probabilities_are_left_alone():
+    scores, label, _ = draw(300)
+    fitted = MulticlassAutoCalibrator(QUICK).fit(scores, label)
+    assert fitted.decision_ == "left alone"
+    assert fitted.weights_.tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert fitted.reason_.startswith("Left alone: on 300 rows not fitted to, the log loss of the scores is 0.")
+    assert fitted.reason_.endswith("standard errors, and 1.64 are asked for.")
+    np.testing.assert_array_equal(fitted.predict(scores), scores)
+
+
+@pytest.mark.slow
+def test_right_probabilities_are_rarely_changed():
+    decisions = []
+    for seed in range(60):
+        scores, label, _ = draw(200, seed=seed)
+        decisions.append(MulticlassAutoCalibrator(QUICK).fit(scores, label).decision_)
+    assert decisions.count("pooled") <= 8  # 1 in 20 by chance is 3
+
+
+def test_the_order_of_the_rows_does_not_show():
+    scores, label, _ = draw(120, power=2.0)
+    order = np.random.default_rng(1).permutation(120)
+    names = np.array(["ant", "bee", "cat"])[label]
+    first = MulticlassAutoCalibrator(QUICK).fit(scores, label)
+    expected = first.predict(scores)
+    for fitted in (
+        MulticlassAutoCalibrator(QUICK).fit(scores[order], label[order]),
+        MulticlassAutoCalibrator(QUICK).fit(scores.tolist(), names.tolist()),
+        MulticlassAutoCalibrator(QUICK).fit(ClassScores.from_scores(label, scores)),
+    ):
+        np.testing.assert_array_equal(fitted.predict(scores), expected)
+    other = MulticlassAutoCalibrator(QUICK, random_state=1).fit(scores, label)
+    assert not np.array_equal(other.weights_, first.weights_)
+
+
+def test_names_of_columns():
+    scores, label, _ = draw(60)
+    frame = pd.DataFrame(scores, columns=["p_ant", "p_bee", "p_cat"])
+    names = np.array(["ant", "bee", "cat"])[label]
+    fitted = MulticlassAutoCalibrator(["temperature"]).fit(frame, names)
+    assert fitted.classes_ == ["ant", "bee", "cat"]
+    assert fitted.feature_names_in_.tolist() == frame.columns.tolist()
+    np.testing.assert_array_equal(fitted.predict(frame), fitted.predict(scores))
+    with pytest.raises(DataError, match="the columns p_ant, p_bee, p_cat, as in the fit, found p_cat"):
+        fitted.predict(frame[frame.columns[::-1]])
+
+
+def test_manners_of_an_estimator():
+    scores, label, _ = draw(80, power=2.0)
+    calibrator = MulticlassAutoCalibrator(QUICK)
+    assert clone(calibrator).get_params() == calibrator.get_params()
+    with pytest.raises(NotFittedError):
+        calibrator.predict(scores)
+    assert calibrator.fit(scores, label) is calibrator
+    assert calibrator.n_features_in_ == 3
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(calibrator)).predict(scores), calibrator.predict(scores))
+    assert all(name.endswith("_") for name in vars(calibrator).keys() - calibrator.get_params().keys())
+    for check in (
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_valid_tag_types,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_set_params,
+    ):
+        check("MulticlassAutoCalibrator", MulticlassAutoCalibrator())
+
+
+def test_one_vs_rest_and_shared_maps_by_hand():
+    scores, label, _ = draw(100, power=2.0)
+    sample = ClassSample(scores, label)
+    each = [AutoCalibrator().fit(column, label == k).predict(column) for k, column in enumerate(scores.T)]
+    by_hand = np.stack(each, axis=1)
+    mapped = OneVsRest(Auto(), Identity()).fit_rows(sample).map_rows(scores)
+    np.testing.assert_allclose(mapped, by_hand / by_hand.sum(axis=1, keepdims=True))
+    one = IsotonicCalibrator().fit(scores.ravel(), np.eye(3)[label].ravel()).predict(scores.ravel()).reshape(-1, 3)
+    mapped = Shared(Isotonic()).fit_rows(sample).map_rows(scores)
+    np.testing.assert_allclose(mapped, one / one.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("name", sorted(MEMBERS.keys() - {"identity"}))
+def test_small_and_extreme_samples_give_probabilities(name):
+    certain = np.eye(5)
+    for scores, label in (
+        (draw(8, 5)[0], np.array([0, 1, 2, 0, 1, 2, 0, 1])),  # two classes without rows
+        (certain, np.array([0, 1, 2, 3, 0])),  # wrong once
+        (draw(2, 5)[0], np.array([3, 3])),  # one class
+        (np.full((3, 5), 0.2), np.array([0, 1, 4])),
+    ):
+        fitted = MulticlassAutoCalibrator([name]).fit(scores, label, classes=range(5))
+        mapped = fitted.predict(np.vstack([scores, certain]))
+        assert (mapped >= 0.0).all()
+        np.testing.assert_allclose(mapped.sum(axis=1), 1.0)
+        if (scores == 0.0).any():
+            assert (mapped > 0.0).all()
+
+
+def test_one_row_cannot_be_held_out():
+    fitted = MulticlassAutoCalibrator().fit([[0.2, 0.3, 0.5]], [1], classes=[0, 1, 2])
+    assert fitted.decision_ == "left alone"
+    assert np.isnan(fitted.gain_)
+    assert "cannot be held out" in fitted.reason_
+
+
+def test_a_zero_that_was_wrong_counts_as_infinite():
+    scores, label, _ = draw(60)
+    scores[0], label[0] = [0.0, 0.5, 0.5], 0
+    fitted = MulticlassAutoCalibrator(QUICK).fit(scores, label)
+    assert fitted.gain_ == np.inf
+    assert "infinite (a score of 0 was wrong)" in fitted.reason_
+    assert (fitted.predict(scores) > 0.0).all()
+
+
+def test_of_many_rows_a_part_is_held_out_once_and_of_very_many_some_are_used(monkeypatch):
+    scores, label, _ = draw(900, power=2.0)
+    monkeypatch.setattr(class_pool, "_MANY", 500)
+    fitted = MulticlassAutoCalibrator(["temperature"]).fit(scores, label)
+    assert 120 < int(fitted.reason_.split(" rows not")[0].split()[-1]) < 240
+    monkeypatch.setattr(class_pool, "_MOST", 3 * 300)
+    fewer = MulticlassAutoCalibrator(["temperature"]).fit(scores, label)
+    assert " on 300 rows not fitted to" in fewer.reason_
+    assert fewer.training_.n == 900
+
+
+def test_members_by_rows_and_classes():
+    assert default_members(40, 3) == ["temperature", "vector", "shared isotonic"]
+    assert default_members(100, 3) == ["temperature", "vector", "matrix", "shared isotonic", "auto", "isotonic"]
+    assert default_members(10_000, 1000) == ["temperature", "bias", "shared isotonic"]
+    assert default_members(300, 30) == ["temperature", "vector", "shared isotonic", "auto"]
+
+
+def test_a_thousand_classes():
+    scores, label, _ = draw(300, 1000, power=2.0)
+    fitted = MulticlassAutoCalibrator(["temperature", "shared isotonic"]).fit(scores, label, classes=range(1000))
+    assert loss(fitted.predict(scores), label) < loss(scores, label) - 0.2
+
+
+def test_two_classes():
+    scores, label, _ = draw(100, 2, power=2.0)
+    fitted = MulticlassAutoCalibrator().fit(scores, label)
+    assert fitted.predict(scores).shape == (100, 2)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"members": ["platt"]}, "members out of 'temperature', .* found 'platt'"),
+        ({"members": []}, "at least one, found none"),
+        ({"n_folds": 1}, "n_folds to be a whole number, at least 2"),
+        ({"random_state": "a"}, "random_state to be a whole number"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    scores, label, _ = draw(10)
+    with pytest.raises(ArgumentError, match=message):
+        MulticlassAutoCalibrator(**parameters).fit(scores, label)
+
+
+def test_bad_rows():
+    scores, label, _ = draw(40)
+    fitted = MulticlassAutoCalibrator(["temperature"]).fit(scores, label)
+    with pytest.raises(ArgumentError, match="labels for the probabilities"):
+        MulticlassAutoCalibrator().fit(scores)
+    with pytest.raises(DataError, match="3 columns, for the classes 0, 1, 2, found 2"):
+        fitted.predict([[0.5, 0.5]])
+    with pytest.raises(DataError, match="add up to 1"):
+        fitted.predict([[0.5, 0.5, 0.5]])
+    with pytest.raises(DataError, match="look like logits"):
+        MulticlassAutoCalibrator().fit(np.log(scores) + 1.0, label)

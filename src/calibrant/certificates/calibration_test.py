@@ -18,7 +18,8 @@ from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import calibrated_p_value
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.class_scores import ClassScores, are_classes, as_class_scores
+from calibrant.table.class_checks import is_of_several
+from calibrant.table.class_scores import ClassScores, as_class_scores
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count, check_random_state
@@ -113,7 +114,7 @@ def calibration_test(
     check_choice("method", method, ("exact", "asymptotic"))
     n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     check_random_state(random_state)
-    if isinstance(y_true, ClassScores) or are_classes(y_proba, classes):
+    if isinstance(y_true, ClassScores) or classes is not None or is_of_several(y_proba):
         others = {"clusters": clusters, "sample_weight": sample_weight, "pos_label": pos_label}
         _need_rows_alone(method, [name for name, value in others.items() if value is not None])
         scores = as_class_scores(y_true, y_proba, classes=classes)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest
 from calibrant.table.class_scores import ClassScores
-from calibrant.table.numbers import given, number, rows
+from calibrant.table.numbers import given, number, rows, significant
 from calibrant.table.pooling import (
     FloatArray,
     IndexArray,
@@ -59,6 +59,13 @@ class ClassTest(CalibrationTest):
         Errors that the test at level .05 would find in about 80% of samples: the calibration error of the "worst class"
         and of the "confidence", and the "temperature" by which probabilities are too extreme. Infinite where there are
         too few rows or simulations.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import calibration_test
+    >>> result = calibration_test(["a", "b", "c"] * 20, [[0.6, 0.3, 0.1]] * 60)
+    >>> result.p_value < 0.01, result.smallest
+    (True, 'worst class')
     """
 
     smallest: str
@@ -94,7 +101,7 @@ class ClassTest(CalibrationTest):
             sentences.append(
                 f"In about 80% of samples like this the test at level {_LEVEL:g} would find an error of "
                 f"{number(worst)} of any one class, one of {number(confidence)} of the confidence, or probabilities "
-                f"that are too extreme by a temperature of {number(temperature)}."
+                f"that are too extreme by a temperature of {significant(temperature, digits=3)}."
             )
         return sentences
 
@@ -114,19 +121,17 @@ def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.r
     for i in range(1, n_simulations + 1):
         report_progress("Simulated labels", i / (n_simulations + 1))
         values[i] = statistics.of(draw.once(rng))
-    counts = np.column_stack([_reaching(column) for column in values.T])
-    # Of draws with the same smallest p-value the second smallest decides: there are few values that it can have.
-    smallest, second = sorted_values(counts)[:, :2].T
-    least = smallest * len(values) + second
+    p_value, counts = judge(values)
     n_impossible = int((proba[np.arange(len(code)), code] == 0.0).sum())
-    p_value = 1.0 / len(values) if n_impossible else float((least <= least[0]).mean())
+    if n_impossible:
+        p_value = 1.0 / len(values)  # whatever the statistics are
     p_values = {name: float(count) / len(values) for name, count in zip(STATISTICS, counts[0], strict=True)}
     return ClassTest(
         claim=f"If every label were drawn from the probabilities of its row, labels that speak as much against it as "
         f"those of these {len(chosen)} rows would occur with p = {p_value:.4g} (exact test, {n_simulations} "
         "simulations of the labels).",
         p_value=p_value,
-        statistic=float(smallest[0]) / len(values),
+        statistic=float(counts[0].min()) / len(values),
         n=n,
         method="exact",
         n_simulations=n_simulations,
@@ -137,8 +142,20 @@ def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.r
         n_tested=len(chosen),
         n_kernel=min(len(chosen), _KERNEL_ROWS),
         n_impossible=n_impossible,
-        detectable=statistics.detectable(values, smallest),
+        detectable=statistics.detectable(values, counts.min(axis=1)),
     )
+
+
+def judge(values: FloatArray) -> tuple[float, IntArray]:
+    """P-value of the first of several labellings, and how many reach each statistic of each, itself included.
+
+    The smallest count decides, and among labellings with the same smallest one the second smallest: there are few
+    values that it can have.
+    """
+    counts = np.column_stack([_reaching(column) for column in values.T])
+    smallest, second = sorted_values(counts)[:, :2].T
+    order = smallest * len(values) + second
+    return float((order <= order[0]).mean()), counts
 
 
 def _reaching(values: FloatArray) -> IntArray:

@@ -319,14 +319,6 @@ class ClassScores:
                 yield ClassRows(str(name), rows, part.score[rows], part.outcome[rows])
 
 
-def are_classes(y_proba: Any, classes: Sequence[Any] | None = None) -> bool:
-    """Whether probabilities are those of several classes: these are named, or there are more than two columns."""
-    shape: tuple[int, ...] = getattr(y_proba, "shape", ())
-    if isinstance(y_proba, (list, tuple)):
-        shape = np.shape(y_proba[:1])
-    return classes is not None or len(class_checks.names_of(y_proba)) > 2 or (len(shape) == 2 and shape[1] > 2)
-
-
 def as_class_scores(y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None = None) -> ClassScores:
     """Return the `ClassScores` given as first argument, or make them of labels and probabilities."""
     if isinstance(y_true, ClassScores):

@@ -8,11 +8,14 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.calibrators.segment.gains import SegmentGains
 from calibrant.calibrators.segment.repair import Node, Segment, SegmentRepair, Split, splits_of
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, Shifted, lines_through, steps
+from calibrant.fits.class_maps import ClassMap, Identity, OneVsRest, Shared
+from calibrant.fits.class_pool import MulticlassAuto
 from calibrant.fits.cutoff import Cutoff
 from calibrant.fits.histogram import Histogram
 from calibrant.fits.isotonic import Isotonic, IsotonicFit, VennAbers, VennAbersFit
@@ -21,6 +24,7 @@ from calibrant.fits.local_polynomial import Local
 from calibrant.fits.log_odds import Beta, LogOddsMap, Platt, Temperature
 from calibrant.fits.pool import Auto
 from calibrant.fits.score_map import FittedMap, ScoreMap
+from calibrant.fits.softmax import Softmax
 from calibrant.segments.columns import SegmentColumn
 from calibrant.typed_json import RISING, Checks, Finite, Positive, Probabilities, Scores, Weights, sized, within
 
@@ -31,7 +35,7 @@ _DEEPEST = 20
 class Layout:
     """How one class of maps, and of the calibrators that are these maps, is stored and computed."""
 
-    kind: Any  # the class: a ScoreMap, or Segment
+    kind: Any  # the class: a ScoreMap, a ClassMap, Segment or MulticlassAuto
     # Name of each fitted attribute -> its type: a calibrator, a list of them, or one that `structure` knows.
     fitted: Mapping[str, Any]
     formula: Callable[[Any], Formula]  # what a fitted one computes
@@ -96,12 +100,32 @@ def _cutoff(calibrator: Cutoff) -> Checks:
 
 
 def _auto(calibrator: Auto) -> Checks:
+    yield from _same(calibrator, "weights_", "calibrators_", more=-1)
+    yield from _pool(calibrator, "members_")
+
+
+def _pool(calibrator: Auto | MulticlassAuto, members: str) -> Checks:
     weights = calibrator.weights_
     yield "fitted.weights_", "shares that add up to 1", abs(float(weights.sum()) - 1.0) < 1e-9
-    yield from _same(calibrator, "weights_", "members_")
-    yield from _same(calibrator, "weights_", "calibrators_", more=-1)
+    yield from _same(calibrator, "weights_", "members_", members)
     alone = calibrator.decision_ == "pooled" or weights[0] == 1.0
     yield "fitted.decision_", "'pooled', or 'left alone' where the first of fitted.weights_ is 1", alone
+
+
+def _classes(calibrator: MulticlassAuto) -> Checks:
+    yield from _pool(calibrator, "maps_")
+    n_classes = len(calibrator.classes_)
+    for i, of in enumerate(calibrator.maps_):
+        for part in (of, of.first_) if isinstance(of, OneVsRest) else (of,):
+            right = not isinstance(part, Softmax) or len(part.slope_) == n_classes
+            yield f"fitted.maps_[{i}]", f"numbers for {n_classes} classes", right
+        right = not isinstance(of, OneVsRest) or all(0 <= k < n_classes for k in of.present_)
+        yield f"fitted.maps_[{i}].fitted.present_", f"numbers of classes, below {n_classes}", right
+
+
+def _softmax(of: Softmax) -> Checks:
+    yield from _same(of, "slope_", "bias_")
+    yield "fitted.cross_", "none, or one for each pair of classes", len(of.cross_) in (0, len(of.slope_) ** 2)
 
 
 def _segment(calibrator: Segment) -> Checks:
@@ -167,6 +191,11 @@ def _auto_formula(calibrator: Auto) -> Formula:
     return Mixture(tuple(zip(calibrator.weights_.tolist(), members, strict=True)))
 
 
+def _score_maps_only(calibrator: Any) -> Formula:
+    raise not_exportable(calibrator)
+
+
+_Numbers = Annotated[npt.NDArray[np.float64], within()]
 _Clip = tuple[Annotated[float, within(0.0, 0.5)], Annotated[float, within(0.0, 0.5)]]
 _Distances = tuple[Annotated[Positive, within(0.0, 0.5)], Annotated[Positive, within(0.0, 0.5)]]
 _Factor = Annotated[float, within(0.0)]
@@ -185,6 +214,34 @@ LAYOUTS = {
         },
         _auto_formula,
         _auto,
+    ),
+    "multiclass-auto": Layout(
+        MulticlassAuto,
+        {
+            "classes_": Annotated[list[str | bool | int | float], sized(2)],
+            "members_": list[str],
+            "weights_": Annotated[Probabilities, sized(1)],
+            "maps_": list[ClassMap],
+            "decision_": Literal["pooled", "left alone"],
+            "reason_": str,
+            "gain_": float,
+        },
+        _score_maps_only,
+        _classes,
+    ),
+    "identity": Layout(Identity, {}, _score_maps_only),
+    "softmax": Layout(
+        Softmax,
+        {"slope_": _Numbers, "bias_": _Numbers, "tail_": Finite, "cross_": _Numbers},
+        _score_maps_only,
+        _softmax,
+    ),
+    "shared": Layout(Shared, {"map_": ScoreMap}, _score_maps_only),
+    "one-vs-rest": Layout(
+        OneVsRest,
+        {"first_": ClassMap, "present_": list[int], "maps_": list[ScoreMap]},
+        _score_maps_only,
+        lambda of: _same(of, "present_", "maps_"),
     ),
     "isotonic": Layout(Isotonic, {"fit_": IsotonicFit}, _isotonic_formula, _isotonic),
     "lipschitz": Layout(
@@ -241,5 +298,8 @@ LAYOUTS = {
     ),
 }
 
-# Maps of the score alone, which others may hold.
-METHODS = tuple(name for name, layout in LAYOUTS.items() if issubclass(layout.kind, ScoreMap))
+# Maps that others may hold, by their kind.
+METHODS = {
+    kind: tuple(name for name, layout in LAYOUTS.items() if issubclass(layout.kind, kind))
+    for kind in (ScoreMap, ClassMap, FittedMap)
+}

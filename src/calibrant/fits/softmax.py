@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from calibrant.table.pooling import FloatArray, IntArray
 
 Kind = Literal["temperature", "bias", "vector", "matrix"]
 
-_CLIP, _TAIL_CLIP = 1e-12, 1e-6  # least probability, and least rest to 1, of which a logarithm is taken
+CLIP, TAIL_CLIP = 1e-12, 1e-6  # least probability, and least rest to 1, of which a logarithm is taken
+MOST_LOGIT = 300.0  # whose exponential, and the sum of many, is a number everywhere
 _TAIL_SPREAD = 0.3  # standard deviation of the factor of -log(1 - p)
 # Variances of biases, slopes and cross terms (these over the number of classes): at the start, and those towards which
 # they are drawn with the weight of a few coefficients.
@@ -45,11 +46,12 @@ class Softmax(ClassMap):
         z, tail = log_features(sample.proba)
         weight = np.ones(len(z)) if sample.weight is None else sample.weight
         scale = float(np.sqrt(weight @ (z**2).mean(axis=1) / weight.sum())) or 1.0
-        rows = _Rows(z / scale, tail, sample.code, weight)
-        common, own = _shrunk(self.kind, rows, scale)
+        common, own = shrunk(Likelihood(self.kind, z / scale, tail, sample.code, weight), scale)
         self.tail_ = float(common[1:].sum())
-        self.bias_ = own[:, 0].copy() if self.kind != "temperature" else np.zeros(n_classes)
-        self.slope_, self.cross_ = np.full(n_classes, common[0] / scale), np.zeros(0)
+        self.slope_, self.bias_ = np.full(n_classes, common[0] / scale), np.zeros(n_classes)
+        self.cross_ = np.zeros(0)
+        if own.shape[1]:
+            self.bias_ += own[:, 0]
         if self.kind == "vector":
             self.slope_ += own[:, 1] / scale
         if self.kind == "matrix":
@@ -65,13 +67,13 @@ class Softmax(ClassMap):
             logit += self.tail_ * tail
         if len(self.cross_):
             logit += z @ self.cross_.reshape(len(self.bias_), -1).T
-        return softmax(logit)
+        return softmax(np.clip(logit, -MOST_LOGIT, MOST_LOGIT))
 
 
 def log_features(proba: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return ``log(p)`` less its mean in each row, and ``-log(1 - p)``."""
-    z = np.log(np.maximum(proba, _CLIP))
-    return z - z.mean(axis=1, keepdims=True), -np.log(np.maximum(1.0 - proba, _TAIL_CLIP))
+    z = np.log(np.maximum(proba, CLIP))
+    return z - z.mean(axis=1, keepdims=True), -np.log(np.maximum(1.0 - proba, TAIL_CLIP))
 
 
 def softmax(logit: FloatArray) -> FloatArray:
@@ -80,21 +82,13 @@ def softmax(logit: FloatArray) -> FloatArray:
     return np.asarray(value / value.sum(axis=1, keepdims=True))
 
 
-class _Rows(NamedTuple):
-    """What the likelihood needs of rows."""
+def shrunk(likelihood: Likelihood, scale: float) -> tuple[FloatArray, FloatArray]:
+    """Return the coefficients common to all classes, and those of each class, with variances chosen by EM.
 
-    x: FloatArray  # (n, K), z of unit mean square
-    tail: FloatArray  # (n, K)
-    code: IntArray
-    weight: FloatArray
-
-
-def _shrunk(kind: Kind, rows: _Rows, scale: float) -> tuple[FloatArray, FloatArray]:
-    """Return the coefficients common to all classes, and those of each class, with variances chosen by EM."""
-    likelihood = Likelihood(kind, *rows)
-    n_common, n_classes = likelihood.n_common, rows.x.shape[1]
-    group = likelihood.groups()
-    of_cross = np.array([1.0, 1.0, 1.0 / n_classes])
+    The common slope is around `scale`, what logarithms of probabilities were divided by.
+    """
+    n_common, group = likelihood.n_common, likelihood.group
+    of_cross = np.array([1.0, 1.0, 1.0 / likelihood.n_classes])
     variance, drawn_to = of_cross * _FIRST, of_cross * _SMALL
     size = np.bincount(group, minlength=3)
     centre = np.zeros(n_common + len(group))
@@ -102,8 +96,7 @@ def _shrunk(kind: Kind, rows: _Rows, scale: float) -> tuple[FloatArray, FloatArr
     of_common = np.array([1.0 / scale**2, 1.0 / _TAIL_SPREAD**2])[:n_common]
     at = centre
     for _ in range(_ROUNDS):
-        precision = np.append(of_common, 1.0 / variance[group])
-        at, information = climb(likelihood, at, centre, precision)
+        at, information = climb(likelihood, at, centre, np.append(of_common, 1.0 / variance[group]))
         if not len(group):
             break
         spread = np.diagonal(np.linalg.inv(information))[n_common:]
@@ -111,7 +104,7 @@ def _shrunk(kind: Kind, rows: _Rows, scale: float) -> tuple[FloatArray, FloatArr
         before, variance = variance, (squares + _COUNT * drawn_to) / (size + _COUNT)
         if np.abs(np.log(variance / before))[size > 0].max() < _SETTLED:
             break
-    return at[:n_common], at[n_common:].reshape(n_classes, -1)
+    return at[:n_common], at[n_common:].reshape(likelihood.n_classes, -1)
 
 
 def climb(
@@ -146,19 +139,14 @@ class Likelihood:
 
     def __init__(self, kind: Kind, x: FloatArray, tail: FloatArray, code: IntArray, weight: FloatArray) -> None:
         self._kind, self._x, self._tail, self._code, self._weight = kind, x, tail, code, weight
-        self.n_common = 1 if kind == "temperature" else 2
-        n_classes = x.shape[1]
-        self._own = {"temperature": 0, "bias": 1, "vector": 2, "matrix": n_classes + 1}[kind]
-        self._block = max(1, _NUMBERS // (n_classes * (self._own + 1)))
-
-    def groups(self) -> IntArray:
-        """Return of each coefficient of a class whether it is a bias, 0, a slope, 1, or a cross term, 2."""
-        n_classes = self._x.shape[1]
-        group: IntArray = np.ones((n_classes, self._own), dtype=np.int64)
+        self.n_classes, self.n_common = x.shape[1], 1 if kind == "temperature" else 2
+        self._own = {"temperature": 0, "bias": 1, "vector": 2, "matrix": self.n_classes + 1}[kind]
+        self._block = max(1, _NUMBERS // (self.n_classes * (self._own + 1)))
+        group = np.ones((self.n_classes, self._own), dtype=np.int64)
         group[:, :1] = 0
-        if self._kind == "matrix":
-            group[:, 1:] = 2 - np.eye(n_classes, dtype=np.int64)
-        return group.ravel()
+        if kind == "matrix":
+            group[:, 1:] = 2 - np.eye(self.n_classes, dtype=np.int64)
+        self.group: IntArray = group.ravel()  # of coefficients of classes: 0 for biases, 1 slopes, 2 cross terms
 
     def _blocks(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
         """Yield rows with their features, (m, K, common) and (m, K, own)."""
@@ -173,7 +161,7 @@ class Likelihood:
             yield rows, common, own
 
     def _logit(self, at: FloatArray, common: FloatArray, own: FloatArray) -> FloatArray:
-        of_class = at[self.n_common :].reshape(common.shape[1], self._own)
+        of_class = at[self.n_common :].reshape(self.n_classes, self._own)
         return np.asarray(common @ at[: self.n_common] + np.einsum("mki,ki->mk", own, of_class))
 
     def height(self, at: FloatArray) -> float:

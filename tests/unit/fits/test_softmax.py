@@ -27,7 +27,7 @@ def likelihood_of(kind, n=40, classes=4, seed=0):
 
 
 def size_of(likelihood):
-    return likelihood.n_common + len(likelihood.groups())
+    return likelihood.n_common + len(likelihood.group)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -68,9 +68,8 @@ def test_em_climbs_to_the_largest_marginal_likelihood(monkeypatch):
     true, code = draw(3000, 6)
     off = np.linspace(-1.0, 1.0, 6)
     z, tail = log_features(softmax(np.log(true) + off))
-    rows = module._Rows(z, tail, code, np.ones(len(z)))
-    _, bias = module._shrunk("bias", rows, 1.0)
-    likelihood = Likelihood("bias", *rows)
+    likelihood = Likelihood("bias", z, tail, code, np.ones(len(z)))
+    _, bias = module.shrunk(likelihood, 1.0)
     centre = np.append(1.0, np.zeros(7))
 
     def evidence(variance):

@@ -52,7 +52,7 @@ def more(count: int) -> str:
 
 def _text(value: Any) -> str:
     """Write a label as a name would be; a whole number without decimals, whatever its type."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return str(value).removesuffix(".0")
 
 
 def names_of(frame: Any) -> list[Any]:

@@ -22,6 +22,7 @@ from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
 from calibrant.table.validation import CleanRows
+from calibrant.upward import resolve
 
 _ROUNDING = 1e-5  # rows whose sum is further from 1 are counted, and that is told
 
@@ -51,7 +52,7 @@ class ClassRows(NamedTuple):
 class ClassScores:
     """Labels of two or more classes with the probabilities of all of them, in an order that the rows alone decide.
 
-    Build it with `ClassScores.from_scores`, `ClassScores.from_frame` or, of lists of the most probable classes,
+    Build it with `ClassScores.from_scores`, `ClassScores.from_source` or, of lists of the most probable classes,
     `ClassScores.from_top`.
 
     Attributes
@@ -106,8 +107,21 @@ class ClassScores:
             If rows cannot be used, labels are none of the classes, or columns seem to be in another order than these.
         """
         columns, raw = class_checks.columns_of(y_proba)
-        proba, gap = class_checks.clean_probabilities(raw)
-        labels = class_checks.clean_class_labels(y_true, len(proba))
+        labels = class_checks.clean_class_labels(y_true, len(raw))
+        return cls.from_numbered(labels, raw, columns, classes)
+
+    @classmethod
+    def from_numbered(
+        cls,
+        labels: class_checks.ClassLabels,
+        raw: npt.NDArray[Any],
+        columns: list[Any] | None,
+        classes: Sequence[Any] | None,
+        *,
+        copy: bool = True,
+    ) -> ClassScores:
+        """Check the probabilities of labels that were numbered; without `copy` they are changed where they are."""
+        proba, gap = class_checks.clean_probabilities(raw, copy=copy)
         names, certain = class_checks.classes_of(labels.met, columns, classes, proba.shape[1])
         code = class_checks.codes_of(labels, names)
         if not certain:
@@ -165,41 +179,40 @@ class ClassScores:
         return cls(tuple(lists.classes), lists.code[order], lists.proba[order], rescaled, lists.listed[order])
 
     @classmethod
-    def from_frame(
-        cls, frame: Any, *, label: str, scores: Sequence[str], classes: Sequence[Any] | None = None
+    def from_source(
+        cls, source: Any, *, label: str, scores: str | Sequence[str], classes: Sequence[Any] | None = None
     ) -> ClassScores:
-        """Take labels and probabilities from the columns of a dataframe in memory.
+        """Read labels and probabilities from the columns of a dataframe, of files or of a query.
 
         Parameters
         ----------
-        frame : dataframe or mapping
-            Of pandas, Polars, PyArrow, or anything with columns by name.
+        source : dataframe, path, sequence of paths, or Query
+            A dataframe of any library that narwhals reads, in memory or in an engine; files, patterns, folders or a
+            `calibrant.Query`, see `calibrant.read_table`.
         label : str
             Name of the column of labels.
-        scores : sequence of str
-            Names of the columns of probabilities, one for each class.
+        scores : str or sequence of str
+            A pattern that the names of the columns of probabilities match, such as ``'p_*'``, in the order of the
+            source; or all of these names.
         classes : sequence, optional
-            Label of each of these columns, see `from_scores`.
+            Label of each of these columns. By default their names, or what is left of these after a common beginning.
 
         Returns
         -------
         ClassScores
-            As of `from_scores`.
+            As of `from_scores`. Memory grows with rows times classes, 8 bytes for each probability; only the columns
+            that are named are read.
 
         Examples
         --------
+        >>> import pandas as pd
         >>> from calibrant import ClassScores
-        >>> frame = {"y": ["a", "b"], "p_b": [0.2, 0.9], "p_a": [0.8, 0.1]}
-        >>> ClassScores.from_frame(frame, label="y", scores=["p_b", "p_a"]).classes
+        >>> frame = pd.DataFrame({"y": ["a", "b"], "p_b": [0.2, 0.9], "p_a": [0.8, 0.1]})
+        >>> ClassScores.from_source(frame, label="y", scores="p_*").classes
         ('b', 'a')
         """
-        if isinstance(scores, str):
-            raise ArgumentError("the names of several columns of scores", repr(scores), "pass scores=['p_a', 'p_b']")
-        missing = [name for name in (label, *scores) if name not in class_checks.names_of(frame)]
-        if missing:
-            raise ArgumentError("names of columns", f"no column {missing[0]!r}", "check the spelling")
-        class_checks.need_different(scores, "columns")
-        return cls.from_scores(frame[label], {name: frame[name] for name in scores}, classes=classes)
+        read: ClassScores = resolve("read_classes")(source, label, scores, classes)
+        return read
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -31,6 +31,10 @@ from calibrant.typed_json import RISING, Checks, Finite, Positive, Probabilities
 _DEEPEST = 20
 
 
+def _of_classes(calibrator: Any) -> Formula:
+    raise ArgumentError("a map of one score", f"{type(calibrator).__name__}, of several classes", "use its `predict`")
+
+
 @dataclass(frozen=True)
 class Layout:
     """How one class of maps, and of the calibrators that are these maps, is stored and computed."""
@@ -38,13 +42,18 @@ class Layout:
     kind: Any  # the class: a ScoreMap, a ClassMap, Segment or MulticlassAuto
     # Name of each fitted attribute -> its type: a calibrator, a list of them, or one that `structure` knows.
     fitted: Mapping[str, Any]
-    formula: Callable[[Any], Formula]  # what a fitted one computes
+    formula: Callable[[Any], Formula] = _of_classes  # what a fitted one of one score computes
     checks: Callable[[Any], Checks] = lambda _: iter(())  # what has to hold beyond types, where a file is read
 
 
 def formula_of(calibrator: FittedMap) -> Formula:
     """Return what a calibrator computes; errors if it is not fitted or not one of ours."""
     check_fitted(calibrator)
+    return formula_of_fit(calibrator)
+
+
+def formula_of_fit(calibrator: FittedMap) -> Formula:
+    """Return what a calibrator computes that is known to be fitted."""
     layout = next((layout for layout in LAYOUTS.values() if isinstance(calibrator, layout.kind)), None)
     if layout is None:
         raise not_exportable(calibrator)
@@ -59,7 +68,7 @@ def check_fitted(calibrator: FittedMap) -> None:
         check_is_fitted(calibrator)
 
 
-def not_exportable(calibrator: FittedMap) -> ArgumentError:
+def not_exportable(calibrator: FittedMap | ClassMap) -> ArgumentError:
     """Phrase the error for a class of calibrators that is not ours."""
     expected = "a calibrator that can be exported"
     return ArgumentError(expected, type(calibrator).__name__, "use one of calibrant.calibrators")
@@ -118,9 +127,9 @@ def _classes(calibrator: MulticlassAuto) -> Checks:
     for i, of in enumerate(calibrator.maps_):
         for part in (of, of.first_) if isinstance(of, OneVsRest) else (of,):
             right = not isinstance(part, Softmax) or len(part.slope_) == n_classes
-            yield f"fitted.maps_[{i}]", f"numbers for {n_classes} classes", right
+            yield f"fitted.maps_[{i}]", f"numbers for the {n_classes} of fitted.classes_", right
         right = not isinstance(of, OneVsRest) or all(0 <= k < n_classes for k in of.present_)
-        yield f"fitted.maps_[{i}].fitted.present_", f"numbers of classes, below {n_classes}", right
+        yield f"fitted.maps_[{i}].fitted.present_", f"numbers below {n_classes}, of fitted.classes_", right
 
 
 def _softmax(of: Softmax) -> Checks:
@@ -191,10 +200,6 @@ def _auto_formula(calibrator: Auto) -> Formula:
     return Mixture(tuple(zip(calibrator.weights_.tolist(), members, strict=True)))
 
 
-def _score_maps_only(calibrator: Any) -> Formula:
-    raise not_exportable(calibrator)
-
-
 _Numbers = Annotated[npt.NDArray[np.float64], within()]
 _Clip = tuple[Annotated[float, within(0.0, 0.5)], Annotated[float, within(0.0, 0.5)]]
 _Distances = tuple[Annotated[Positive, within(0.0, 0.5)], Annotated[Positive, within(0.0, 0.5)]]
@@ -226,22 +231,19 @@ LAYOUTS = {
             "reason_": str,
             "gain_": float,
         },
-        _score_maps_only,
-        _classes,
+        checks=_classes,
     ),
-    "identity": Layout(Identity, {}, _score_maps_only),
+    "identity": Layout(Identity, {}),
     "softmax": Layout(
         Softmax,
         {"slope_": _Numbers, "bias_": _Numbers, "tail_": Finite, "cross_": _Numbers},
-        _score_maps_only,
-        _softmax,
+        checks=_softmax,
     ),
-    "shared": Layout(Shared, {"map_": ScoreMap}, _score_maps_only),
+    "shared": Layout(Shared, {"map_": ScoreMap}),
     "one-vs-rest": Layout(
         OneVsRest,
         {"first_": ClassMap, "present_": list[int], "maps_": list[ScoreMap]},
-        _score_maps_only,
-        lambda of: _same(of, "present_", "maps_"),
+        checks=lambda of: _same(of, "present_", "maps_"),
     ),
     "isotonic": Layout(Isotonic, {"fit_": IsotonicFit}, _isotonic_formula, _isotonic),
     "lipschitz": Layout(
@@ -298,8 +300,5 @@ LAYOUTS = {
     ),
 }
 
-# Maps that others may hold, by their kind.
-METHODS = {
-    kind: tuple(name for name, layout in LAYOUTS.items() if issubclass(layout.kind, kind))
-    for kind in (ScoreMap, ClassMap, FittedMap)
-}
+# Maps of the score alone, which others may hold.
+METHODS = tuple(name for name, layout in LAYOUTS.items() if issubclass(layout.kind, ScoreMap))

@@ -41,6 +41,7 @@ class ClassMap(ABC):
         """Map rows of probabilities."""
 
 
+@dataclass(eq=False)
 class Identity(ClassMap):
     """The probabilities as they are."""
 

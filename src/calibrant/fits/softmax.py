@@ -9,6 +9,7 @@ from typing import Literal, Self
 import numpy as np
 
 from calibrant.fits.class_maps import ClassMap, ClassSample
+from calibrant.fits.log_odds import LEAST
 from calibrant.table.pooling import FloatArray, IntArray
 
 Kind = Literal["temperature", "bias", "vector", "matrix"]
@@ -112,19 +113,21 @@ def climb(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the mode of the posterior under a normal prior, by Newton's method, and the information there, nearly."""
 
-    def height(at: FloatArray) -> float:
-        return likelihood.height(at) - 0.5 * float(precision @ (at - centre) ** 2)
-
-    at, here = start, height(start)
-    for _ in range(_STEPS):
-        slope, information = likelihood.derivatives(at)
-        slope -= precision * (at - centre)
+    def derivatives(at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        height, slope, information = likelihood.derivatives(at)
         information[np.diag_indices(len(at))] += precision
+        off = precision * (at - centre)
+        return height - 0.5 * float(off @ (at - centre)), slope - off, information
+
+    at, (height, slope, information) = start, derivatives(start)
+    for _ in range(_STEPS):
         step = np.linalg.solve(information, slope)
         rise = float(slope @ step)
-        while (there := height(at + step)) < here - _NEAR and rise > _NEAR:
+        there = derivatives(at + step)
+        while there[0] < height - _NEAR and rise > _NEAR:
             step, rise = step / 2.0, rise / 2.0
-        at, here = at + step, there
+            there = derivatives(at + step)
+        at, (height, slope, information) = at + step, there
         if rise < _NEAR:
             break
     return at, information
@@ -160,27 +163,16 @@ class Likelihood:
                 own = np.stack([np.ones_like(x), x], axis=2)[:, :, : self._own]
             yield rows, common, own
 
-    def _logit(self, at: FloatArray, common: FloatArray, own: FloatArray) -> FloatArray:
-        of_class = at[self.n_common :].reshape(self.n_classes, self._own)
-        return np.asarray(common @ at[: self.n_common] + np.einsum("mki,ki->mk", own, of_class))
-
-    def height(self, at: FloatArray) -> float:
-        """Return the log likelihood."""
-        total = 0.0
-        for rows, common, own in self._blocks():
-            logit = self._logit(at, common, own)
-            logit -= logit.max(axis=1, keepdims=True)
-            of_label = logit[np.arange(len(logit)), self._code[rows]]
-            total += float(self._weight[rows] @ (of_label - np.log(np.exp(logit).sum(axis=1))))
-        return total
-
-    def derivatives(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the gradient and minus the matrix of second derivatives."""
-        n_common, n_own = self.n_common, self._own
+    def derivatives(self, at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Return the log likelihood, its gradient and minus the matrix of its second derivatives."""
+        n_common, n_own, height = self.n_common, self._own, 0.0
         slope, information = np.zeros(len(at)), np.zeros((len(at), len(at)))
+        of_class = at[n_common:].reshape(self.n_classes, n_own)
         for rows, common, own in self._blocks():
-            q = softmax(self._logit(at, common, own))
+            logit = common @ at[:n_common] + np.einsum("mki,ki->mk", own, of_class)
+            q = np.maximum(softmax(logit), LEAST)
             m = len(q)
+            height += float(self._weight[rows] @ np.log(q[np.arange(m), self._code[rows]]))
             residual = -q
             residual[np.arange(m), self._code[rows]] += 1.0
             residual *= self._weight[rows, None]
@@ -201,4 +193,4 @@ class Likelihood:
                 for k, block in enumerate(blocks):
                     part = slice(n_common + k * n_own, n_common + (k + 1) * n_own)
                     information[part, part] += block
-        return slope, information
+        return height, slope, information

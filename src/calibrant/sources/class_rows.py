@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.errors import ArgumentError, DataError, SourceError
+from calibrant.errors import ArgumentError, DataError
 from calibrant.sources.arrow_batches import read_batches
 from calibrant.sources.checks import check_scores
 from calibrant.sources.formats import quote_text
@@ -67,17 +67,15 @@ def _chosen(scores: str | Sequence[str], label: str, there: Sequence[str]) -> li
     """Return the names of the columns of probabilities: those that a pattern matches, or those that are listed."""
     if isinstance(scores, str):
         names = [name for name in there if name != label and fnmatchcase(str(name), scores)]
-        if len(names) < 2:
-            matching = f"{names[0]!r} alone" if names else "none"
-            expected = f"two or more columns of probabilities that match {scores!r}"
-            remedy = "pass a pattern such as scores='p_*', or the names of all columns: scores=['p_a', 'p_b']"
-            raise SourceError(expected, f"{matching} among {listed(there)}", remedy)
-        return names
-    names = list(scores)
+    else:
+        names = list(scores)
     need_different(names, "columns")
-    if label in names or len(names) < 2:
-        given = f"the label {label!r} among them" if label in names else f"{len(names)}"
-        raise ArgumentError("the columns of probabilities of two or more classes", given, "name one for each class")
+    if len(names) < 2 or label in names:
+        raise ArgumentError(
+            "columns of probabilities for two or more classes, beside that of labels",
+            f"{listed(names) or 'none'} by scores={scores!r} among {listed(there)}",
+            "pass a pattern such as scores='p_*', or the names of all columns: scores=['p_a', 'p_b']",
+        )
     return names
 
 
@@ -88,19 +86,18 @@ def _from_file(source: Source, label: str, names: list[str], classes: Sequence[A
         value = f"CAST({value} AS VARCHAR)" if source.typed else f"nullif(trim({value}), '')"
     text = f"CAST({value} AS VARCHAR)"
     met = source.rows(f"SELECT {value}, {text} AS text, count(*) FROM ({source.sql}) GROUP BY ALL ORDER BY text")
-    n, missing = sum(count for *_, count in met), sum(count for label, _, count in met if is_missing(label))
+    n = sum(count for *_, count in met)
     if not n:
         raise describe_no_rows(source.name)
-    if missing:
-        raise _describe_missing(source, text, label, missing)
-    number = " ".join(f"WHEN {quote_text(text)} THEN {i}" for i, (_, text, _) in enumerate(met))
+    known = [(value, text) for value, text, _ in met if not is_missing(value)]
+    number = " ".join(f"WHEN {quote_text(text)} THEN {i}" for i, (_, text) in enumerate(known)) or "WHEN '' THEN -1"
     selected = [f"CAST(CASE {text} {number} ELSE -1 END AS BIGINT) AS y"]
     for k, name in enumerate(names):
         selected.append(f"coalesce({as_number(source.column(name), source.kind(name))}, 'nan'::DOUBLE) AS s{k}")
-    labels = ClassLabels([value for value, *_ in met], np.full(n, -1))
+    labels = ClassLabels([value for value, _ in known], np.empty(n, dtype=np.int64))
     proba = np.empty((n, len(names)))
 
-    def read() -> None:
+    def read() -> int:
         source.connection.execute("SET preserve_insertion_order = true")  # so that messages can number rows
         seen = 0
         for batch in read_batches(source.connection.sql(f"SELECT {', '.join(selected)} FROM ({source.sql})")):
@@ -111,10 +108,14 @@ def _from_file(source: Source, label: str, names: list[str], classes: Sequence[A
             labels.number[rows] = batch["y"]
             for k in range(len(names)):
                 proba[rows, k] = batch[f"s{k}"]
-        if seen != n or labels.number.min() < 0:
-            raise describe_other_rows(f"other labels than those of {n} rows at first")
+        return seen
 
-    source.run(read)
+    if source.run(read) != n:
+        raise describe_other_rows(f"another number of them than {n}, as at first,")
+    gap = labels.number < 0
+    if gap.any():
+        row = f"row {int(gap.argmax()) + 1} of column {label} in {source.name}"
+        raise describe_missing("label", row, int(gap.sum()))
     if np.isnan(proba).any():
         for name in names:
             check_scores(source, name, complete=True)
@@ -122,12 +123,3 @@ def _from_file(source: Source, label: str, names: list[str], classes: Sequence[A
         return ClassScores.from_numbered(labels, proba, list(names), classes, copy=False)
     except DataError as error:
         raise renumbered(error, range(1, n + 1)) from None  # from 1 on in files
-
-
-def _describe_missing(source: Source, text: str, label: str, count: int) -> DataError:
-    """Phrase the error for rows without a label."""
-    source.in_order()
-    gap = f"{text} IS NULL" if source.kind(label) == "text" else f"coalesce({text}, 'nan') = 'nan'"
-    rows = f"SELECT row_number() OVER () AS row, {gap} AS gap FROM ({source.sql})"
-    first = source.rows(f"SELECT min(row) FROM ({rows}) WHERE gap")[0][0]
-    return describe_missing("label", f"row {first} of column {label} in {source.name}", count)

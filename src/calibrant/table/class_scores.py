@@ -16,15 +16,13 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
 from calibrant.table import class_checks
-from calibrant.table.class_lists import UNLISTED, clean_lists
+from calibrant.table.class_lists import clean_lists, codes_of_labels
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, key_order, score_order
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
 from calibrant.table.validation import CleanRows
 from calibrant.upward import resolve
-
-_ROUNDING = 1e-5  # rows whose sum is further from 1 are counted, and that is told
 
 
 class ClassRows(NamedTuple):
@@ -126,7 +124,7 @@ class ClassScores:
         code = class_checks.codes_of(labels, names)
         if not certain:
             class_checks.check_order(code, proba, names)
-        rescaled = int((gap > _ROUNDING).sum()) if len(names) > 2 else 0
+        rescaled = int((gap > class_checks.ROUNDING).sum()) if len(names) > 2 else 0
         order = score_order(*proba.T, code)
         for column in proba.T:  # one by one, without a second matrix
             column[:] = column[order]
@@ -148,7 +146,7 @@ class ClassScores:
         y_true : array-like of shape (n,)
             Label of each row: numbers, text or booleans.
         listed : array-like of shape (n, m)
-            Labels of m classes in each row, in any order; None or NaN, with probability 0, where there are fewer.
+            Labels of m classes in each row, in any order; None or NaN where there are fewer.
         y_proba : array-like of shape (n, m)
             Their probabilities. In each row they add up to at most 1: within 0.01, and are then divided by their sum.
         classes : sequence, optional
@@ -159,7 +157,8 @@ class ClassScores:
         ClassScores
             Memory and time grow with n times m, however many classes there are. A class is asked about in the rows that
             list it. What is missing of a sum of 1 is the probability of one class more, "none of those listed", which
-            counts as having occurred where the row does not list its label.
+            counts as having occurred where the row does not list its label. If all rows list all classes, as of
+            `from_scores`.
 
         Raises
         ------
@@ -173,10 +172,15 @@ class ClassScores:
         >>> ClassScores.from_top(["b", "a", "z"], listed, proba)
         ClassScores(3 rows, lists of 4 classes: a, b, c, none of those listed)
         """
-        lists = clean_lists(y_true, listed, y_proba, classes)
-        order = score_order(*lists.proba.T, *lists.listed.T, lists.code)
-        rescaled = int((lists.over > _ROUNDING).sum())
-        return cls(tuple(lists.classes), lists.code[order], lists.proba[order], rescaled, lists.listed[order])
+        lists = clean_lists(listed, y_proba, classes)
+        labels = class_checks.clean_class_labels(y_true, len(lists.proba))
+        if lists.complete:
+            names = lists.classes
+            return cls.from_numbered(labels, lists.proba[:, : len(names)], None, names)
+        code = codes_of_labels(labels, lists.classes, named=classes is not None)
+        lists, code, rescaled = lists.with_rest(code)
+        order = score_order(*lists.proba.T, *lists.listed.T, code)
+        return cls(tuple(lists.classes), code[order], lists.proba[order], rescaled, lists.listed[order])
 
     @classmethod
     def from_source(
@@ -244,14 +248,16 @@ class ClassScores:
     def digest(self) -> int:
         """A number below ``2**64`` made of the rows, for seeds, as that of a `ScoreTable`."""
         parts = ((part.score, part.outcome.astype(np.int64)) for part in self.by_class())
-        return sum(digest_rows(score, np.ones_like(k), k) for score, k in parts) % (1 << 64)
+        digests = (digest_rows(score, np.ones_like(k), k) for score, k in parts)
+        # An odd factor for each class: else labels that swap classes of equal probabilities would share a seed.
+        return sum((2 * i + 1) * digest for i, digest in enumerate(digests)) % (1 << 64)
 
     @cached_property
     def predicted(self) -> IntArray:
         """The most probable class of each row, of those that are listed; of equal ones the first."""
         if self.listed is None:
             return np.asarray(self.proba.argmax(axis=1), dtype=np.int64)
-        is_class = self.listed < len(self.classes) - (self.classes[-1] == UNLISTED)
+        is_class = self.listed < len(self.classes) - 1
         at = np.where(is_class, self.proba, -1.0).argmax(axis=1)
         return np.asarray(self.listed[np.arange(len(self)), at])
 
@@ -273,27 +279,20 @@ class ClassScores:
 
     def by_class(self) -> Iterator[ClassRows]:
         """Ask of each class, over all rows, whether it occurred; of lists, over the rows that have it, if any do."""
-        if self.listed is not None:
-            yield from self._by_class_listed()
-            return
-        for k, name in enumerate(self.classes):
-            yield ClassRows(str(name), slice(None), np.ascontiguousarray(self.proba[:, k]), self.code == k)
-
-    def _by_class_listed(self) -> Iterator[ClassRows]:
         order, ends = self._entries
-        for k, name in enumerate(self.classes):
+        for k, name in enumerate(map(str, self.classes)):
             entries = order[ends[k] : ends[k + 1]]
-            if len(entries):
+            if self.listed is None:
+                yield ClassRows(name, slice(None), np.ascontiguousarray(self.proba[:, k]), self.code == k)
+            elif len(entries):
                 rows = entries // self.proba.shape[1]
-                yield ClassRows(
-                    str(name), rows, self.proba.ravel()[entries], self.code[rows] == k, len(self) - len(rows)
-                )
+                score, outcome = self.proba.ravel()[entries], self.code[rows] == k
+                yield ClassRows(name, rows, score, outcome, unlisted=len(self) - len(rows))
 
     @cached_property
     def _entries(self) -> tuple[IndexArray, IntArray]:
-        """The entries of all lists in the order of the classes, and where those of each class begin."""
-        assert self.listed is not None
-        flat = self.listed.ravel()
+        """The entries of lists in the order of the classes, and where those of each class begin."""
+        flat = np.empty(0, dtype=np.int64) if self.listed is None else self.listed.ravel()
         sizes = np.bincount(flat, minlength=len(self.classes))
         return key_order(flat), np.append(0, sizes.cumsum())
 

@@ -177,6 +177,7 @@ SAYS_NOTHING = {
         "curves.isotonic_curve",
         "curves.cumulative_residuals",
         "curves.score_histogram",
+        "decisions.confusion",
         "decisions.expected_cost",
         "metrics.brier_decomposition",
         "metrics.brier_score",

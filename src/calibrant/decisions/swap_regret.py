@@ -146,7 +146,7 @@ def swap_regret(
     -----
     In each row the action with the smallest expected cost is taken. The regret is what the best map from actions to
     actions would save. That map is one fixed function, though nobody knows which, so neither the number of actions nor
-    that of classes widens the bound (docs/theory/14-classes.md, 14.6).
+    that of classes widens the bound (docs/theory/15-class-decisions.md).
 
     References
     ----------

@@ -126,7 +126,7 @@ def test_two_classes_and_two_actions():
 
 
 def test_six_vectors_have_no_error_but_a_regret():
-    """D2: all errors by class, confidence and top label are exactly 0, and decisions are wrong all the same."""
+    """All errors by class, confidence and top label are exactly 0, and decisions are wrong all the same."""
     world = six_vectors()
     label = np.concatenate([np.repeat(np.arange(3), np.round(10 * rate).astype(int)) for rate in world.rate])
     proba = np.repeat(world.proba, 10, axis=0)
@@ -143,7 +143,7 @@ def test_six_vectors_have_no_error_but_a_regret():
 
 
 def test_single_class_decisions_need_class_wise_calibration_alone():
-    """D1: acting on one class loses at most its error times the costs, against every other cut-off; Chow's rule too."""
+    """Acting on one class loses at most its error times the costs, against every other cut-off; Chow's rule too."""
     rng = np.random.default_rng(4)
     for _ in range(20):
         proba = rng.dirichlet(np.ones(4), 60)

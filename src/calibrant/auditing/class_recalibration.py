@@ -1,0 +1,133 @@
+"""What recalibration would do to the probabilities of several classes, on rows that it was not fitted to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.auditing.class_findings import ClassLosses
+from calibrant.fits.class_maps import ClassSample
+from calibrant.fits.class_pool import FLOOR, GATE, MEMBERS, PRIOR, default_members
+from calibrant.fits.log_odds import MOST
+from calibrant.fits.pool import pool_weights
+from calibrant.metrics.classes import class_wise_calibration
+from calibrant.table.class_scores import ClassScores
+from calibrant.table.parameters import check_count
+from calibrant.table.pooling import FloatArray, IntArray
+from calibrant.table.progress import report_progress
+from calibrant.table.results import Count, Result
+from calibrant.table.seeding import generator_for
+
+# Of more rows so many, drawn at random, are fitted to, fewer of very many classes; and others of about so many
+# probabilities are judged.
+_FITTED, _LEAST_FITTED, _PROBABILITIES = 5_000, 1_000, 1 << 20
+
+
+@dataclass(frozen=True)
+class ClassRecalibration(Result):
+    """Probabilities of several classes before and after recalibration, on rows that it was not fitted to.
+
+    Attributes
+    ----------
+    n, n_fitted : int
+        Rows that were judged, and rows that the maps of each part of them were fitted to.
+    members : tuple of str
+        What was pooled, as `calibrant.MulticlassAutoCalibrator` calls it.
+    losses_before, losses_after : ClassLosses
+        Accuracy, log loss and Brier score.
+    worst_before, worst_after : float
+        Calibration error of the class with the largest one.
+    gain, gain_error : float
+        Mean fall of the log loss per row, and its standard error, which takes the maps as given; infinite and NaN if a
+        probability of 0 was wrong.
+    decisions_changed : float
+        Share of the rows whose most probable class is another one.
+    """
+
+    n: Count
+    n_fitted: Count
+    members: tuple[str, ...]
+    losses_before: ClassLosses
+    losses_after: ClassLosses
+    worst_before: float
+    worst_after: float
+    gain: float
+    gain_error: float
+    decisions_changed: float
+
+    @property
+    def improves(self) -> bool:
+        """Whether the log loss falls by more than 1.64 of its standard errors, or from infinity."""
+        return self.gain == math.inf or self.gain > GATE * self.gain_error
+
+
+def class_recalibration(
+    scores: ClassScores, *, n_folds: int, random_state: int | np.random.Generator
+) -> ClassRecalibration | None:
+    """Fit the pool of `MulticlassAutoCalibrator` to some of the rows, and judge it on others.
+
+    The weights of the pool for a part of the rows are chosen on the other parts. None if there are fewer than two rows
+    for each fold.
+    """
+    n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
+    if len(scores) < 2 * n_folds:
+        return None
+    rng = generator_for(scores, random_state)
+    sample = ClassSample(scores.need_matrix("recalibration"), scores.code)
+    members = ["identity", *default_members(*sample.proba.shape)]
+    judged, mapped = [], []
+    for number, (fitted, parts) in enumerate(_splits(*sample.proba.shape, n_folds, rng)):
+        report_progress(f"Recalibration, fold {number + 1}", number / n_folds)
+        maps = [MEMBERS[name]().fit_rows(sample.pick(fitted)) for name in members]
+        for part in parts:
+            judged.append(part)
+            mapped.append(np.stack([one.map_rows(sample.proba[part]) for one in maps]))
+    after = np.concatenate(list(_pooled(mapped, [sample.code[part] for part in judged])))
+    rows = np.concatenate(judged)
+    code = sample.code[rows]
+    before, repaired = (ClassScores(scores.classes, code, proba) for proba in (sample.proba[rows], after))
+    fall = _log_losses(before) - _log_losses(repaired)
+    return ClassRecalibration(
+        n=len(rows),
+        n_fitted=len(fitted),
+        members=tuple(members),
+        losses_before=ClassLosses.of(before),
+        losses_after=ClassLosses.of(repaired),
+        worst_before=class_wise_calibration(before).worst,
+        worst_after=class_wise_calibration(repaired).worst,
+        gain=float(fall.mean()),
+        gain_error=float(fall.std() / math.sqrt(len(fall))) if np.isfinite(fall).all() else math.nan,
+        decisions_changed=float((before.predicted != repaired.predicted).mean()),
+    )
+
+
+def _splits(n: int, classes: int, n_folds: int, rng: np.random.Generator) -> Iterator[tuple[IntArray, list[IntArray]]]:
+    """Yield rows to fit to, and parts of the others: each fold in turn, or of many rows two parts at once."""
+    order = rng.permutation(n)
+    fitted = min(_FITTED, max(_LEAST_FITTED, (1 << 18) // classes))
+    if n > 2 * fitted:
+        judged = order[fitted:][: 2 * max(fitted, _PROBABILITIES // classes)]
+        yield order[:fitted], np.array_split(judged, 2)
+        return
+    folds = np.array_split(order, n_folds)
+    for i, fold in enumerate(folds):
+        yield np.concatenate([other for j, other in enumerate(folds) if j != i]), [fold]
+
+
+def _pooled(mapped: list[FloatArray], codes: list[IntArray]) -> Iterator[FloatArray]:
+    """Pool what the members make of each part, with the weights that are best on the other parts."""
+    likelihoods = [part[:, np.arange(len(code)), code] for part, code in zip(mapped, codes, strict=True)]
+    for i, part in enumerate(mapped):
+        others = np.minimum(np.concatenate([of for j, of in enumerate(likelihoods) if j != i], axis=1), MOST)
+        others[1:] = np.maximum(others[1:], FLOOR)
+        one = np.ones(others.shape[1])
+        value = np.maximum(np.tensordot(pool_weights(others, one, one, PRIOR), part, axes=1), FLOOR)
+        yield value / value.sum(axis=1, keepdims=True)
+
+
+def _log_losses(scores: ClassScores) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log(scores.proba[np.arange(len(scores)), scores.code]))

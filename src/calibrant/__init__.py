@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from calibrant.certificates.calibration_test import calibration_test
     from calibrant.certificates.certify import certify
+    from calibrant.certificates.class_table import certify_each_class
     from calibrant.certificates.classes import certify_classes
     from calibrant.certificates.sample_size import required_sample_size
     from calibrant.comparing.compare import compare
@@ -60,7 +61,7 @@ _HOME = {
     "auditing.selective": "selective selective_binary",
     "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator MulticlassAutoCalibrator "
     "PlattCalibrator SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
-    "certificates": "calibration_test certify certify_classes required_sample_size",
+    "certificates": "calibration_test certify certify_classes certify_each_class required_sample_size",
     "comparing.compare": "compare",
     "comparing.results": "Comparison",
     "decisions": "Selection",
@@ -122,6 +123,7 @@ __all__ = [
     "calibration_test",
     "certify",
     "certify_classes",
+    "certify_each_class",
     "compare",
     "cutoff_calibration",
     "cutoff_calibration_error",

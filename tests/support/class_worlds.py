@@ -31,10 +31,15 @@ class World(NamedTuple):
         label = (self.rate.cumsum(axis=1)[atom] < rng.random((n, 1))).sum(axis=1)
         return np.minimum(label, self.proba.shape[1] - 1), self.proba[atom]
 
-    def errors(self) -> dict[str, float]:
-        """True errors by notion; `by_class` has those of all classes."""
+    def of_classes(self) -> FloatArray:
+        """True error of each class."""
         off = (self.rate - self.proba) * self.weight[:, None]
-        each = [largest_over_intervals(*of) for of in zip(self.proba.T, off.T, strict=True)]
+        return np.array([largest_over_intervals(*of) for of in zip(self.proba.T, off.T, strict=True)])
+
+    def errors(self) -> dict[str, float]:
+        """True errors by notion."""
+        off = (self.rate - self.proba) * self.weight[:, None]
+        each = self.of_classes().tolist()
         top = self.proba.argmax(axis=1)
         rows = np.arange(len(top))
         score, gap = self.proba[rows, top], off[rows, top]

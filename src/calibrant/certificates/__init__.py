@@ -3,6 +3,7 @@
 from calibrant.certificates.bands import Band, isotonic_band, window_band
 from calibrant.certificates.calibration_test import calibration_test
 from calibrant.certificates.certify import certify, cutoff_interval
+from calibrant.certificates.class_table import ClassTable, certify_each_class
 from calibrant.certificates.classes import ClassCertificate, certify_classes
 from calibrant.certificates.cumulative_band import CumulativeBand, cumulative_band
 from calibrant.certificates.expected_error.certify import (
@@ -22,6 +23,7 @@ __all__ = [
     "CalibrationTest",
     "Certificate",
     "ClassCertificate",
+    "ClassTable",
     "CumulativeBand",
     "CutoffInterval",
     "ExpectedErrorCertificate",
@@ -31,6 +33,7 @@ __all__ = [
     "calibration_test",
     "certify",
     "certify_classes",
+    "certify_each_class",
     "certify_ece",
     "certify_recalibrated",
     "certify_sample",

@@ -7,7 +7,8 @@ classes enters the errors of the rows only, not the width. Derivation: docs/theo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -35,6 +36,11 @@ from calibrant.table.statements import INDEPENDENT, Statement
 Notion = Literal["worst_class", "sum", "top_label", "confidence"]
 
 _PRINTED = 20  # classes of a printed table
+_WORDS = ("Class", "Direction", "at", "Verdict")
+# Of many classes, so few rows leave too few events of each for the bound of one class by itself to be tight: in units
+# of 1 / delta, or of log(1 / delta) for each class. The choice must not depend on how often a class occurred.
+_FEW, _FEW_EVENTS = 50.0, 36.0
+_OF_SHARE = 0.7  # what the mean square of a class is expected to be, over that of its share alone
 _CLAIMS = {
     "worst_class": "the cutoff calibration error of every class against the rest is at most",
     "sum": "the cutoff calibration errors of all classes against the rest add up to at most",
@@ -52,7 +58,46 @@ _NOT_ALL = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassCertificate(Statement, ClassCalibration):
+class ClassStatement(Statement, ClassCalibration):
+    """Base of bounds on errors of classes: `ClassCertificate` and `ClassTable` describe the fields."""
+
+    verdict: str | None
+    tolerance: float | None
+    bound: float
+    lower_bound: float
+    upper: FloatArray
+    n_rescaled: int
+
+    def __str__(self) -> str:
+        left = len(self.name) - _PRINTED
+        heads, *lines = self._rows(_PRINTED)
+        grid = text_grid([heads, *lines], words=[i for i, head in enumerate(heads) if head in _WORDS])
+        more = [f"... and {rows(left)} more classes"] if left > 0 else []
+        return "\n".join([self.claim, *self._sentences(), *self._of_rescaled(), grid, *more])
+
+    def _repr_html_(self) -> str:
+        heads, *lines = self._rows()
+        return html_grid(" ".join([self.claim, *self._sentences(), *self._of_rescaled()]), heads, lines)
+
+    def _rows(self, most: int | None = None) -> list[list[str]]:
+        return class_rows(self, most, self._columns())
+
+    def _columns(self) -> dict[str, list[str]]:
+        return {"Upper": [write_upper(each, self.tolerance) for each in self.upper.tolist()]}
+
+    def _sentences(self) -> Iterable[str]:
+        raise NotImplementedError
+
+    def _of_rescaled(self) -> Iterable[str]:
+        if self.n_rescaled:
+            yield (
+                f"The probabilities of {rows(self.n_rescaled)} rows did not add up to 1 and were divided by their sum; "
+                "the claim is about these quotients."
+            )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassCertificate(ClassStatement):
     """Bounds on one calibration error of several classes, with the fields of `ClassCalibration` about each of them.
 
     Attributes
@@ -80,44 +125,18 @@ class ClassCertificate(Statement, ClassCalibration):
     """
 
     notion: str
-    verdict: str | None
-    tolerance: float | None
     estimate: float
-    bound: float
-    lower_bound: float
     trivial_bound: float
-    upper: FloatArray
-    n_rescaled: int
 
-    def __str__(self) -> str:
-        left = len(self.name) - _PRINTED
-        grid = text_grid(self._rows(_PRINTED), words=(0, 6, 7))
-        return "\n".join([*self._sentences(), grid, *([f"... and {rows(left)} more classes"] if left > 0 else [])])
-
-    def _repr_html_(self) -> str:
-        heads, *lines = self._rows()
-        return html_grid(" ".join(self._sentences()), heads, lines)
-
-    def _rows(self, most: int | None = None) -> list[list[str]]:
-        upper = [write_upper(each, self.tolerance) for each in self.upper.tolist()]
-        return class_rows(self, most, upper)
-
-    def _sentences(self) -> list[str]:
+    def _sentences(self) -> Iterator[str]:
         lower = write_lower(self.lower_bound, self.tolerance)
-        seen = f"In these {rows(self.n)} rows it is {number(self.estimate)}; its lower confidence bound is {lower}."
-        sentences = [self.claim, seen]
+        yield f"In these {rows(self.n)} rows it is {number(self.estimate)}; its lower confidence bound is {lower}."
         if self.tolerance is not None:
-            sentences.append(f"At tolerance {given(self.tolerance)}: {self.verdict}.")
+            yield f"At tolerance {given(self.tolerance)}: {self.verdict}."
         if self.notion == "top_label":
-            sentences.append(f"Of it {number(self.worst)} is from rows where {self.worst_class} is predicted.")
+            yield f"Of it {number(self.worst)} is from rows where {self.worst_class} is predicted."
         elif self.notion != "confidence":
-            sentences.append(f"The largest error in these rows, {number(self.worst)}, is that of {self.worst_class}.")
-        if self.n_rescaled:
-            sentences.append(
-                f"The probabilities of {rows(self.n_rescaled)} rows did not add up to 1 and were divided by their sum; "
-                "the claim is about these quotients."
-            )
-        return sentences
+            yield f"The largest error in these rows, {number(self.worst)}, is that of {self.worst_class}."
 
 
 def certify_classes(
@@ -186,7 +205,9 @@ def certify_classes(
     question = Question(tolerance=tolerance, confidence_level=confidence_level, random_state=random_state)
     check_choice("notion", notion, tuple(_CLAIMS))
     scores = as_class_scores(y_true, y_proba, classes=classes)
-    fields = class_fields(scores, _parts(scores, notion), partial(_own_bound, delta=question.delta))
+    n_classes = len(scores.classes) if notion in ("worst_class", "sum") else 1
+    own = partial(own_bound, delta=question.delta, n_classes=n_classes)
+    fields = class_fields(scores, _parts(scores, notion), upper=own)
     bounds = _bounds(scores, notion, question, fields)
     trivial = _trivial_bound(scores, notion, fields["mean_predicted"])
     sure = INDEPENDENT.sure(confidence_level)
@@ -214,9 +235,16 @@ def _parts(scores: ClassScores, notion: str) -> Iterable[ClassRows]:
     return scores.by_predicted() if notion == "top_label" else scores.by_class()
 
 
-def _own_bound(table: ScoreTable, delta: float) -> float:
-    """Upper bound on the error of one table, as that of `certify`."""
-    return min(1.0, charged_bound(table, extremes(cumulative_residuals(table)), delta, method="default"))
+def own_bound(table: ScoreTable, delta: float, n_classes: int = 1) -> float:
+    """Upper bound on the error of one table, as that of `certify`; of one of several classes tight for a small share.
+
+    Where few events of each class are expected it is Theorem 1.2 with one rate, charged as Theorem 1.5 has it.
+    """
+    interval, n, share = extremes(cumulative_residuals(table)), table.total, 1.0 / n_classes
+    if n_classes > 2 and n < max(_FEW / delta, -_FEW_EVENTS * n_classes * math.log(delta)):
+        expected = _OF_SHARE * share * (1.0 - share)
+        return min(1.0, charged_bound(table, interval, delta, method="bernstein", expected=expected))
+    return min(1.0, charged_bound(table, interval, delta, method="default"))
 
 
 def _bounds(scores: ClassScores, notion: str, question: Question, fields: Mapping[str, Any]) -> Bounds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,10 +75,15 @@ class ClassCalibration(Tabular):
         return html_grid(type(self).__name__, heads, lines)
 
 
-def class_rows(result: ClassCalibration, most: int | None = None, upper: Sequence[str] = ()) -> list[list[str]]:
-    """Heads and rows of the table of classes, those with the largest share times error first."""
-    heads = ["Class", "Share", "Observed", "Predicted", "Error", "of pred.", "Direction", "at"]
-    lines = [heads + (["Upper"] if len(upper) else [])]
+def class_rows(
+    result: ClassCalibration, most: int | None = None, further: Mapping[str, Sequence[str]] | None = None
+) -> list[list[str]]:
+    """Heads and rows of the table of classes, those with the largest share times error first.
+
+    `further` has columns that only one kind of result has, by their heads.
+    """
+    further = further or {}
+    lines = [["Class", "Share", "Observed", "Predicted", "Error", "of pred.", "Direction", "at", *further]]
     for i in score_order(-result.share * result.error)[:most].tolist():
         off = result.direction[i] != "none"
         relative = float(result.relative_error[i])
@@ -90,16 +95,16 @@ def class_rows(result: ClassCalibration, most: int | None = None, upper: Sequenc
             str(result.direction[i]) if off else "",
             interval_text((float(result.low[i]), float(result.high[i]))) if off else "",
         ]
-        lines.append(cells + ([upper[i]] if len(upper) else []))
+        lines.append(cells + [column[i] for column in further.values()])
     return lines
 
 
 def class_fields(
-    scores: ClassScores, parts: Iterable[ClassRows], bound: Callable[[ScoreTable], float] | None = None
+    scores: ClassScores, parts: Iterable[ClassRows], **further: Callable[[ScoreTable], float]
 ) -> dict[str, Any]:
-    """Fields of a `ClassCalibration` of some questions about these rows, and as `upper` a bound made of each table."""
+    """Fields of a `ClassCalibration` of some questions about these rows, and by name what is made of each table."""
     n = len(scores)
-    names, numbers, upper = [], [], []
+    names, numbers, made = [], [], []
     for part in parts:
         table = part.table()
         largest = extremes(cumulative_residuals(table))
@@ -107,13 +112,12 @@ def class_fields(
         facts = (size / n, float(table.positives) / size, table.mean_score, largest.value, largest.low, largest.high)
         names.append(part.name)
         numbers.append((*facts, largest.sign))
-        if bound is not None:
-            upper.append(bound(table))
+        made.append([function(table) for function in further.values()])
     share, rate, mean, error, low, high, sign = np.array(numbers, dtype=np.float64).T
     weighted = share * error
     relative = np.divide(error, mean, out=np.full(len(mean), math.nan), where=mean > 0.0)
     return {
-        **({} if bound is None else {"upper": np.array(upper)}),
+        **dict(zip(further, np.array(made).T, strict=True)),
         "n": n,
         "worst_class": names[int(np.argmax(weighted))],
         "worst": float(weighted.max()),

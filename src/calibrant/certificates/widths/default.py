@@ -89,8 +89,12 @@ def bernstein_width(n: float, brier: float, delta: float = 0.05) -> float:
     return float(bernstein_mean_width(n, brier, delta))
 
 
-def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: str) -> float:
+def charged_bound(
+    table: ScoreTable, walk: Extremes, delta: float, *, method: str, expected: float | None = None
+) -> float:
     """Upper confidence bound that counts squared residuals only inside the interval that it is about; not capped at 1.
+
+    `expected` is for method "bernstein": what the mean square was expected to be before the rows were seen.
 
     Theorem 1.5: with w(V) the width at a mean square V, the true error is at most the largest, over intervals, of their
     mean residual plus ``w(V)`` at their own mean square. A line ``level + slope V`` above w turns that into the largest
@@ -100,13 +104,15 @@ def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: st
     n = table.total
     squared = table.squared
     nodes = min(1.0, max(1e-12, float(squared.sum()) / n)) * np.arange(_NODES + 1) / _NODES
-    of_default = method == "default"
-    width = _narrowed(n, nodes, delta, walk.at_most) if of_default else bernstein_mean_width(n, nodes, delta)
+    if method == "default":
+        width = _narrowed(n, nodes, delta, walk.at_most)
+    else:
+        width = bernstein_mean_width(n, nodes, delta, expected=expected)
     bound = walk.at_most + float(width[-1])
     charged = float(squared[walk.rows(table.score)].sum()) / n
     rise, fall = table.rise, table.fall
     hidden = table.low < table.high if table.cells is not None else None
-    for _ in range(_LINES):
+    for _ in range(_LINES if expected is None else 1):  # with one rate the width is a line itself
         slope, level = line_above(nodes, width, charged)
         extra = slope * squared
         rises = [_largest_rise(rise + extra, fall, hidden), _largest_rise(fall + extra, rise, hidden)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,15 +11,18 @@ import numpy as np
 
 from calibrant.auditing import class_facts, summary
 from calibrant.auditing.advice import NO_ADVICE
+from calibrant.auditing.class_advice import advise_on_classes
 from calibrant.auditing.class_findings import ClassFindings, ClassLosses
+from calibrant.auditing.class_recalibration import class_recalibration
 from calibrant.auditing.provenance import complete, provenance_of
-from calibrant.certificates.classes import certify_classes
+from calibrant.auditing.rows import READ
+from calibrant.certificates import ClassTable, certify_classes, certify_each_class
 from calibrant.certificates.question import Question
 from calibrant.curves import Curve, binned_curve
 from calibrant.errors import ArgumentError
-from calibrant.table.class_scores import ClassScores, as_class_scores
-from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.progress import report_progress
+from calibrant.sources.class_rows import class_scores_of
+from calibrant.table.class_scores import ClassScores
+from calibrant.table.progress import report_progress, subtask
 from calibrant.table.results import Report
 from calibrant.table.shown import html_table
 
@@ -27,6 +30,7 @@ _WIDTH = 80  # columns of a printed audit: a usual terminal
 FEW_CLASSES = 30  # up to which there is a picture with all pairs of classes
 _DIAGRAMS = 12  # up to so many classes all have a reliability diagram, else the worst nine
 _WORST = 9
+_FOLDS = 0.2  # share of an audit that assesses recalibration
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +38,7 @@ class ClassAudit(ClassFindings, Report):
     """Result of `calibrant.audit` of several classes: its numbers are those of `ClassFindings`."""
 
     def __str__(self) -> str:
-        return f"{summary.summary(self, _WIDTH)}\n\n{self.table_text()}"
+        return f"{summary.summary(self, _WIDTH)}\n\n{class_facts.table_text(self)}"
 
     def __repr__(self) -> str:
         worst = self.certificate
@@ -50,10 +54,6 @@ class ClassAudit(ClassFindings, Report):
     def details(self) -> str:
         """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
         return summary.details(self, _WIDTH)
-
-    def table_text(self) -> str:
-        """Return the table of classes as text, the worst first."""
-        return ""
 
 
 def audit_classes(
@@ -120,11 +120,15 @@ def audit_classes(
     question = Question(
         tolerance=tolerance, confidence_level=confidence_level, n_folds=n_folds, random_state=random_state
     )
-    rows = as_class_scores(y_true, y_proba, classes=classes)
-    certify = partial(certify_classes, rows, confidence_level=confidence_level, random_state=random_state)
+    with subtask(READ):
+        rows = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
     report_progress("Certificates")
+    certify = partial(certify_classes, rows, confidence_level=confidence_level, random_state=random_state)
     certificate = certify(tolerance=tolerance)
-    shown = _shown(certificate.upper)
+    table = certify_each_class(rows, tolerance=tolerance, confidence_level=confidence_level)
+    shown = _shown(table)
+    with subtask(_FOLDS):
+        recalibration = class_recalibration(rows, n_folds=n_folds, random_state=random_state)
     sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "scores": scores, "classes": classes}
     words = {"name": name, "title": title, "note": note, "author": author}
     given = vars(question) | sources | {"costs": costs} | words
@@ -136,13 +140,16 @@ def audit_classes(
         total=certify(notion="sum"),
         top_label=certify(notion="top_label"),
         confidence=certify(notion="confidence"),
+        table=table,
         losses=ClassLosses.of(rows),
+        recalibration=recalibration,
         shown=shown,
         reliability=_curves(rows, shown, confidence_level),
         advice=NO_ADVICE,
-        references=certificate.references,
+        references=tuple(dict.fromkeys([*certificate.references, *table.references])),
         provenance=provenance_of(audit_classes, given, rows=len(rows), digest=rows.digest),
     )
+    result = replace(result, advice=advise_on_classes(result))
     return complete(result, class_facts.assumptions(result), class_facts.limitations(result))
 
 
@@ -157,10 +164,10 @@ def need_no_others(**others: Any) -> None:
         raise ArgumentError(f"the probabilities of several classes without `{given[0]}`", "both", remedy)
 
 
-def _shown(upper: FloatArray) -> tuple[int, ...]:
-    """Classes that have a reliability diagram, the largest upper bound first."""
-    most = len(upper) if len(upper) <= _DIAGRAMS else _WORST
-    return tuple(score_order(-upper)[:most].tolist())
+def _shown(table: ClassTable) -> tuple[int, ...]:
+    """Classes that have a reliability diagram."""
+    order = class_facts.worst_first(table)
+    return tuple(order if len(order) <= _DIAGRAMS else order[:_WORST])
 
 
 def _curves(scores: ClassScores, shown: Sequence[int], confidence_level: float) -> tuple[Curve, ...]:

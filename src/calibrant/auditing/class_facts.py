@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import audit_facts, provenance_sentence
-from calibrant.certificates.classes import ClassCertificate
+from calibrant.certificates import ClassCertificate, ClassTable
 from calibrant.table.numbers import (
     WrittenInterval,
     confidence,
@@ -16,12 +17,17 @@ from calibrant.table.numbers import (
     number,
     rows,
     share,
+    write_change,
     write_interval,
+    write_lower,
+    write_upper,
 )
+from calibrant.table.pooling import score_order
 from calibrant.table.results import Fact, joined
-from calibrant.table.shown import short_name
+from calibrant.table.shown import short_name, text_grid, wrapped
 
-_NAME = 40  # letters of the name of a class in a sentence
+_NAME, _CELL = 40, 24  # letters of the name of a class in a sentence, and in a table
+_PRINTED = 20  # classes of a printed table
 MARGINAL = (
     "Errors of one class at a time, of their sum and of the largest probability are bounded. Errors that show only "
     "where several classes are looked at together can remain: nothing here shows that whole vectors are right."
@@ -73,6 +79,43 @@ def verdict_sentence(audit: ClassFindings) -> str:
     if audit.certificate.verdict is None:
         return meaning[0].upper() + meaning[1:]
     return f"{verdict_word(audit).upper()}: {meaning}"
+
+
+def worst_first(table: ClassTable) -> list[int]:
+    """Order of the classes: by the upper bound, and where all have that of the worst class by the error."""
+    order: list[int] = score_order(-table.upper, -table.error).tolist()
+    return order
+
+
+def class_grid(audit: ClassFindings, most: int | None = None) -> list[list[str]]:
+    """Heads and rows of the table of classes, the worst first."""
+    table = audit.table
+    heads = ["Class", "Observed", "Predicted", "Error", "of pred.", "Lower", "Upper"]
+    lines = [heads if table.tolerance is None else [*heads, "Verdict"]]
+    for i in worst_first(table)[:most]:
+        numbers = (float(each[i]) for each in (table.observed_rate, table.mean_predicted, table.error))
+        relative = float(table.relative_error[i])
+        lower = write_lower(float(table.lower[i]), table.tolerance)
+        upper = write_upper(float(table.upper[i]), table.tolerance)
+        cells = [short_name(str(table.name[i]), _CELL), *map(number, numbers)]
+        cells += ["" if math.isnan(relative) else f"{relative:.0%}", lower, upper]
+        lines.append(cells if table.tolerance is None else [*cells, str(table.verdicts[i])])
+    return lines
+
+
+def together(audit: ClassFindings) -> str:
+    """What the bounds of the table are."""
+    sure = confidence(audit.table.confidence_level)
+    return f"Errors of all classes, with bounds that hold together with {sure} confidence (lower ones asymptotic)."
+
+
+def table_text(audit: ClassFindings, width: int | None = 80) -> str:
+    """Write what is claimed of all classes together, and the table of the worst of them."""
+    heads, *lines = class_grid(audit, _PRINTED)
+    said = [wrapped(sentence, width, indent=0) for sentence in (together(audit), *audit.table.sentences())]
+    left = len(audit.table.name) - len(lines)
+    more = [f"... and {rows(left)} more classes"] if left else []
+    return "\n".join([*said, text_grid([heads, *lines], words=(0, 7)), *more])
 
 
 def _headline(audit: ClassFindings) -> Iterator[Fact]:
@@ -136,6 +179,23 @@ def _data(audit: ClassFindings) -> str:
     return joined(f"{rows(audit.n)} rows, {rows(len(audit.classes))} classes", rescaled)
 
 
+def recalibration_sentence(audit: ClassFindings) -> str:
+    """What recalibration did to rows that it was not fitted to."""
+    effect = audit.recalibration
+    if effect is None:
+        return "not assessed: too few rows, or lists of some classes only"
+    before, after = effect.losses_before, effect.losses_after
+    changes = (
+        ("log loss", before.log_loss, after.log_loss),
+        ("Brier score", before.brier_score, after.brier_score),
+        ("error of the worst class", effect.worst_before, effect.worst_after),
+    )
+    accuracy = f"accuracy {share(before.accuracy)} -> {share(after.accuracy)}"
+    written = ", ".join(f"{name} {' -> '.join(write_change(*values))}" for name, *values in changes)
+    fitted = f"maps fitted to {rows(effect.n_fitted)} rows, judged on {rows(effect.n)} others"
+    return f"{fitted}: {written}, {accuracy}; {share(effect.decisions_changed)} of the most probable classes change"
+
+
 def advice_sentence(audit: ClassFindings) -> str:
     """The action and why."""
     action, reason = audit.advice.action, audit.advice.reason
@@ -155,6 +215,7 @@ def _details(audit: ClassFindings) -> Iterator[Fact]:
         yield Fact(key, label, said, section="calibration")
     yield Fact("accuracy", "Accuracy", _accuracy(audit), section="accuracy")
     yield Fact("data", "Data", _data(audit), section="data")
+    yield Fact("recalibration", "Recalibration", recalibration_sentence(audit), section="effect")
     yield Fact("advice", "Advice", advice_sentence(audit), section="conclusion")
     yield Fact("next", "Next", audit.advice.python or "", section="conclusion")
     yield Fact("limits", "Not shown", MARGINAL, section="origin")

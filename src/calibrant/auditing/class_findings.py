@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +10,11 @@ import numpy as np
 
 from calibrant.auditing.findings import Advice
 from calibrant.auditing.provenance import Provenance
-from calibrant.certificates.classes import ClassCertificate
+from calibrant.certificates import ClassCertificate, ClassTable
 from calibrant.curves import Curve
+from calibrant.fits.class_pool import GATE
 from calibrant.table.class_scores import ClassScores
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Count, Result
 
 
@@ -36,14 +39,56 @@ class ClassLosses(Result):
     @classmethod
     def of(cls, scores: ClassScores) -> ClassLosses:
         """Compute them."""
-        with np.errstate(divide="ignore"):
-            log_loss = -float(np.log1p(-scores.miss).mean())
         squares = np.einsum("ij,ij->i", scores.proba, scores.proba)
         return cls(
             accuracy=float((scores.predicted == scores.code).mean()),
-            log_loss=log_loss + 0.0,
+            log_loss=float(log_losses(scores).mean()),
             brier_score=float((squares + 2.0 * scores.miss - 1.0).mean()),
         )
+
+
+def log_losses(scores: ClassScores) -> FloatArray:
+    """Return minus the logarithm of the probability of the class that occurred, row by row."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log(scores.probability_of(scores.code))) + 0.0
+
+
+@dataclass(frozen=True)
+class ClassRecalibration(Result):
+    """Probabilities of several classes before and after recalibration, on rows that it was not fitted to.
+
+    Attributes
+    ----------
+    n, n_fitted : int
+        Rows that were judged, and rows that the maps of each part of them were fitted to.
+    members : tuple of str
+        What was pooled, as `calibrant.MulticlassAutoCalibrator` calls it.
+    losses_before, losses_after : ClassLosses
+        Accuracy, log loss and Brier score.
+    worst_before, worst_after : float
+        Calibration error of the class with the largest one.
+    gain, gain_error : float
+        Mean fall of the log loss per row, and its standard error, which takes the maps as given; infinite and NaN if a
+        probability of 0 was wrong.
+    decisions_changed : float
+        Share of the rows whose most probable class is another one.
+    """
+
+    n: Count
+    n_fitted: Count
+    members: tuple[str, ...]
+    losses_before: ClassLosses
+    losses_after: ClassLosses
+    worst_before: float
+    worst_after: float
+    gain: float
+    gain_error: float
+    decisions_changed: float
+
+    @property
+    def improves(self) -> bool:
+        """Whether the log loss falls by more than 1.64 of its standard errors, or from infinity."""
+        return self.gain == math.inf or self.gain > GATE * self.gain_error
 
 
 @dataclass(frozen=True)
@@ -63,10 +108,15 @@ class ClassFindings(Result):
     total, top_label, confidence : ClassCertificate
         Bounds on the sum of the errors of all classes, on that of the largest probability by predicted class, and on
         that of the largest probability.
+    table : ClassTable
+        Bounds on the error of each class that hold together.
     losses : ClassLosses
         Accuracy, log loss and Brier score.
+    recalibration : ClassRecalibration or None
+        What recalibration would do, on rows that it was not fitted to; None if there are too few rows, or lists of some
+        classes only.
     shown : tuple of int
-        Classes that have a reliability diagram, by their number in `classes`; the largest upper bound first.
+        Classes that have a reliability diagram, by their place in `table`; the largest upper bound first.
     reliability : tuple of Curve
         Their binned reliability curves.
     advice : Advice
@@ -84,7 +134,9 @@ class ClassFindings(Result):
     total: ClassCertificate
     top_label: ClassCertificate
     confidence: ClassCertificate
+    table: ClassTable
     losses: ClassLosses
+    recalibration: ClassRecalibration | None
     shown: tuple[int, ...]
     reliability: tuple[Curve, ...]
     advice: Advice

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.auditing.class_findings import ClassLosses
+from calibrant.auditing.class_findings import ClassLosses, ClassRecalibration, log_losses
 from calibrant.fits.class_maps import ClassSample
-from calibrant.fits.class_pool import FLOOR, GATE, MEMBERS, PRIOR, default_members
+from calibrant.fits.class_pool import FLOOR, MEMBERS, PRIOR, default_members
 from calibrant.fits.log_odds import MOST
 from calibrant.fits.pool import pool_weights
 from calibrant.metrics.classes import class_wise_calibration
@@ -18,50 +17,11 @@ from calibrant.table.class_scores import ClassScores
 from calibrant.table.parameters import check_count
 from calibrant.table.pooling import FloatArray, IntArray
 from calibrant.table.progress import report_progress
-from calibrant.table.results import Count, Result
 from calibrant.table.seeding import generator_for
 
 # Of more rows so many, drawn at random, are fitted to, fewer of very many classes; and others of about so many
 # probabilities are judged.
 _FITTED, _LEAST_FITTED, _PROBABILITIES = 5_000, 1_000, 1 << 20
-
-
-@dataclass(frozen=True)
-class ClassRecalibration(Result):
-    """Probabilities of several classes before and after recalibration, on rows that it was not fitted to.
-
-    Attributes
-    ----------
-    n, n_fitted : int
-        Rows that were judged, and rows that the maps of each part of them were fitted to.
-    members : tuple of str
-        What was pooled, as `calibrant.MulticlassAutoCalibrator` calls it.
-    losses_before, losses_after : ClassLosses
-        Accuracy, log loss and Brier score.
-    worst_before, worst_after : float
-        Calibration error of the class with the largest one.
-    gain, gain_error : float
-        Mean fall of the log loss per row, and its standard error, which takes the maps as given; infinite and NaN if a
-        probability of 0 was wrong.
-    decisions_changed : float
-        Share of the rows whose most probable class is another one.
-    """
-
-    n: Count
-    n_fitted: Count
-    members: tuple[str, ...]
-    losses_before: ClassLosses
-    losses_after: ClassLosses
-    worst_before: float
-    worst_after: float
-    gain: float
-    gain_error: float
-    decisions_changed: float
-
-    @property
-    def improves(self) -> bool:
-        """Whether the log loss falls by more than 1.64 of its standard errors, or from infinity."""
-        return self.gain == math.inf or self.gain > GATE * self.gain_error
 
 
 def class_recalibration(
@@ -70,16 +30,16 @@ def class_recalibration(
     """Fit the pool of `MulticlassAutoCalibrator` to some of the rows, and judge it on others.
 
     The weights of the pool for a part of the rows are chosen on the other parts. None if there are fewer than two rows
-    for each fold.
+    for each fold, or lists of some classes only.
     """
     n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
-    if len(scores) < 2 * n_folds:
+    if len(scores) < 2 * n_folds or scores.listed is not None:
         return None
     rng = generator_for(scores, random_state)
     sample = ClassSample(scores.need_matrix("recalibration"), scores.code)
     members = ["identity", *default_members(*sample.proba.shape)]
     judged, mapped = [], []
-    for number, (fitted, parts) in enumerate(_splits(*sample.proba.shape, n_folds, rng)):
+    for number, (fitted, parts) in enumerate(_splits(len(scores), len(scores.classes), n_folds, rng)):
         report_progress(f"Recalibration, fold {number + 1}", number / n_folds)
         maps = [MEMBERS[name]().fit_rows(sample.pick(fitted)) for name in members]
         for part in parts:
@@ -89,7 +49,7 @@ def class_recalibration(
     rows = np.concatenate(judged)
     code = sample.code[rows]
     before, repaired = (ClassScores(scores.classes, code, proba) for proba in (sample.proba[rows], after))
-    fall = _log_losses(before) - _log_losses(repaired)
+    fall = log_losses(before) - log_losses(repaired)
     return ClassRecalibration(
         n=len(rows),
         n_fitted=len(fitted),
@@ -126,8 +86,3 @@ def _pooled(mapped: list[FloatArray], codes: list[IntArray]) -> Iterator[FloatAr
         one = np.ones(others.shape[1])
         value = np.maximum(np.tensordot(pool_weights(others, one, one, PRIOR), part, axes=1), FLOOR)
         yield value / value.sum(axis=1, keepdims=True)
-
-
-def _log_losses(scores: ClassScores) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        return np.asarray(-np.log(scores.proba[np.arange(len(scores)), scores.code]))

@@ -16,10 +16,8 @@ def advise_on_classes(audit: ClassFindings) -> Advice:
         return Advice("none", "recalibration was not assessed: it takes all classes, and two rows a fold.", None, None)
     if effect.improves:
         before, after = write_change(effect.losses_before.log_loss, effect.losses_after.log_loss)
-        reason = (
-            f"on {rows(effect.n)} rows that it was not fitted to, the log loss falls from {before} to {after}, and "
-        )
-        reason += f"{share(effect.decisions_changed)} of the most probable classes change."
+        changed = f"{share(effect.decisions_changed)} of the most probable classes change"
+        reason = f"on rows that it was not fitted to, the log loss falls from {before} to {after}; {changed}."
         return Advice("recalibrate", reason, None, "calibrator = cal.MulticlassAutoCalibrator().fit(P, y)")
     action: Action = "leave alone"
     reason = f"{_NO_MORE}."

@@ -97,7 +97,7 @@ def class_grid(audit: ClassFindings, most: int | None = None) -> list[list[str]]
         relative = float(table.relative_error[i])
         lower = write_lower(float(table.lower[i]), table.tolerance)
         upper = write_upper(float(table.upper[i]), table.tolerance)
-        cells = [short_name(str(table.name[i]), _CELL), *map(number, numbers)]
+        cells = [str(table.name[i]), *map(number, numbers)]
         cells += ["" if math.isnan(relative) else f"{relative:.0%}", lower, upper]
         lines.append(cells if table.tolerance is None else [*cells, str(table.verdicts[i])])
     return lines
@@ -111,11 +111,11 @@ def together(audit: ClassFindings) -> str:
 
 def table_text(audit: ClassFindings, width: int | None = 80) -> str:
     """Write what is claimed of all classes together, and the table of the worst of them."""
-    heads, *lines = class_grid(audit, _PRINTED)
+    lines = [[short_name(cells[0], _CELL), *cells[1:]] for cells in class_grid(audit, _PRINTED)]
     said = [wrapped(sentence, width, indent=0) for sentence in (together(audit), *audit.table.sentences())]
-    left = len(audit.table.name) - len(lines)
+    left = len(audit.table.name) + 1 - len(lines)
     more = [f"... and {rows(left)} more classes"] if left else []
-    return "\n".join([*said, text_grid([heads, *lines], words=(0, 7)), *more])
+    return "\n".join([*said, text_grid(lines, words=(0, 7)), *more])
 
 
 def _headline(audit: ClassFindings) -> Iterator[Fact]:
@@ -124,7 +124,8 @@ def _headline(audit: ClassFindings) -> Iterator[Fact]:
     yield fact("verdict", "Verdict", verdict_sentence(audit), rank=1)
     yield fact("where", "Where", worst_place(audit), rank=8)
     yield fact("error", "Error", _bounds(audit.certificate), rank=4)
-    yield fact("sum", "Sum", f"over all classes {_bounds(audit.total)}", rank=7)
+    null = f" over all classes, {number(float(audit.null_errors.sum()))} expected if all were right"
+    yield fact("sum", "Sum", _bounds(audit.total, null), rank=7)
     yield fact("confidence", "Top label", _of_predicted(audit), rank=7)
     yield fact("accuracy", "Accuracy", _accuracy(audit), rank=5)
     yield fact("data", "Data", _data(audit), rank=6)
@@ -151,12 +152,12 @@ def worst_place(audit: ClassFindings) -> str:
     )
 
 
-def _bounds(certificate: ClassCertificate) -> str:
-    """Estimate and both bounds, in a few words."""
+def _bounds(certificate: ClassCertificate, remark: str = "") -> str:
+    """Estimate, with a remark on it, and both bounds, in a few words."""
     limits, two_sided = error_limits(certificate), certificate.lower_bound > 0.0
     sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided
     lower = f"at least {limits.lower}, " if two_sided else ""
-    return f"{limits.value}; {lower}at most {limits.upper} ({sure})"
+    return f"{limits.value}{remark}; {lower}at most {limits.upper} ({sure})"
 
 
 def _of_predicted(audit: ClassFindings) -> str:
@@ -192,7 +193,7 @@ def recalibration_sentence(audit: ClassFindings) -> str:
     )
     accuracy = f"accuracy {share(before.accuracy)} -> {share(after.accuracy)}"
     written = ", ".join(f"{name} {' -> '.join(write_change(*values))}" for name, *values in changes)
-    fitted = f"maps fitted to {rows(effect.n_fitted)} rows, judged on {rows(effect.n)} others"
+    fitted = f"judged on {rows(effect.n)} rows, by maps fitted to {rows(effect.n_fitted)} others each time"
     return f"{fitted}: {written}, {accuracy}; {share(effect.decisions_changed)} of the most probable classes change"
 
 
@@ -202,17 +203,24 @@ def advice_sentence(audit: ClassFindings) -> str:
     return f"{action[0].upper()}{action[1:]}: {reason}" if reason else ""
 
 
+def notion_facts(audit: ClassFindings) -> Iterator[Fact]:
+    """Yield the errors that are bounded, each with what it is."""
+    null = f"expected if all were right: {number(float(audit.null_errors.sum()))}"
+    for key, label, certificate, note in (
+        ("error", "Worst class", audit.certificate, "the largest error of a class against the rest"),
+        ("sum", "Sum over classes", audit.total, f"above 0 by chance alone; {null}"),
+        ("top_label", "Top label", audit.top_label, "of the largest probability, for each predicted class by itself"),
+        ("confidence", "Confidence", audit.confidence, "of the largest probability, whatever class it is of"),
+    ):
+        yield Fact(key, label, *error_limits(certificate), note=note, section="notions")
+
+
 def _details(audit: ClassFindings) -> Iterator[Fact]:
     """Yield every statement of the audit as a sentence."""
-    for key, label, certificate in (
-        ("error", "Worst class", audit.certificate),
-        ("sum", "Sum over classes", audit.total),
-        ("top_label", "Top label", audit.top_label),
-        ("confidence", "Confidence", audit.confidence),
-    ):
-        limits = error_limits(certificate)
-        said = f"{certificate.claim} In these rows it is {limits.value}; lower bound {limits.lower}"
-        yield Fact(key, label, said, section="calibration")
+    certificates = (audit.certificate, audit.total, audit.top_label, audit.confidence)
+    for fact, certificate in zip(notion_facts(audit), certificates, strict=True):
+        said = f"{certificate.claim} In these rows it is {fact.value}; lower bound {fact.lower}"
+        yield Fact(fact.key, fact.label, said, section="calibration")
     yield Fact("accuracy", "Accuracy", _accuracy(audit), section="accuracy")
     yield Fact("data", "Data", _data(audit), section="data")
     yield Fact("recalibration", "Recalibration", recalibration_sentence(audit), section="effect")

@@ -115,6 +115,9 @@ class ClassFindings(Result):
     recalibration : ClassRecalibration or None
         What recalibration would do, on rows that it was not fitted to; None if there are too few rows, or lists of some
         classes only.
+    null_errors : ndarray
+        Errors that as many classes would show if all probabilities were right, the largest first; asymptotic in the
+        rows of each class, as if the errors of classes were independent of each other.
     shown : tuple of int
         Classes that have a reliability diagram, by their place in `table`; the largest upper bound first.
     reliability : tuple of Curve
@@ -137,6 +140,7 @@ class ClassFindings(Result):
     table: ClassTable
     losses: ClassLosses
     recalibration: ClassRecalibration | None
+    null_errors: FloatArray
     shown: tuple[int, ...]
     reliability: tuple[Curve, ...]
     advice: Advice

@@ -1,11 +1,15 @@
 """Benchmarks are scripts that few run: they are imported, and what they share is tried on calls that take no time."""
 
 import importlib
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks import peers, rows, timing
+from benchmarks.class_repair import compare, methods, real, summary, worlds
+from benchmarks.class_repair.rows import ScoreSet
 from benchmarks.scale import page, routes
 
 ROOT = Path(__file__).parents[1]
@@ -94,3 +98,68 @@ def test_tables_of_a_page_are_replaced_and_the_others_stay(tmp_path):
     assert lines[0][8:] == ["6 / 6", "100 MB", "3 / 3"]
     assert lines[1][6:] == ["", "", "", "", ""]  # not run with as many rows
     assert lines[2:] == [[ours, "15 / 15 / 1"], [ours + page.BEFORE, ""]]
+
+
+@pytest.mark.slow
+def test_maps_of_several_classes_are_fitted_judged_and_summed_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(worlds, "SIZES", (60, 120))
+    monkeypatch.setattr(worlds, "N_TEST", 400)
+    sets, output = tmp_path / "sets", tmp_path / "losses"
+    sets.mkdir(), output.mkdir()
+    for name in worlds.WORLDS:
+        worlds.score_set(name, 3, seed=1).write(sets)
+    wine = next(data for data in real.datasets(tmp_path) if data.name == "wine")
+    real.score_set(wine, "naive Bayes", real.classifiers()["naive Bayes"], seed=1).write(sets)
+
+    def refuses(proba, label, new):
+        raise ValueError("no")
+
+    fielded = {methods.NONE: methods.none, methods.OURS: methods.dirichlet, "peer": refuses}
+    every = compare.tasks(sets, 0, None)
+    assert len(every) == 2 * len(worlds.WORLDS) + 1
+    assert compare.tasks(sets, 0, 3) == every[:3] != compare.tasks(sets, 1, 3)
+    for path, size in every:
+        compare.run_task(path, size, output, fielded, set(), patience=600.0)
+    results = [summary.read(path) for path in output.iterdir()]
+    for result in results:
+        scores = ScoreSet.read(sets / f"{result.name.rpartition(', ')[0]}.npz")
+        proba, truth = (np.concatenate(arrays) for arrays in list(zip(*scores.test, strict=True))[:2])
+        assert result.loss[0] == pytest.approx(-np.mean(np.sum(truth * np.log(proba), axis=1)))
+        assert result.failed.tolist() == [False, False, True]
+        assert result.loss[2] == result.loss[0]
+        assert result.harm_error[0] == 0.0 < result.harm_error[1]
+    right = next(result for result in results if "right" in result.name and result.size == 60)
+    assert list(summary.harmed([right], methods.OURS)) == [
+        f"{right.name}: {right.harm[1]:.4f} (s.e. {right.harm_error[1]:.4f})"
+    ]
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in summary.table(results)]
+    assert {line[0]: line[8] for line in lines[2:]} == {"no change": "0", "calibrant": "0", "peer": "15"}
+    assert {len(line) for line in lines} == {10}
+    assert len(list(summary.sizes_table(results))) == 2 + len(fielded)
+
+
+def test_a_contestant_that_takes_too_long_is_stopped():
+    with pytest.raises(TimeoutError, match=r"0\.01 s"), compare.time_limit(0.01):
+        time.sleep(60.0)
+
+
+def test_rows_judged_in_several_splits_count_once_in_standard_errors():
+    difference, row = np.random.default_rng(0).normal(size=50), np.arange(50)
+    once = summary.standard_error(difference, row)
+    assert once == pytest.approx(difference.std() / np.sqrt(50))
+    assert summary.standard_error(np.tile(difference, 4), np.tile(row, 4)) == pytest.approx(once)
+
+
+def test_dirichlet_calibration_ends_at_the_least_of_its_objective():
+    rng = np.random.default_rng(0)
+    proba, label = rng.dirichlet([1, 1, 2], 300), rng.integers(0, 3, 300)
+
+    def objective(weights):
+        after = methods.apply_dirichlet(weights, np.log(proba))
+        off_diagonal = np.column_stack([weights[:, :-1] * (1 - np.eye(3)), weights[:, -1]])
+        return -np.log(after[np.arange(300), label]).mean() + 0.1 * (off_diagonal**2).sum()
+
+    best = methods.dirichlet_weights(np.log(proba), label, 0.1)
+    for _ in range(20):
+        step = 0.01 * rng.normal(size=best.shape)
+        assert objective(best + step - step[-1]) > objective(best)

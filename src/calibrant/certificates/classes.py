@@ -23,7 +23,8 @@ from calibrant.certificates.widths.default import charged_bound
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.distributions.sharp_mean import simultaneous_width
 from calibrant.metrics.classes import ClassCalibration, class_fields, class_rows
-from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores
+from calibrant.sources.class_rows import class_scores_of
+from calibrant.table.class_scores import ClassRows, ClassScores
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper, given, number, rows, write_lower, write_upper
 from calibrant.table.parameters import check_choice
@@ -145,6 +146,8 @@ def certify_classes(
     y_true: Any,
     y_proba: Any = None,
     *,
+    label: str | None = None,
+    scores: str | Sequence[str] | None = None,
     classes: Sequence[Any] | None = None,
     notion: Notion = "worst_class",
     tolerance: float | None = None,
@@ -156,9 +159,12 @@ def certify_classes(
     Parameters
     ----------
     y_true : array-like of shape (n,) or ClassScores
-        Labels of any kind; or `ClassScores` in place of labels, probabilities and classes.
+        Labels of any kind; or `ClassScores` in place of labels, probabilities and classes; or, with `label` and
+        `scores`, a dataframe, a file or a `calibrant.Query`, see `ClassScores.from_source`.
     y_proba : array-like of shape (n, K), dataframe, or mapping of class to array-like
         Probabilities of all classes, as `predict_proba` gives them. Every row adds up to 1.
+    label, scores : str, optional
+        Name of the column of labels, and a pattern or a list of the names of the columns of probabilities.
     classes : sequence of length K, optional
         Label of each column, such as `classes_` of the model; see `ClassScores.from_scores` for the default.
     notion : {"worst_class", "sum", "top_label", "confidence"}
@@ -206,16 +212,16 @@ def certify_classes(
     """
     question = Question(tolerance=tolerance, confidence_level=confidence_level, random_state=random_state)
     check_choice("notion", notion, tuple(_CLAIMS))
-    scores = as_class_scores(y_true, y_proba, classes=classes)
-    n_classes = len(scores.classes) if notion in ("worst_class", "sum") else 1
+    data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
+    n_classes = len(data.classes) if notion in ("worst_class", "sum") else 1
     own = partial(own_bound, delta=question.delta, n_classes=n_classes)
-    fields = class_fields(scores, _parts(scores, notion), upper=own)
-    bounds = _bounds(scores, notion, question, fields)
-    trivial = _trivial_bound(scores, notion, fields["mean_predicted"])
+    fields = class_fields(data, _parts(data, notion), upper=own)
+    bounds = _bounds(data, notion, question, fields)
+    trivial = _trivial_bound(data, notion, fields["mean_predicted"])
     sure = INDEPENDENT.sure(confidence_level)
     return ClassCertificate(
         **fields,
-        claim=f"{sure}, {scores.scope}{_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
+        claim=f"{sure}, {data.scope}{_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
         confidence_level=confidence_level,
         assumptions=(*_ASSUMPTIONS, _NOT_ALL),
         references=("gao2017", "bentkus2004", "shevtsova2013", "fan2015", "berger1982"),
@@ -226,7 +232,7 @@ def certify_classes(
         bound=bounds.bound,
         lower_bound=bounds.lower_bound,
         trivial_bound=trivial,
-        n_rescaled=scores.n_rescaled,
+        n_rescaled=data.n_rescaled,
     )
 
 

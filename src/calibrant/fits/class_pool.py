@@ -17,9 +17,8 @@ from calibrant.fits.pool import Auto, pool_weights
 from calibrant.fits.score_map import FittedMap, Training
 from calibrant.fits.softmax import Softmax
 from calibrant.table.class_scores import ClassScores
-from calibrant.table.parameters import check_count
+from calibrant.table.parameters import check_count, check_random_state
 from calibrant.table.pooling import FloatArray, IntArray, score_order
-from calibrant.table.seeding import generator_for
 
 FLOOR = 1e-15  # least probability of a pool, and of members on rows held out
 PRIOR = 0.25  # rows, for each member
@@ -67,7 +66,8 @@ class MulticlassAuto(FittedMap):
     def fit_scores(self, scores: ClassScores, weight: FloatArray | None = None) -> Self:
         """Fit to rows of which each may have a weight."""
         n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
-        rng = generator_for(scores, self.random_state)
+        check_random_state(self.random_state)
+        rng = np.random.default_rng(self.random_state)
         proba = scores.need_matrix("a repair")
         sample = _limited(ClassSample(proba, scores.code, weight), rng)
         self.classes_ = list(scores.classes)

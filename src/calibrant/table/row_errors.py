@@ -202,8 +202,8 @@ def need_two_classes(classes: Sequence[Any]) -> None:
         # scikit-learn's checks look for the first sentence.
         remedy = (
             "Only binary classification is supported. For one class c against the rest pass y == c, and where scores "
-            "are asked for its column p[:, c]; there is no map for several classes at once yet: use "
-            "CalibratedClassifierCV(method='temperature') of scikit-learn 1.8 or newer"
+            "are asked for its column p[:, c]. MulticlassAutoCalibrator maps the probabilities of several classes "
+            "together; one map for each, put back to a sum of 1, can cost accuracy"
         )
         raise DataError("labels of two classes", listed, remedy)
 

@@ -1,0 +1,1 @@
+"""Recalibration of several classes beside other packages: see ``docs/reference/class_repair_benchmark.md``."""

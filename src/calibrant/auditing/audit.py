@@ -62,8 +62,7 @@ class Audit(Findings, Report):
     _display, _page = "AuditDisplay", "render_audit"
 
     def __str__(self) -> str:
-        text = summary.summary(self, _WIDTH)
-        return text if self.segments is None else f"{text}\n\n{self.segments}"
+        return "\n\n".join(filter(None, [summary.summary(self, _WIDTH), summary.table_below(self, _WIDTH)]))
 
     def __repr__(self) -> str:
         verdict = self.certificate.verdict if self.certificate else None

@@ -51,7 +51,7 @@ class ClassAudit(ClassFindings, Report):
     _display, _page = "ClassAuditDisplay", "render_class_audit"
 
     def __str__(self) -> str:
-        return f"{summary.summary(self, _WIDTH)}\n\n{class_facts.table_text(self)}"
+        return f"{summary.summary(self, _WIDTH)}\n\n{summary.table_below(self, _WIDTH)}"
 
     def __repr__(self) -> str:
         worst = self.certificate

@@ -109,7 +109,7 @@ def together(audit: ClassFindings) -> str:
     return f"Errors of all classes, with bounds that hold together with {sure} confidence (lower ones asymptotic)."
 
 
-def table_text(audit: ClassFindings, width: int | None = 80) -> str:
+def table_text(audit: ClassFindings, width: int | None) -> str:
     """Write what is claimed of all classes together, and the table of the worst of them."""
     lines = [[short_name(cells[0], _CELL), *cells[1:]] for cells in class_grid(audit, _PRINTED)]
     said = [wrapped(sentence, width, indent=0) for sentence in (together(audit), *audit.table.sentences())]

@@ -19,9 +19,10 @@ from calibrant.table.pooling import FloatArray, IntArray
 from calibrant.table.progress import report_progress
 from calibrant.table.seeding import generator_for
 
-# Of more rows so many, drawn at random, are fitted to, fewer of very many classes; and others of about so many
-# probabilities are judged.
-_FITTED, _LEAST_FITTED, _PROBABILITIES = 5_000, 1_000, 1 << 20
+# Up to so many probabilities maps are fitted for each fold. Of more they are fitted once, to half of the rows or so many
+# probabilities, drawn at random, and judged on so many of others.
+_FOLDED, _FITTED, _JUDGED = 50_000, 100_000, 1 << 20
+_LEAST = 1_000  # rows that are fitted to, if there are twice as many
 
 
 def class_recalibration(
@@ -67,9 +68,9 @@ def class_recalibration(
 def _splits(n: int, classes: int, n_folds: int, rng: np.random.Generator) -> Iterator[tuple[IntArray, list[IntArray]]]:
     """Yield rows to fit to, and parts of the others: each fold in turn, or of many rows two parts at once."""
     order = rng.permutation(n)
-    fitted = min(_FITTED, max(_LEAST_FITTED, (1 << 18) // classes))
-    if n > 2 * fitted:
-        judged = order[fitted:][: 2 * max(fitted, _PROBABILITIES // classes)]
+    if n * classes > _FOLDED:
+        fitted = min(n // 2, max(_LEAST, _FITTED // classes))
+        judged = order[fitted:][: max(2 * fitted, _JUDGED // classes)]
         yield order[:fitted], np.array_split(judged, 2)
         return
     folds = np.array_split(order, n_folds)

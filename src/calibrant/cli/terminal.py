@@ -15,6 +15,7 @@ import typer
 from calibrant.printable import visible, visible_lines
 
 if TYPE_CHECKING:
+    from calibrant.auditing.class_findings import ClassFindings
     from calibrant.auditing.findings import Findings
 
 _PATIENCE = 0.5  # seconds after which a person wants to know how long it takes
@@ -28,13 +29,13 @@ _STYLES = {
 }
 
 
-def print_audit(audit: Findings, *, details: bool) -> None:
-    """Print the summary of an audit, or the details; in colour on a terminal."""
+def print_audit(audit: Findings | ClassFindings, *, details: bool) -> None:
+    """Print the summary of an audit, or the details, and the table below; in colour on a terminal."""
     from calibrant.auditing import summary
 
     text = summary.details(audit, width()) if details else summary.summary(audit, width(), shell=True)
-    if audit.segments is not None:
-        text += f"\n\n{audit.segments}"
+    table = summary.table_below(audit, width())
+    text += f"\n\n{table}" if table else ""
     if width() is None:
         print_text(text)
         return

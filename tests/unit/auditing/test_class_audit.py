@@ -7,8 +7,16 @@ import pytest
 
 import calibrant as cal
 from calibrant.auditing.class_facts import MARGINAL
+from calibrant.auditing.class_recalibration import class_recalibration
 from calibrant.auditing.summary import details, summary
 from support.class_worlds import six_vectors
+
+
+def many(n=2000, classes=60, seed=0):
+    """Right probabilities of many classes."""
+    rng = np.random.default_rng(seed)
+    proba = rng.dirichlet(np.full(classes, 0.05), n)
+    return np.minimum((proba.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1), classes - 1), proba
 
 
 def world(n, classes=3, power=1.0, seed=0):
@@ -65,6 +73,63 @@ def test_losses_are_those_of_their_definitions():
     assert losses.accuracy == np.mean(proba.argmax(axis=1) == y)
     assert losses.log_loss == pytest.approx(-np.log(proba[np.arange(300), y]).mean())
     assert losses.brier_score == pytest.approx(((proba - np.eye(4)[y]) ** 2).sum(axis=1).mean())
+
+
+def test_recalibration_is_judged_on_rows_it_was_not_fitted_to(wrong):
+    effect = wrong.recalibration
+    assert effect.improves
+    assert effect.losses_before.log_loss == pytest.approx(wrong.losses.log_loss)
+    assert effect.losses_after.log_loss == pytest.approx(effect.losses_before.log_loss - effect.gain)
+    assert effect.worst_after < 0.5 * effect.worst_before == 0.5 * wrong.certificate.worst
+    assert wrong.advice.action == "recalibrate"
+    # Pure noise: maps look better on the rows that they were fitted to, and must not when judged honestly.
+    rng = np.random.default_rng(0)
+    gains = [
+        class_recalibration(
+            cal.ClassScores.from_scores(rng.integers(0, 3, 60), rng.dirichlet([50.0] * 3, 60)),
+            n_folds=2,
+            random_state=0,
+        ).gain
+        for _ in range(12)
+    ]
+    assert np.mean(gains) < 0.0
+    assert class_recalibration(cal.ClassScores.from_scores(*world(9)), n_folds=5, random_state=0) is None
+
+
+def test_many_rows_are_fitted_to_in_part(monkeypatch):
+    for name, value in {"_FOLDED": 1_000, "_LEAST": 10, "_FITTED": 300, "_JUDGED": 3 * 400}.items():
+        monkeypatch.setattr(f"calibrant.auditing.class_recalibration.{name}", value)
+    effect = class_recalibration(cal.ClassScores.from_scores(*world(800, power=3.0)), n_folds=5, random_state=0)
+    assert (effect.n_fitted, effect.n) == (100, 400)
+    assert effect.improves
+
+
+def test_errors_of_right_probabilities_are_those_that_are_expected():
+    result = cal.audit(*many())
+    expected, errors = result.null_errors, sorted(result.table.error.tolist(), reverse=True)
+    assert list(expected) == sorted(expected.tolist(), reverse=True)
+    assert np.mean(errors) == pytest.approx(expected.mean(), rel=0.15)
+    assert errors[0] == pytest.approx(expected[0], rel=0.5)
+    assert cal.audit([0, 1], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], classes=[0, 1, 2]).null_errors.tolist() == [0.0] * 3
+
+
+def test_table_has_the_worst_first_and_says_how_many_are_off():
+    result = cal.audit(*many(), tolerance=0.1)
+    text = str(result)
+    assert "Of all classes at most" in text
+    assert "... and 40 more classes" in text
+    assert result.table.count_bounds
+    names = [line.split()[0] for line in text.partition("Class ")[2].splitlines()[1:21]]
+    order = np.lexsort((-result.table.error, -result.table.upper))
+    assert names == result.table.name[order[:20]].tolist()
+    assert len(result.shown) == len(result.reliability) == 9
+    assert [result.table.name[i] for i in result.shown] == names[:9]
+
+
+def test_bins_expect_the_class_equally_often(wrong):
+    for curve in wrong.reliability:
+        assert curve.n.sum() == 4000
+        assert (curve.n * curve.score).std() < 0.1 * (curve.n * curve.score).mean()
 
 
 def test_order_of_rows_and_the_way_in_do_not_matter():

@@ -22,6 +22,7 @@ from calibrant.certificates.split import PROPOSE, repeated_lower_bound
 from calibrant.certificates.widths.default import charged_bound
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.distributions.sharp_mean import simultaneous_width
+from calibrant.metrics.all_classes import pooled_extremes, signed_residuals
 from calibrant.metrics.classes import ClassCalibration, class_fields, class_rows
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.class_scores import ClassRows, ClassScores
@@ -34,23 +35,25 @@ from calibrant.table.seeding import generator_for
 from calibrant.table.shown import html_grid, text_grid
 from calibrant.table.statements import INDEPENDENT, Statement
 
-Notion = Literal["worst_class", "sum", "top_label", "confidence"]
+Notion = Literal["worst_class", "sum", "pooled", "top_label", "confidence"]
 
 _PRINTED = 20  # classes of a printed table
 _WORDS = ("Class", "Direction", "at", "Verdict")
 # Of many classes, so few rows leave too few events of each for the bound of one class by itself to be tight: in units
 # of 1 / delta, or of log(1 / delta) for each class. The choice must not depend on how often a class occurred.
 _FEW, _FEW_EVENTS = 50.0, 36.0
+_BY_CLASS = ("worst_class", "sum", "pooled")
 _OF_SHARE = 0.7  # what the mean square of a class is expected to be, over that of its share alone
 _CLAIMS = {
     "worst_class": "the cutoff calibration error of every class against the rest is at most",
     "sum": "the cutoff calibration errors of all classes against the rest add up to at most",
+    "pooled": "the cutoff calibration error of the probabilities of all classes in one list is at most",
     "top_label": "the cutoff calibration errors of the largest probability by predicted class, each times the share of "
     "its rows, add up to at most",
     "confidence": "the cutoff calibration error of the largest probability is at most",
 }
 # Largest size of the function of a row whose expectation the error is.
-_SIZE = {"worst_class": 1.0, "sum": 2.0, "top_label": 1.0}
+_SIZE = {"worst_class": 1.0, "sum": 2.0, "pooled": 1.0, "top_label": 1.0}
 _ASSUMPTIONS = INDEPENDENT.assumptions("the confidence level, the tolerance and the notion")
 _NOT_ALL = (
     "Nothing is claimed of the vector of probabilities as a whole: errors that show only where several classes are "
@@ -106,7 +109,7 @@ class ClassCertificate(ClassStatement):
     ----------
     claim, confidence_level, assumptions, references
         As in every `Statement`.
-    notion : {"worst_class", "sum", "top_label", "confidence"}
+    notion : {"worst_class", "sum", "pooled", "top_label", "confidence"}
         Which error the claim is about.
     verdict : {"certified", "refuted", "undecided", "uninformative"} or None
         As in `Certificate`: whether the bound is within the tolerance, the lower bound above it, neither, or the bound
@@ -167,10 +170,10 @@ def certify_classes(
         Name of the column of labels, and a pattern or a list of the names of the columns of probabilities.
     classes : sequence of length K, optional
         Label of each column, such as `classes_` of the model; see `ClassScores.from_scores` for the default.
-    notion : {"worst_class", "sum", "top_label", "confidence"}
+    notion : {"worst_class", "sum", "pooled", "top_label", "confidence"}
         Which error, chosen before seeing the rows: that of the class with the largest one, each against the rest; the
-        sum over all classes; of the largest probability by predicted class, the mean over these; the same for all
-        predicted classes together.
+        sum over all classes; that of the probabilities of all classes in one list; of the largest probability by
+        predicted class, the mean over these; the same for all predicted classes together.
     tolerance : float, optional
         An error that would be acceptable, in (0, 1); asks for a verdict.
     confidence_level : float
@@ -213,7 +216,7 @@ def certify_classes(
     question = Question(tolerance=tolerance, confidence_level=confidence_level, random_state=random_state)
     check_choice("notion", notion, tuple(_CLAIMS))
     data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
-    n_classes = len(data.classes) if notion in ("worst_class", "sum") else 1
+    n_classes = len(data.classes) if notion in _BY_CLASS else 1
     own = partial(own_bound, delta=question.delta, n_classes=n_classes)
     fields = class_fields(data, _parts(data, notion), upper=own)
     bounds = _bounds(data, notion, question, fields)
@@ -223,7 +226,7 @@ def certify_classes(
         **fields,
         claim=f"{sure}, {data.scope}{_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
         confidence_level=confidence_level,
-        assumptions=(*_ASSUMPTIONS, _NOT_ALL),
+        assumptions=(*_ASSUMPTIONS, *of_lists(data), _NOT_ALL),
         references=("gao2017", "bentkus2004", "shevtsova2013", "fan2015", "berger1982"),
         notion=notion,
         verdict=None if tolerance is None else verdict_on(bounds.bound, bounds.lower_bound, trivial, tolerance),
@@ -234,6 +237,13 @@ def certify_classes(
         trivial_bound=trivial,
         n_rescaled=data.n_rescaled,
     )
+
+
+def of_lists(scores: ClassScores) -> tuple[str, ...]:
+    """What must hold besides where rows list some of the classes."""
+    if scores.listed is None:
+        return ()
+    return ("All classes that a row may list were named beforehand (`classes`): some bounds depend on their number.",)
 
 
 def _parts(scores: ClassScores, notion: str) -> Iterable[ClassRows]:
@@ -265,8 +275,8 @@ def _bounds(scores: ClassScores, notion: str, question: Question, fields: Mappin
     if notion == "worst_class":
         estimate, bound = fields["worst"], float(fields["upper"].max())
     else:
-        estimate, most = fields["total"], _SIZE[notion]
-        away = scores.miss if notion == "sum" else scores.confidence_residuals
+        estimate = pooled_extremes(scores)[0] if notion == "pooled" else fields["total"]
+        most, away = _SIZE[notion], scores.miss if notion in _BY_CLASS else scores.confidence_residuals
         bound = min(most, estimate + most * _width(away * away, question.delta, estimate / most))
     rng = generator_for(scores, question.random_state)
     lower_bound = repeated_lower_bound(len(scores), question.delta, rng, partial(_split_bound, scores, notion))
@@ -293,17 +303,17 @@ def _split_bound(scores: ClassScores, notion: str, delta: float, rng: np.random.
     if chosen.all() or not chosen.any():
         return 0.0
     terms, largest = np.zeros(len(scores)), 0.0
+    of_all = pooled_extremes(scores, chosen)[1] if notion == "pooled" else None
     for part in _parts(scores, notion):
         if not chosen[part.rows].any():
             continue
-        interval = extremes(cumulative_residuals(part.table(chosen)))
+        interval = of_all or extremes(cumulative_residuals(part.table(chosen)))
         if notion == "worst_class":
             if interval.value <= largest:
                 continue
             largest = interval.value
             terms[:] = 0.0
-        inside = (part.score > interval.low) & (part.score <= interval.high)
-        terms[part.rows] += interval.sign * (part.outcome - part.score) * inside
+        terms[part.rows] += signed_residuals(part, interval)
     terms /= _SIZE[notion]
     judged, expected = terms[~chosen], float(np.square(terms[chosen]).mean())
     width = mean_width(len(judged), np.square(judged).mean(), delta, expected=max(expected, 1.0 / len(scores)))
@@ -312,8 +322,8 @@ def _split_bound(scores: ClassScores, notion: str, delta: float, rng: np.random.
 
 def _trivial_bound(scores: ClassScores, notion: str, mean_predicted: FloatArray) -> float:
     """What the error can be at most, whatever the outcomes."""
-    if notion == "sum":
-        return float(2.0 * (1.0 - scores.least).mean())
+    if notion in ("sum", "pooled"):
+        return float(_SIZE[notion] * (1.0 - scores.least).mean())
     if notion == "top_label":
         top = scores.of_confidence().score
         return float(np.maximum(top, 1.0 - top).mean())

@@ -248,7 +248,9 @@ class ClassScores:
     def digest(self) -> int:
         """A number below ``2**64`` made of the rows, for seeds, as that of a `ScoreTable`."""
         parts = ((part.score, part.outcome.astype(np.int64)) for part in self.by_class())
-        return sum(digest_rows(score, np.ones_like(k), k) for score, k in parts) % (1 << 64)
+        digests = (digest_rows(score, np.ones_like(k), k) for score, k in parts)
+        # An odd factor for each class: else labels that swap classes of equal probabilities would share a seed.
+        return sum((2 * i + 1) * digest for i, digest in enumerate(digests)) % (1 << 64)
 
     @cached_property
     def predicted(self) -> IntArray:

@@ -17,7 +17,9 @@ from calibrant.table.pooling import IndexArray
 _ONE_AT_A_TIME = "assess one class at a time, against the rest"
 ONE_CLASS = f"{_ONE_AT_A_TIME}: name it as `pos_label`, and take its probability as the score"
 _DROP = "drop those rows"
-MISSING = "drop or repair these rows; audit and recalibrate leave them out, counted, with `missing='drop'`"
+MISSING = (
+    "drop or repair these rows; of two classes audit and recalibrate leave them out, counted, with `missing='drop'`"
+)
 
 _LOGIT_REMEDY = (
     "these look like logits or margins, not probabilities: pass 1 / (1 + exp(-score)) if they are log-odds, "

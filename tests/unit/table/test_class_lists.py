@@ -39,8 +39,9 @@ def as_matrix(label, listed, proba, names):
     return label, full, [*names, NONE]
 
 
-@pytest.mark.parametrize("digits", [None, 2])
-@pytest.mark.parametrize("m", [2, 5])
+@pytest.mark.parametrize(
+    ("m", "digits"), [(2, 2), *(pytest.param(*of, marks=pytest.mark.slow) for of in [(2, None), (5, 2)])]
+)
 def test_lists_are_a_matrix_with_a_column_for_the_rest(m, digits):
     label, proba, names = rows_of(digits=digits)
     proba[np.arange(600), proba.argmax(axis=1)] += 3.0  # so that no rest is more probable than the first of a list

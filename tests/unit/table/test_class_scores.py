@@ -156,3 +156,11 @@ def test_an_order_is_not_refused_by_chance():
         assert ClassScores.from_scores(labels, proba).classes == (0, 1, 2)
     score = rng.uniform(size=200)
     assert ClassScores.from_scores(score < 0.5, np.column_stack([1.0 - score, score])).classes == (False, True)
+
+
+def test_labels_that_swap_equal_classes_have_seeds_of_their_own():
+    proba = [[0.6, 0.2, 0.2]] * 4
+    digests = {
+        ClassScores.from_scores(label, proba, classes=[0, 1, 2]).digest for label in ([0, 1, 1, 0], [0, 2, 1, 0])
+    }
+    assert len(digests) == 2

@@ -23,6 +23,6 @@ def advise_on_classes(audit: ClassFindings) -> Advice:
     reason = f"{_NO_MORE}."
     if verdict in ("undecided", "uninformative"):
         action, reason = "collect more data", f"these rows do not decide, and {_NO_MORE}."
-    elif verdict == "refuted":
+    elif verdict == "refuted" or audit.rejected:
         reason = f"{_NO_MORE}; what is wrong takes another model, or more rows."
     return Advice(action, reason, None, None)

@@ -16,7 +16,7 @@ from calibrant.auditing.class_findings import ClassFindings, ClassLosses
 from calibrant.auditing.class_recalibration import class_recalibration
 from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.auditing.rows import READ
-from calibrant.certificates import ClassTable, certify_classes, certify_each_class
+from calibrant.certificates import ClassTable, calibration_test, certify_classes, certify_each_class
 from calibrant.certificates.question import Question
 from calibrant.curves import Curve
 from calibrant.distributions.binomial import share_interval
@@ -41,7 +41,8 @@ FEW_CLASSES = 30  # up to which there is a picture with all pairs of classes
 _DIAGRAMS = 12  # up to so many classes all have a reliability diagram, else the worst nine
 _WORST = 9
 _BINS = 10  # of a reliability diagram
-_FOLDS = 0.2  # share of an audit that assesses recalibration
+_TEST, _FOLDS = 0.15, 0.15  # shares of an audit that test, and assess recalibration
+_SIMULATIONS = 199  # of labels: a p-value at .05 then has a standard error of .015
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +58,7 @@ class ClassAudit(ClassFindings, Report):
         worst = self.certificate
         return (
             f"<ClassAudit {self.name!r}: n={self.n}, {len(self.classes)} classes, worst={worst.worst_class!r}, "
-            f"error={worst.worst:.4g}, verdict={worst.verdict!r}>"
+            f"error={worst.worst:.4g}, verdict={class_facts.verdict_word(self)!r}>"
         )
 
     def _repr_html_(self) -> str:
@@ -157,6 +158,10 @@ def audit_classes(
     certify = partial(certify_classes, rows, confidence_level=confidence_level, random_state=random_state)
     certificate = certify(tolerance=tolerance)
     table = certify_each_class(rows, tolerance=tolerance, confidence_level=confidence_level)
+    with subtask(_TEST):
+        test = None
+        if rows.listed is None:
+            test = calibration_test(rows, n_simulations=_SIMULATIONS, random_state=random_state)
     shown = _shown(table)
     curves, null_errors = _of_classes(rows, shown, confidence_level)
     with subtask(_FOLDS):
@@ -168,18 +173,22 @@ def audit_classes(
         name=name,
         n=len(rows),
         classes=tuple(map(str, rows.classes)),
+        n_listed=None if rows.listed is None else rows.proba.shape[1],
         certificate=certificate,
         total=certify(notion="sum"),
         top_label=certify(notion="top_label"),
         confidence=certify(notion="confidence"),
         table=table,
+        test=test,
         losses=ClassLosses.of(rows),
         recalibration=recalibration,
         null_errors=null_errors,
         shown=shown,
         reliability=curves,
         advice=NO_ADVICE,
-        references=tuple(dict.fromkeys([*certificate.references, *table.references])),
+        references=tuple(
+            dict.fromkeys([*certificate.references, *table.references, *(test.references if test else ())])
+        ),
         provenance=provenance_of(audit_classes, given, rows=len(rows), digest=rows.digest),
     )
     result = replace(result, advice=advise_on_classes(result))

@@ -8,7 +8,8 @@ from functools import partial
 
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import audit_facts, provenance_sentence
-from calibrant.certificates import ClassCertificate, ClassTable
+from calibrant.auditing.wording import evidence_text
+from calibrant.certificates import ClassCertificate, ClassTable, ClassTest
 from calibrant.table.numbers import (
     WrittenInterval,
     confidence,
@@ -27,6 +28,7 @@ from calibrant.table.results import Fact, joined
 from calibrant.table.shown import short_name, text_grid, wrapped
 
 _NAME, _CELL = 40, 24  # letters of the name of a class in a sentence, and in a table
+_STATISTICS = {"SKCE": "SKCE, the kernel error of whole vectors"}
 _PRINTED = 20  # classes of a printed table
 MARGINAL = (
     "Errors of one class at a time, of their sum and of the largest probability are bounded. Errors that show only "
@@ -47,23 +49,42 @@ def error_limits(certificate: ClassCertificate) -> WrittenInterval:
 
 
 def verdict_word(audit: ClassFindings) -> str:
-    """Verdict in one or two words."""
-    return audit.certificate.verdict or "no verdict"
+    """Verdict in one or two words: what the test says of whole vectors comes before what is certified of each class."""
+    verdict = audit.certificate.verdict
+    return "rejected" if audit.rejected and verdict != "refuted" else verdict or "no verdict"
 
 
 def verdict_meaning(audit: ClassFindings) -> str:
     """What the verdict means, to be read after its word; it names the class with the largest error."""
+    meaning = _meaning(audit)
+    if verdict_word(audit) != "rejected":
+        return meaning
+    so = "" if audit.certificate.verdict is None else f" {audit.certificate.verdict}"
+    return f"that labels are drawn from these probabilities: {evidence(audit)}. Class by class{so}: {meaning}"
+
+
+def evidence(audit: ClassFindings) -> str:
+    """Write the p-value of the test, and which statistic speaks most against the probabilities."""
+    test = audit.test
+    if not isinstance(test, ClassTest):
+        return "" if test is None else evidence_text(test)
+    return f"{evidence_text(test)}, most against it: {_STATISTICS.get(test.smallest, test.smallest)}"
+
+
+def _meaning(audit: ClassFindings) -> str:
+    """What is known of the class with the largest error."""
     certificate = audit.certificate
     sure, limits = f"{confidence(certificate.confidence_level)} confidence", error_limits(certificate)
     largest = f"the largest error of these rows, {limits.value}, is that of class {worst_name(audit)}"
     tolerance = given(certificate.tolerance)
+    each = "the error of every class, each against the rest" + (
+        ", in the rows that list it," if audit.n_listed else ","
+    )
     if certificate.verdict is None:
-        return (
-            f"the error of every class, each against the rest, is at most {limits.upper} with {sure}; {largest} (no "
-            "tolerance was given, so there is no verdict)."
-        )
+        no_verdict = "(no tolerance was given, so there is no verdict)"
+        return f"{each} is at most {limits.upper} with {sure}; {largest} {no_verdict}."
     if certificate.verdict == "certified":
-        return f"the error of every class, each against the rest, is within {tolerance}, with {sure}; {largest}."
+        return f"{each} is within {tolerance}, with {sure}; {largest}."
     if certificate.verdict == "refuted":
         return f"the error of some class is above {tolerance}, with {sure}; {largest}."
     if certificate.verdict == "undecided":
@@ -76,7 +97,7 @@ def verdict_meaning(audit: ClassFindings) -> str:
 def verdict_sentence(audit: ClassFindings) -> str:
     """Verdict and what it means."""
     meaning = verdict_meaning(audit)
-    if audit.certificate.verdict is None:
+    if verdict_word(audit) == "no verdict":
         return meaning[0].upper() + meaning[1:]
     return f"{verdict_word(audit).upper()}: {meaning}"
 
@@ -123,6 +144,9 @@ def _headline(audit: ClassFindings) -> Iterator[Fact]:
     fact = partial(Fact, section="headline")
     yield fact("verdict", "Verdict", verdict_sentence(audit), rank=1)
     yield fact("where", "Where", worst_place(audit), rank=8)
+    if audit.test is not None and verdict_word(audit) != "rejected":
+        seen = "against" if audit.rejected else "no evidence against"
+        yield fact("test", "Test", f"{seen} the probabilities: {evidence(audit)}", rank=4)
     yield fact("error", "Error", _bounds(audit.certificate), rank=4)
     null = f" over all classes, {number(float(audit.null_errors.sum()))} expected if all were right"
     yield fact("sum", "Sum", _bounds(audit.total, null), rank=7)
@@ -177,7 +201,10 @@ def _accuracy(audit: ClassFindings) -> str:
 def _data(audit: ClassFindings) -> str:
     count = audit.certificate.n_rescaled
     rescaled = f"{rows(count)} of them did not add up to 1 and were divided by their sum" if count else ""
-    return joined(f"{rows(audit.n)} rows, {rows(len(audit.classes))} classes", rescaled)
+    counts = f"{rows(audit.n)} rows, {rows(len(audit.classes))} classes"
+    if audit.n_listed is not None:
+        counts += f" of which each row lists {audit.n_listed}: no test and no recalibration, which take all"
+    return joined(counts, rescaled)
 
 
 def recalibration_sentence(audit: ClassFindings) -> str:
@@ -221,6 +248,10 @@ def _details(audit: ClassFindings) -> Iterator[Fact]:
     for fact, certificate in zip(notion_facts(audit), certificates, strict=True):
         said = f"{certificate.claim} In these rows it is {fact.value}; lower bound {fact.lower}"
         yield Fact(fact.key, fact.label, said, section="calibration")
+    test = audit.test
+    if test is not None:
+        further = " ".join(test.sentences()) if isinstance(test, ClassTest) else test.claim
+        yield Fact("test", "Test", further, section="calibration")
     yield Fact("accuracy", "Accuracy", _accuracy(audit), section="accuracy")
     yield Fact("data", "Data", _data(audit), section="data")
     yield Fact("recalibration", "Recalibration", recalibration_sentence(audit), section="effect")

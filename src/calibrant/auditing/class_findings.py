@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.auditing.findings import Advice
 from calibrant.auditing.provenance import Provenance
-from calibrant.certificates import ClassCertificate, ClassTable
+from calibrant.certificates import CalibrationTest, ClassCertificate, ClassTable
 from calibrant.curves import Curve
 from calibrant.fits.class_pool import GATE
 from calibrant.table.class_scores import ClassScores
@@ -103,6 +103,8 @@ class ClassFindings(Result):
         Rows.
     classes : tuple of str
         All classes, in the order of the columns.
+    n_listed : int or None
+        Classes that a row lists at most, "none of those listed" among them; None if rows have the probabilities of all.
     certificate : ClassCertificate
         Bound and verdict on the worst class, each against the rest: it holds for all classes.
     total, top_label, confidence : ClassCertificate
@@ -110,6 +112,9 @@ class ClassFindings(Result):
         that of the largest probability.
     table : ClassTable
         Bounds on the error of each class that hold together.
+    test : CalibrationTest or None
+        Test of the hypothesis that labels are drawn from the probabilities of their rows, a `ClassTest` of more than
+        two classes; None of lists of some classes.
     losses : ClassLosses
         Accuracy, log loss and Brier score.
     recalibration : ClassRecalibration or None
@@ -133,11 +138,13 @@ class ClassFindings(Result):
     name: str
     n: Count
     classes: tuple[str, ...]
+    n_listed: int | None
     certificate: ClassCertificate
     total: ClassCertificate
     top_label: ClassCertificate
     confidence: ClassCertificate
     table: ClassTable
+    test: CalibrationTest | None
     losses: ClassLosses
     recalibration: ClassRecalibration | None
     null_errors: FloatArray
@@ -146,6 +153,11 @@ class ClassFindings(Result):
     advice: Advice
     references: tuple[str, ...]
     provenance: Provenance
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the test rejects the probabilities at the confidence level of the statements."""
+        return self.test is not None and self.test.p_value <= 1.0 - self.certificate.confidence_level
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
         """Return the findings as plain data, marked with the version that made them.

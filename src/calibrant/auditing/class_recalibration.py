@@ -19,8 +19,8 @@ from calibrant.table.pooling import FloatArray, IntArray
 from calibrant.table.progress import report_progress
 from calibrant.table.seeding import generator_for
 
-# Up to so many probabilities maps are fitted for each fold. Of more they are fitted once, to half of the rows or so many
-# probabilities, drawn at random, and judged on so many of others.
+# Up to so many probabilities maps are fitted for each fold. Of more they are fitted once, to half of the rows or so
+# many probabilities, drawn at random, and judged on so many of others.
 _FOLDED, _FITTED, _JUDGED = 50_000, 100_000, 1 << 20
 _LEAST = 1_000  # rows that are fitted to, if there are twice as many
 

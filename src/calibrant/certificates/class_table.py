@@ -81,7 +81,7 @@ class ClassTable(ClassStatement):
         if n_off:
             worst, lower = self.name[int(np.argmax(self.lower))], write_lower(self.lower_bound, self.tolerance)
             which = f"{rows(n_off)} of {rows(len(self.name))} classes"
-            yield f"Shown to be off: {which}, {worst} by at least {lower} (asymptotic)."
+            yield f"Shown to be off: {which}, class {worst} by at least {lower} (asymptotic)."
         else:
             yield "No class is shown to be off."
         if self.count_bounds:

@@ -22,7 +22,7 @@ _PATIENCE = 0.5  # seconds after which a person wants to know how long it takes
 # What is coloured in the text of an audit, as Rich's styles: verdicts, labels at the start of a line, warnings.
 _STYLES = {
     r"\ACERTIFIED": "bold green",
-    r"\AREFUTED": "bold red",
+    r"\A(REFUTED|REJECTED)": "bold red",
     r"\A(UNDECIDED|UNINFORMATIVE|NO CERTIFICATE)": "bold yellow",
     r"(?m)^(?!Warning)[A-Z][A-Za-z ]{2,17}  ": "cyan",
     r"(?m)^Warning": "bold yellow",

@@ -224,9 +224,8 @@ class ClassErrorDisplay(Display):
             Not supported.
         """
         if sample_weight is not None or pos_label is not None:
-            raise ArgumentError(
-                "rows without weights, and all classes", "`sample_weight` or `pos_label`", "leave it out"
-            )
+            remedy = "leave them out: all classes are drawn, and rows are counted"
+            raise ArgumentError("neither `sample_weight` nor `pos_label`", "one of them", remedy)
         return cls(audit_classes(y_true, y_proba, classes=classes))._drawn(**keywords)
 
     def columns(self) -> dict[str, Any]:

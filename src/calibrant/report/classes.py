@@ -66,6 +66,8 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
         left=max(0, len(audit.table.name) - _MOST),
         errors=errors,
         notions=[fact.cells for fact in class_facts.notion_facts(audit)],
+        test=[fact.value for fact in facts if fact.key == "test"][-1:],
+        p_values=[(name, f"{p:.4g}") for name, p in getattr(audit.test, "p_values", {}).items()],
         sure=confidence(audit.certificate.confidence_level),
         effect=class_facts.recalibration_sentence(audit),
         changes=_changes(audit),

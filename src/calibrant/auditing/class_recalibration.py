@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from copy import deepcopy
 
 import numpy as np
 
 from calibrant.auditing.class_findings import ClassLosses, ClassRecalibration, log_losses
-from calibrant.fits.class_maps import ClassSample
-from calibrant.fits.class_pool import FLOOR, MEMBERS, PRIOR, default_members
+from calibrant.fits.class_maps import ClassSample, Identity
+from calibrant.fits.class_pool import FLOOR, MEMBERS, PRIOR
 from calibrant.fits.log_odds import MOST
 from calibrant.fits.pool import pool_weights
 from calibrant.metrics.classes import class_wise_calibration
@@ -38,11 +39,12 @@ def class_recalibration(
         return None
     rng = generator_for(scores, random_state)
     sample = ClassSample(scores.need_matrix("recalibration"), scores.code)
-    members = ["identity", *default_members(*sample.proba.shape)]
+    used = {name: make() for name, (make, suits) in MEMBERS.items() if suits(*sample.proba.shape)}
+    members = {"identity": Identity(), **used}
     judged, mapped = [], []
     for number, (fitted, parts) in enumerate(_splits(len(scores), len(scores.classes), n_folds, rng)):
         report_progress(f"Recalibration, fold {number + 1}", number / n_folds)
-        maps = [MEMBERS[name]().fit_rows(sample.pick(fitted)) for name in members]
+        maps = [deepcopy(member).fit_rows(sample.pick(fitted)) for member in members.values()]
         for part in parts:
             judged.append(part)
             mapped.append(np.stack([one.map_rows(sample.proba[part]) for one in maps]))

@@ -55,7 +55,7 @@ _CLAIMS = {
 # Largest size of the function of a row whose expectation the error is.
 _SIZE = {"worst_class": 1.0, "sum": 2.0, "pooled": 1.0, "top_label": 1.0}
 _ASSUMPTIONS = INDEPENDENT.assumptions("the confidence level, the tolerance and the notion")
-_NOT_ALL = (
+NOT_ALL = (
     "Nothing is claimed of the vector of probabilities as a whole: errors that show only where several classes are "
     "looked at together can remain."
 )
@@ -226,7 +226,7 @@ def certify_classes(
         **fields,
         claim=f"{sure}, {data.scope}{_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
         confidence_level=confidence_level,
-        assumptions=(*_ASSUMPTIONS, *of_lists(data), _NOT_ALL),
+        assumptions=(*_ASSUMPTIONS, *of_lists(data), NOT_ALL),
         references=("gao2017", "bentkus2004", "shevtsova2013", "fan2015", "berger1982"),
         notion=notion,
         verdict=None if tolerance is None else verdict_on(bounds.bound, bounds.lower_bound, trivial, tolerance),

@@ -1,5 +1,6 @@
 """What scores cost when decisions are made with them."""
 
+from calibrant.decisions.class_confusion import ClassConfusion, confusion
 from calibrant.decisions.cost import CostForecast, cost_forecast, decide, expected_cost, optimal_threshold
 from calibrant.decisions.cost_curve import CostCurve, cost_curve
 from calibrant.decisions.max_regret import MaxRegret, max_regret
@@ -12,6 +13,7 @@ from calibrant.keywords import check_package
 
 __all__ = [
     "BinarySelection",
+    "ClassConfusion",
     "CostCurve",
     "CostForecast",
     "Decision",
@@ -23,6 +25,7 @@ __all__ = [
     "Selection",
     "Selections",
     "SelectiveCutoff",
+    "confusion",
     "cost_curve",
     "cost_forecast",
     "decide",

@@ -210,8 +210,8 @@ class ClassErrorDisplay(Display):
         y_proba: npt.ArrayLike | None = None,
         *,
         classes: Sequence[Any] | None = None,
-        sample_weight: None = None,
-        pos_label: None = None,
+        sample_weight: Any = None,
+        pos_label: Any = None,
         **keywords: Any,
     ) -> Self:
         """Audit the probabilities of several classes, and draw their errors.

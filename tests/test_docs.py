@@ -63,6 +63,21 @@ def test_examples_run(page):
     assert not failed
 
 
+@pytest.mark.slow
+def test_the_guide_of_classes_runs(tmp_path, monkeypatch):
+    """The site's build runs all guides; this one, as it follows from several parts, here too."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "how_to" / "calibrate_ten_classes.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^```\{code-cell\} ipython3\n(?::tags:.*\n)?(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    assert len(cells) > 8
+    known = {}
+    for cell in cells:
+        exec(cell, known)
+    plt.close("all")
+
+
 def test_links_lead_somewhere():
     """To files; the site's build knows anchors, and what is written when it runs."""
     broken = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calibrant.auditing import summary
 from calibrant.auditing.advice import NO_ADVICE, advise
 from calibrant.auditing.evidence import statements_about
-from calibrant.auditing.findings import Findings, Sample
+from calibrant.auditing.findings import DrawnAudit, Findings, Sample
 from calibrant.auditing.measures import decision_curve, drawable_band, loess, measure
 from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import complete, provenance_of
@@ -38,7 +38,6 @@ from calibrant.upward import resolve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Points drawn of the cumulative residuals: more than a picture has pixels, few enough for a small file.
 _CURVE_POINTS = 900
@@ -46,13 +45,6 @@ _CURVE_POINTS = 900
 _STATEMENTS, _FOLDS = 0.15, 0.1
 # Columns of a printed audit: a usual terminal.
 _WIDTH = 80
-
-
-class DrawnAudit(Protocol):
-    """What `Audit.plot` returns, see `calibrant.plots.AuditDisplay`."""
-
-    figure_: Figure
-    axes_: tuple[Axes, ...]
 
 
 @dataclass(frozen=True, repr=False)

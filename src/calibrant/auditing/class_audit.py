@@ -14,6 +14,7 @@ from calibrant.auditing.advice import NO_ADVICE
 from calibrant.auditing.class_advice import advise_on_classes
 from calibrant.auditing.class_findings import ClassFindings, ClassLosses
 from calibrant.auditing.class_recalibration import class_recalibration
+from calibrant.auditing.findings import DrawnAudit
 from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.auditing.rows import READ
 from calibrant.certificates import ClassTable, calibration_test, certify_classes, certify_each_class
@@ -33,8 +34,6 @@ from calibrant.upward import resolve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from calibrant.auditing.audit import DrawnAudit
 
 _WIDTH = 80  # columns of a printed audit: a usual terminal
 FEW_CLASSES = 30  # up to which there is a picture with all pairs of classes

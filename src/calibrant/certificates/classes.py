@@ -77,11 +77,11 @@ class ClassStatement(Statement, ClassCalibration):
         heads, *lines = self._rows(_PRINTED)
         grid = text_grid([heads, *lines], words=[i for i, head in enumerate(heads) if head in _WORDS])
         more = [f"... and {rows(left)} more classes"] if left > 0 else []
-        return "\n".join([self.claim, *self._sentences(), *self._of_rescaled(), grid, *more])
+        return "\n".join([self.claim, *self.sentences(), *self._of_rescaled(), grid, *more])
 
     def _repr_html_(self) -> str:
         heads, *lines = self._rows()
-        return html_grid(" ".join([self.claim, *self._sentences(), *self._of_rescaled()]), heads, lines)
+        return html_grid(" ".join([self.claim, *self.sentences(), *self._of_rescaled()]), heads, lines)
 
     def _rows(self, most: int | None = None) -> list[list[str]]:
         return class_rows(self, most, self._columns())
@@ -89,7 +89,8 @@ class ClassStatement(Statement, ClassCalibration):
     def _columns(self) -> dict[str, list[str]]:
         return {"Upper": [write_upper(each, self.tolerance) for each in self.upper.tolist()]}
 
-    def _sentences(self) -> Iterable[str]:
+    def sentences(self) -> Iterable[str]:
+        """Say what there is to say of these classes, beside the claim."""
         raise NotImplementedError
 
     def _of_rescaled(self) -> Iterable[str]:
@@ -132,7 +133,8 @@ class ClassCertificate(ClassStatement):
     estimate: float
     trivial_bound: float
 
-    def _sentences(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
+        """Say what these rows show, and of which class the largest error is."""
         lower = write_lower(self.lower_bound, self.tolerance)
         yield f"In these {rows(self.n)} rows it is {number(self.estimate)}; its lower confidence bound is {lower}."
         if self.tolerance is not None:

@@ -266,14 +266,14 @@ class ClassScores:
     @cached_property
     def miss(self) -> FloatArray:
         """One minus the probability of the class that occurred."""
-        return np.asarray(1.0 - self._probability_of(self.code))
+        return np.asarray(1.0 - self.probability_of(self.code))
 
     @property
     def least(self) -> FloatArray:
         """The least probability of a class in each row."""
         return self.proba.min(axis=1) if self.proba.shape[1] >= len(self.classes) else np.zeros(len(self))
 
-    def _probability_of(self, code: IntArray) -> FloatArray:
+    def probability_of(self, code: IntArray) -> FloatArray:
         """Return the probability of one class in each row, which lists it."""
         if self.listed is None:
             return np.asarray(self.proba[np.arange(len(self)), code])
@@ -297,7 +297,7 @@ class ClassScores:
 
     def of_confidence(self) -> ClassRows:
         """Ask whether the most probable class occurred."""
-        top = self._probability_of(self.predicted)
+        top = self.probability_of(self.predicted)
         return ClassRows("the class predicted", slice(None), top, self.code == self.predicted)
 
     @property

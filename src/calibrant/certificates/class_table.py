@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.classes import ClassStatement, of_lists, own_bound
+from calibrant.certificates.classes import NOT_ALL, ClassStatement, of_lists, own_bound
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import SHARES
 from calibrant.certificates.widths import brownian_width
 from calibrant.metrics.classes import class_fields
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import claim_upper, confidence, given, number, rows, write_lower, write_upper
+from calibrant.table.numbers import claim_upper, confidence, given, rows, significant, write_lower, write_upper
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT
@@ -71,7 +71,8 @@ class ClassTable(ClassStatement):
         columns = {"Lower": lower, **super()._columns()}
         return columns if self.tolerance is None else {**columns, "Verdict": self.verdicts.tolist()}
 
-    def _sentences(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
+        """Say how many classes have each verdict, what is shown to be off, and how many are off by how much."""
         if self.tolerance is not None:
             verdicts = self.verdicts.tolist()
             counts = ", ".join(f"{rows(verdicts.count(word))} {word}" for word in _VERDICTS if word in verdicts)
@@ -80,21 +81,24 @@ class ClassTable(ClassStatement):
         if n_off:
             worst, lower = self.name[int(np.argmax(self.lower))], write_lower(self.lower_bound, self.tolerance)
             which = f"{rows(n_off)} of {rows(len(self.name))} classes"
-            yield f"Shown to be off: {which}, {worst} by at least {lower} (asymptotic)."
+            yield f"Shown to be off: {which}, class {worst} by at least {lower} (asymptotic)."
         else:
             yield "No class is shown to be off."
         if self.count_bounds:
             off_by = [(rows(most), write_upper(by, self.tolerance)) for most, by in self.count_bounds.items()]
-            counts = ", ".join(f"at most {most} by more than {by}" for most, by in off_by)
-            level = confidence(self.confidence_level)
-            yield f"Of all classes {counts}: each of these holds by itself, with {level} confidence."
+            (most, by), *further = off_by
+            counts = "".join(f", at most {most} by more than {by}" for most, by in further)
+            yield (
+                f"At most {most} {'class is' if most == '1' else 'classes are'} off by more than {by}{counts}: each of "
+                f"these holds by itself, with {confidence(self.confidence_level)} confidence."
+            )
         with np.errstate(divide="ignore"):
             ratio = self.upper / self.mean_predicted
         if (ratio >= 1.0).any():
             yield (
-                f"The upper bound is {number(float(np.median(ratio)))} times the mean probability of the class in the "
-                f"median, and above it for {rows((ratio >= 1.0).sum())} of {rows(len(ratio))} classes: of these "
-                "nothing is claimed relative to it."
+                f"For {rows((ratio >= 1.0).sum())} of {rows(len(ratio))} classes the upper bound is not below the mean "
+                "probability of the class, so an error as large as that is not excluded; the median class has a bound "
+                f"of {significant(float(np.median(ratio)), digits=3)} times its mean probability."
             )
 
 
@@ -184,7 +188,7 @@ def certify_each_class(
         f"against the rest is at most {claim_upper(bound, tolerance)} (finite-sample bound), and between its two "
         "bounds (the lower one asymptotic).",
         confidence_level=confidence_level,
-        assumptions=(*_ASSUMPTIONS, *of_lists(data)),
+        assumptions=(*_ASSUMPTIONS, *of_lists(data), NOT_ALL),
         references=("gao2017", "shevtsova2013", "fan2015", "berger1982", "feller1951"),
         verdict=_verdict(lower_bound, bound, tolerance) or None,
         tolerance=tolerance,

@@ -55,7 +55,7 @@ def test_right_probabilities_are_left_alone():
     assert fitted.decision_ == "left alone"
     assert fitted.weights_.tolist() == [1.0, 0.0, 0.0, 0.0]
     assert fitted.reason_.startswith("Left alone: on 300 rows not fitted to, the log loss of the scores is 0.")
-    assert fitted.reason_.endswith("standard errors, and 1.64 are asked for.")
+    assert fitted.reason_.endswith("standard errors, and 2.58 with a lower loss are asked for.")
     np.testing.assert_array_equal(fitted.predict(scores), scores)
 
 
@@ -65,7 +65,7 @@ def test_right_probabilities_are_rarely_changed():
     for seed in range(60):
         scores, label, _ = draw(200, seed=seed)
         decisions.append(MulticlassAutoCalibrator(QUICK).fit(scores, label).decision_)
-    assert decisions.count("pooled") <= 8  # 1 in 20 by chance is 3
+    assert decisions.count("pooled") <= 3  # a test at level .005, of which the gain has to be above 0 too
 
 
 def test_the_order_of_the_rows_does_not_show():

@@ -19,6 +19,7 @@ from calibrant.certificates.question import Question
 from calibrant.certificates.segments import SHARES
 from calibrant.certificates.widths import brownian_width
 from calibrant.metrics.classes import class_fields
+from calibrant.printable import visible
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper, confidence, given, rows, significant, write_lower, write_upper
@@ -78,7 +79,7 @@ class ClassTable(ClassStatement):
             yield f"At tolerance {given(self.tolerance)}: {counts}."
         n_off = int((self.lower > 0.0).sum())
         if n_off:
-            worst, lower = self.name[int(np.argmax(self.lower))], write_lower(self.lower_bound, self.tolerance)
+            worst, lower = visible(self.name[np.argmax(self.lower)]), write_lower(self.lower_bound, self.tolerance)
             which = f"{rows(n_off)} of {rows(len(self.name))} classes"
             yield f"Shown to be off: {which}, class {worst} by at least {lower} (asymptotic)."
         else:

@@ -159,3 +159,11 @@ def test_lists_of_some_classes():
     assert (many.lower <= few.lower).all()
     assert set(many.count_bounds) == {29, 299, 1499}
     assert many.count_bounds[1499] == many.count_bounds[299] <= many.upper.min()
+
+
+def test_columns_of_a_frame():
+    pd = pytest.importorskip("pandas")
+    label, proba = rows_of(3, 200)
+    frame = pd.DataFrame(proba, columns=["p_0", "p_1", "p_2"]).assign(y=label)
+    result = certify_each_class(frame, label="y", scores="p_*", tolerance=0.3)
+    assert result.to_json() == certify_each_class(label, proba, tolerance=0.3).to_json()

@@ -72,7 +72,8 @@ class ClassTable(ClassStatement):
         columns = {"Lower": lower, **super()._columns()}
         return columns if self.tolerance is None else {**columns, "Verdict": self.verdicts.tolist()}
 
-    def _sentences(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
+        """Say how many classes have each verdict, what is shown to be off, and how many are off by how much."""
         if self.tolerance is not None:
             verdicts = self.verdicts.tolist()
             counts = ", ".join(f"{rows(verdicts.count(word))} {word}" for word in _VERDICTS if word in verdicts)

@@ -76,16 +76,17 @@ class ClassTest(CalibrationTest):
     detectable: dict[str, float]
 
     def __str__(self) -> str:
-        return "\n".join([*self._sentences(), text_grid(self._rows())])
+        return "\n".join([*self.sentences(), text_grid(self._rows())])
 
     def _repr_html_(self) -> str:
         heads, *lines = self._rows()
-        return html_grid(" ".join(self._sentences()), heads, lines)
+        return html_grid(" ".join(self.sentences()), heads, lines)
 
     def _rows(self) -> list[list[str]]:
         return [["Statistic", "p-value"], *([name, f"{p:.4g}"] for name, p in self.p_values.items())]
 
-    def _sentences(self) -> list[str]:
+    def sentences(self) -> list[str]:
+        """Say what speaks most against the probabilities, of which rows, and what the test would find."""
         sentences = [self.claim]
         if self.n_impossible:
             sentences.append(f"A label had probability 0, in {rows(self.n_impossible)} rows: that cannot happen.")

@@ -22,8 +22,8 @@ from calibrant.table.parameters import check_count, check_random_state
 from calibrant.table.pooling import FloatArray, IntArray, score_order
 
 FLOOR = 1e-15  # least probability of a pool, and of members on rows held out
-_PRIOR = 0.25  # rows, for each member
-_GATE = 1.64  # standard errors by which held-out labels have to be likelier for the probabilities to be changed
+PRIOR = 0.25  # rows, for each member
+GATE = 1.64  # standard errors by which held-out labels have to be likelier for the probabilities to be changed
 _MOST = 1 << 25  # probabilities that are fitted to: of more, those of rows drawn at random
 _MANY = 20_000  # rows above which one fold is held out, not one after the other
 _SOME, _FEW = 100, 20  # classes up to which there are maps for each of them, and cross terms
@@ -100,7 +100,7 @@ class MulticlassAuto(FittedMap):
             self.reason_ = "Left alone: one row cannot be held out, so a change cannot be assessed."
             return
         likelihood, count = _predictions(members, sample, min(n_folds, len(sample.code)), rng)
-        weights = pool_weights(likelihood, count, count, _PRIOR)
+        weights = pool_weights(likelihood, count, count, PRIOR)
         with np.errstate(divide="ignore"):
             before, after = (-np.log(p) for p in (likelihood[0], weights @ likelihood))
         share = count / count.sum()
@@ -111,8 +111,8 @@ class MulticlassAuto(FittedMap):
             error = float(np.sqrt(share**2 @ (before - after - self.gain_) ** 2))
             judged += f"; the difference is {self.gain_ / error if error else 0.0:.3g} standard errors"
             # A score of 0 is changed in any case, since it may yet be wrong.
-            if self.gain_ <= _GATE * error and sample.proba.min() > 0.0:
-                self.reason_ = f"Left alone: {judged}, and {_GATE} are asked for."
+            if self.gain_ <= GATE * error and sample.proba.min() > 0.0:
+                self.reason_ = f"Left alone: {judged}, and {GATE} are asked for."
                 return
         shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(self.members_, weights, strict=True))
         self.decision_, self.weights_ = "pooled", weights

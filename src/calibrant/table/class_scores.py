@@ -17,7 +17,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError
 from calibrant.table import class_checks
 from calibrant.table.class_lists import clean_lists, codes_of_labels
-from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, key_order, score_order
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, key_order, pool_counts, score_order
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
@@ -41,9 +41,11 @@ class ClassRows(NamedTuple):
         else:
             here = chosen[self.rows]
             outcome, score = self.outcome[here], self.score[here]
-            unlisted = int(chosen.sum()) - len(score) if self.unlisted else 0
-        table = ScoreTable.from_clean(CleanRows(outcome.view(np.int8), score, None))
-        return table.merge(ScoreTable.from_counts([0.0], [unlisted], [0])) if unlisted else table
+            unlisted = int(np.count_nonzero(chosen)) - len(score) if self.unlisted else 0
+        if not unlisted:
+            return ScoreTable.from_clean(CleanRows(outcome.view(np.int8), score, None))
+        n = np.append(unlisted, np.ones(len(score), dtype=np.int64))
+        return ScoreTable(*pool_counts(np.append(0.0, score), n, np.append(0, outcome)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,14 +266,14 @@ class ClassScores:
     @cached_property
     def miss(self) -> FloatArray:
         """One minus the probability of the class that occurred."""
-        return np.asarray(1.0 - self._probability_of(self.code))
+        return np.asarray(1.0 - self.probability_of(self.code))
 
     @property
     def least(self) -> FloatArray:
         """The least probability of a class in each row."""
         return self.proba.min(axis=1) if self.proba.shape[1] >= len(self.classes) else np.zeros(len(self))
 
-    def _probability_of(self, code: IntArray) -> FloatArray:
+    def probability_of(self, code: IntArray) -> FloatArray:
         """Return the probability of one class in each row, which lists it."""
         return (
             self.proba[np.arange(len(self)), code] if self.listed is None else self.proba[self.listed == code[:, None]]
@@ -298,7 +300,7 @@ class ClassScores:
 
     def of_confidence(self) -> ClassRows:
         """Ask whether the most probable class occurred."""
-        top = self._probability_of(self.predicted)
+        top = self.probability_of(self.predicted)
         return ClassRows("the class predicted", slice(None), top, self.code == self.predicted)
 
     @property

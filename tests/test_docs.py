@@ -37,8 +37,10 @@ NO_EXAMPLE = {
     "Findings": "the fields of Audit, which audit returns",
     "ClassFindings": "the fields of ClassAudit, which audit_classes returns",
     "ClassLosses": "a field of ClassAudit",
+    "ClassRecalibration": "a field of ClassAudit",
     "ComparedModel": "a field of Comparison, shown in docs/how_to/compare_models.md",
     "MeasureDifference": "a field of Comparison, shown by the example of compare",
+    "render_class_audit": "ClassAudit.to_html and `calibrant audit --report`; its result is a page",
     "render_comparison": "Comparison.to_html and `calibrant compare --report`; its result is a page",
     "render_selective": "Selection.to_html and `calibrant selective --report`; its result is a page",
     "Advice": "a field of Audit, shown by the example of audit",
@@ -59,6 +61,21 @@ NO_EXAMPLE = {
 def test_examples_run(page):
     failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert not failed
+
+
+@pytest.mark.slow
+def test_the_guide_of_classes_runs(tmp_path, monkeypatch):
+    """The site's build runs all guides; this one, as it follows from several parts, here too."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "how_to" / "calibrate_ten_classes.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^```\{code-cell\} ipython3\n(?::tags:.*\n)?(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    assert len(cells) > 8
+    known = {}
+    for cell in cells:
+        exec(cell, known)
+    plt.close("all")
 
 
 def test_links_lead_somewhere():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import polars as pl
 import pytest
 
 from support.data import SHARED
@@ -83,6 +84,12 @@ def folder(tmp_path):
         )
         for name in (*files, "monday.csv.gz", "tuesday.csv.gz", "scores/part-0.parquet"):
             connection.execute(f"COPY cases TO '{tmp_path / name}'")
+    proba = rng.dirichlet(np.ones(10), 300)
+    digits = {
+        "digit": (proba.cumsum(axis=1) < rng.random((300, 1))).sum(axis=1),
+        **{f"p_{k}": proba[:, k] for k in range(10)},
+    }
+    pl.DataFrame(digits).write_csv(tmp_path / "digits.csv")
     with sqlite3.connect(tmp_path / "cases.sqlite") as source:
         source.execute("CREATE TABLE cases (outcome INT, score REAL)")
         source.executemany("INSERT INTO cases VALUES (?, ?)", zip(y.tolist(), p.tolist(), strict=True))

@@ -256,7 +256,7 @@ def takes_labels(function: Callable[..., Any]) -> bool:
 
     Those of several classes take a matrix of probabilities: tests/unit/metrics/test_classes.py.
     """
-    takes_matrix = function.__module__ == "calibrant.metrics.classes"
+    takes_matrix = function.__module__ in ("calibrant.metrics.classes", "calibrant.metrics.all_classes")
     return next(iter(inspect.signature(function).parameters)) in ("y_true", "table") and not takes_matrix
 
 

@@ -12,8 +12,10 @@ from typing import Any
 MODULE_OF = {
     "Columns": "sources.protocol",
     "open_frame": "sources.frames",
+    "read_classes": "sources.class_rows",
     "table_of_chunks": "sources.chunks",
     "AuditDisplay": "plots.audit",
+    "ClassAuditDisplay": "plots.classes",
     "CostCurveDisplay": "plots.decisions",
     "CumulativeResidualsDisplay": "plots.cumulative_residuals",
     "DecisionCurveDisplay": "plots.decisions",
@@ -27,6 +29,7 @@ MODULE_OF = {
     "draw": "plots.display",
     "picture_html": "plots.display",
     "render_audit": "report.page",
+    "render_class_audit": "report.classes",
     "render_comparison": "report.models",
     "render_monitor": "report.monitor",
     "render_segments": "report.page",

@@ -169,8 +169,8 @@ IN_PYTHON = {
         lambda: cal.audit(["bad", "good"] * 10, np.column_stack([P, 1.0 - np.array(P)]), pos_label="bad"),
         "the positive class 'bad'", "that of good", "predict_proba(X)[:, 0]",
     ),
-    "a classifier of three classes": (
-        lambda: cal.CalibratedClassifier(LogisticRegression()).fit(*IRIS),
+    "a map of one score for three classes": (
+        lambda: cal.CalibratedClassifier(LogisticRegression(), cal.PlattCalibrator()).fit(*IRIS),
         "labels of two classes", "3: 0, 1, 2", "pass y == c",
     ),
     "a dataframe without names": (

@@ -5,10 +5,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from calibrant import ScoreTable, certify_each_class
+from calibrant import ClassScores, ScoreTable, certify_each_class
 from calibrant.certificates.class_table import _lower_bound
 from calibrant.certificates.classes import own_bound
-from support.class_worlds import at_random, one_of_two, six_vectors, uniform, unseen
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from support.class_worlds import World, at_random, one_of_two, six_vectors, uniform, unseen
 from support.counting import (
     assert_failures_within,
     assert_probability_within,
@@ -149,13 +150,77 @@ def test_bounds_of_a_third_of_the_width_would_be_seen(name):
             assert_failures_within(failures, 400, DELTA)
 
 
-def delivered(world, n, runs, seed):
-    """How often something is wrong in results as they are delivered, verdicts too."""
-    rng, error, failures = np.random.default_rng(seed), world.of_classes(), 0
-    tolerance = float(np.clip(np.median(error), 1e-6, 0.5))
+def second_bounds(n, off, runs, factor=1.0):
+    """The second largest bound of 20 classes, of which two are off in different rows, each in one half.
+
+    So they fail one without the other, and the others, which share what these are too low, are far below: the worst
+    case of Markov's inequality.
+    """
+    rng, low = np.random.default_rng(11), 0.5 / 19.0
+    for _ in range(runs):
+        halves = rng.multinomial(n, [0.5, 0.5])
+        rate = np.append(0.5 + off, np.full(19, low - off / 19.0))
+        # Of each half the class that is too low there comes first.
+        mine, others = (rng.multinomial(rows, rate) for rows in halves)
+        bounds = []
+        for own, other, rows, rest in ((mine[0], others[1], *halves), (others[0], mine[1], *halves[::-1])):
+            table = ScoreTable.from_counts([low, 0.5], [rest, rows], [other, own])
+            seen = extremes(cumulative_residuals(table)).value
+            bounds.append(seen + factor * (own_bound(table, DELTA / 2.0, 20) - seen))
+        yield min(bounds)
+
+
+@pytest.mark.slow
+def test_counts_where_two_classes_fail_apart():
+    n, off, runs = 20_000, 0.03, 1500
+    failures = sum(bound < 0.5 * off for bound in second_bounds(n, off, runs))
+    print(f"wrong {failures} of {runs}")
+    assert_failures_within(failures, runs, DELTA)
+    assert failures > 0.01 * runs, "the worst case should use up a part of the probability"
+    narrower = sum(bound < 0.5 * off for bound in second_bounds(n, off, 300, factor=0.8))
+    with pytest.raises(AssertionError):
+        assert_failures_within(narrower, 300, DELTA)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("classes", "n", "runs"), [(3, 300, 300), (10, 300, 150)])
+def test_right_probabilities_that_all_differ_are_seldom_shown_to_be_off(classes, n, runs):
+    rng, found = np.random.default_rng(4), 0
+    for _ in range(runs):
+        proba = np.exp(3.0 * rng.normal(size=(n, classes)))
+        proba /= proba.sum(axis=1, keepdims=True)
+        label = np.minimum(classes - 1, (proba.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1))
+        found += certify_each_class(label, proba, classes=list(range(classes))).lower_bound > 0.0
+    print(f"{found} of {runs}")
+    assert_failures_within(found, runs, DELTA / 3.0)
+
+
+def listed(world, size):
+    """The world in which only so many classes are listed, and what is missing is one more."""
+    unlisted = np.argsort(-world.proba, axis=1, kind="stable")[:, size:]
+    with_missing = []
+    for values in (world.proba, world.rate):
+        missing = np.take_along_axis(values, unlisted, axis=1).sum(axis=1, keepdims=True)
+        shown = values.copy()
+        np.put_along_axis(shown, unlisted, 0.0, axis=1)
+        with_missing.append(np.hstack([shown, missing]))
+    return World(*with_missing, world.weight)
+
+
+def delivered(world, n, runs, seed, size=None):
+    """How often something is wrong in results as they are delivered, verdicts too; perhaps of lists of a size."""
+    classes = list(range(world.proba.shape[1]))
+    errors = (world if size is None else listed(world, size)).of_classes()
+    rng, failures = np.random.default_rng(seed), 0
+    tolerance = float(np.clip(np.median(errors), 1e-6, 0.5))
     for _ in range(runs):
         label, proba = world.draw(n, rng)
-        result = certify_each_class(label, proba, classes=list(range(len(error))), tolerance=tolerance)
+        scores = ClassScores.from_scores(label, proba, classes=classes)
+        if size is not None:
+            first = np.argsort(-proba, axis=1, kind="stable")[:, :size]
+            scores = ClassScores.from_top(label, first, np.take_along_axis(proba, first, axis=1), classes=classes)
+        result = certify_each_class(scores, tolerance=tolerance)
+        error = np.array([errors[int(name) if name.isdigit() else -1] for name in result.name])
         said = Said(result.bound, result.upper, result.lower, result.count_bounds, error)
         off = error > tolerance + ROUNDING
         verdicts = (off & (result.verdicts == "certified")).any() or (~off & (result.verdicts == "refuted")).any()
@@ -168,8 +233,9 @@ def test_no_world_was_found_by_search():
     """The worlds with most failures of a first look are looked at again with fresh rows."""
     rng = np.random.default_rng(6)
     looked = [(at_random(rng), int(rng.choice([60, 250, 1500]))) for _ in range(30)] + [(six_vectors(), 600)]
-    first = [delivered(world, n, 20, seed=13) for world, n in looked]
+    sizes = [2 if i % 3 == 0 and world.proba.shape[1] > 3 else None for i, (world, _) in enumerate(looked)]
+    first = [delivered(*of, 20, seed=13, size=size) for of, size in zip(looked, sizes, strict=True)]
     for i in np.argsort(first, kind="stable")[-3:]:
-        failures = delivered(*looked[i], 150, seed=14)
+        failures = delivered(*looked[i], 150, seed=14, size=sizes[i])
         print(f"wrong {failures} of 150")
         assert_failures_within(failures, 150, DELTA)

@@ -47,6 +47,7 @@ class World(NamedTuple):
         return {
             "worst_class": max(each),
             "sum": sum(each),
+            "pooled": largest_over_intervals(self.proba.ravel(), off.ravel()),
             "top_label": sum(by_predicted),
             "confidence": largest_over_intervals(score, gap),
         }

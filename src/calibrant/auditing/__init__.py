@@ -1,6 +1,6 @@
 """The audit: measured, certified, priced, with advice and in words."""
 
-from calibrant.auditing.class_findings import ClassFindings, ClassLosses
+from calibrant.auditing.class_findings import ClassFindings, ClassLosses, ClassRecalibration
 from calibrant.auditing.findings import Advice, Findings
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
@@ -12,6 +12,7 @@ __all__ = [
     "Advice",
     "ClassFindings",
     "ClassLosses",
+    "ClassRecalibration",
     "DataWarning",
     "Findings",
     "Performance",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calibrant.auditing import summary
 from calibrant.auditing.advice import NO_ADVICE, advise
 from calibrant.auditing.evidence import statements_about
-from calibrant.auditing.findings import Findings, Sample
+from calibrant.auditing.findings import DrawnAudit, Findings, Sample
 from calibrant.auditing.measures import decision_curve, drawable_band, loess, measure
 from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import complete, provenance_of
@@ -38,7 +38,6 @@ from calibrant.upward import resolve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Points drawn of the cumulative residuals: more than a picture has pixels, few enough for a small file.
 _CURVE_POINTS = 900
@@ -48,13 +47,6 @@ _STATEMENTS, _FOLDS = 0.15, 0.1
 _WIDTH = 80
 
 
-class DrawnAudit(Protocol):
-    """What `Audit.plot` returns, see `calibrant.plots.AuditDisplay`."""
-
-    figure_: Figure
-    axes_: tuple[Axes, ...]
-
-
 @dataclass(frozen=True, repr=False)
 class Audit(Findings, Report):
     """Result of `calibrant.audit`: its numbers are those of `Findings`; print it, or show it in another form."""
@@ -62,8 +54,7 @@ class Audit(Findings, Report):
     _display, _page = "AuditDisplay", "render_audit"
 
     def __str__(self) -> str:
-        text = summary.summary(self, _WIDTH)
-        return text if self.segments is None else f"{text}\n\n{self.segments}"
+        return "\n\n".join(filter(None, [summary.summary(self, _WIDTH), summary.table_below(self, _WIDTH)]))
 
     def __repr__(self) -> str:
         verdict = self.certificate.verdict if self.certificate else None

@@ -3,57 +3,88 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant.auditing import class_facts, summary
 from calibrant.auditing.advice import NO_ADVICE
+from calibrant.auditing.class_advice import advise_on_classes
 from calibrant.auditing.class_findings import ClassFindings, ClassLosses
+from calibrant.auditing.class_recalibration import class_recalibration
+from calibrant.auditing.findings import DrawnAudit
 from calibrant.auditing.provenance import complete, provenance_of
-from calibrant.certificates.classes import certify_classes
+from calibrant.auditing.rows import READ
+from calibrant.certificates import ClassTable, calibration_test, certify_classes, certify_each_class
 from calibrant.certificates.question import Question
-from calibrant.curves import Curve, binned_curve
+from calibrant.curves import Curve
+from calibrant.distributions.binomial import share_interval
+from calibrant.distributions.brownian import range_survival
 from calibrant.errors import ArgumentError
-from calibrant.table.class_scores import ClassScores, as_class_scores
-from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.progress import report_progress
+from calibrant.sources.class_rows import class_scores_of
+from calibrant.table.class_scores import ClassScores
+from calibrant.table.pooling import FloatArray
+from calibrant.table.progress import report_progress, subtask
 from calibrant.table.results import Report
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import html_table
+from calibrant.upward import resolve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _WIDTH = 80  # columns of a printed audit: a usual terminal
 FEW_CLASSES = 30  # up to which there is a picture with all pairs of classes
 _DIAGRAMS = 12  # up to so many classes all have a reliability diagram, else the worst nine
 _WORST = 9
+_BINS = 10  # of a reliability diagram
+_TEST, _FOLDS = 0.15, 0.15  # shares of an audit that test, and assess recalibration
+_SIMULATIONS = 199  # of labels: a p-value at .05 then has a standard error of .015
 
 
 @dataclass(frozen=True, repr=False)
 class ClassAudit(ClassFindings, Report):
     """Result of `calibrant.audit` of several classes: its numbers are those of `ClassFindings`."""
 
+    _display, _page = "ClassAuditDisplay", "render_class_audit"
+
     def __str__(self) -> str:
-        return f"{summary.summary(self, _WIDTH)}\n\n{self.table_text()}"
+        return f"{summary.summary(self, _WIDTH)}\n\n{summary.table_below(self, _WIDTH)}"
 
     def __repr__(self) -> str:
         worst = self.certificate
         return (
             f"<ClassAudit {self.name!r}: n={self.n}, {len(self.classes)} classes, worst={worst.worst_class!r}, "
-            f"error={worst.worst:.4g}, verdict={worst.verdict!r}>"
+            f"error={worst.worst:.4g}, verdict={class_facts.verdict_word(self)!r}>"
         )
 
     def _repr_html_(self) -> str:
         facts = [(fact.label, fact.value) for fact in summary.summary_facts(self)]
-        return html_table(self.name, facts)
+        picture = resolve("picture_html")(self, "Reliability diagrams of the classes with the largest error bounds")
+        return f"{html_table(self.name, facts)}{picture}{self.table._repr_html_()}"
 
     def details(self) -> str:
         """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
         return summary.details(self, _WIDTH)
 
-    def table_text(self) -> str:
-        """Return the table of classes as text, the worst first."""
-        return ""
+    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> DrawnAudit:
+        """Draw small reliability diagrams of the classes with the largest upper bounds, on shared axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or several of them, optional
+            Where to draw, one for each of the first of these classes. By default on a new figure of pyplot, under the
+            verdict.
+
+        Returns
+        -------
+        calibrant.plots.ClassAuditDisplay
+            With `figure_` and `axes_`.
+        """
+        drawn: DrawnAudit = resolve(self._display)(self).plot(ax)
+        return drawn
 
 
 def audit_classes(
@@ -120,11 +151,20 @@ def audit_classes(
     question = Question(
         tolerance=tolerance, confidence_level=confidence_level, n_folds=n_folds, random_state=random_state
     )
-    rows = as_class_scores(y_true, y_proba, classes=classes)
-    certify = partial(certify_classes, rows, confidence_level=confidence_level, random_state=random_state)
+    with subtask(READ):
+        rows = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
     report_progress("Certificates")
+    certify = partial(certify_classes, rows, confidence_level=confidence_level, random_state=random_state)
     certificate = certify(tolerance=tolerance)
-    shown = _shown(certificate.upper)
+    table = certify_each_class(rows, tolerance=tolerance, confidence_level=confidence_level)
+    with subtask(_TEST):
+        test = None
+        if rows.listed is None:
+            test = calibration_test(rows, n_simulations=_SIMULATIONS, random_state=random_state)
+    shown = _shown(table)
+    curves, null_errors = _of_classes(rows, shown, confidence_level)
+    with subtask(_FOLDS):
+        recalibration = class_recalibration(rows, n_folds=n_folds, random_state=random_state)
     sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "scores": scores, "classes": classes}
     words = {"name": name, "title": title, "note": note, "author": author}
     given = vars(question) | sources | {"costs": costs} | words
@@ -132,17 +172,25 @@ def audit_classes(
         name=name,
         n=len(rows),
         classes=tuple(map(str, rows.classes)),
+        n_listed=None if rows.listed is None else rows.proba.shape[1],
         certificate=certificate,
         total=certify(notion="sum"),
         top_label=certify(notion="top_label"),
         confidence=certify(notion="confidence"),
+        table=table,
+        test=test,
         losses=ClassLosses.of(rows),
+        recalibration=recalibration,
+        null_errors=null_errors,
         shown=shown,
-        reliability=_curves(rows, shown, confidence_level),
+        reliability=curves,
         advice=NO_ADVICE,
-        references=certificate.references,
+        references=tuple(
+            dict.fromkeys([*certificate.references, *table.references, *(test.references if test else ())])
+        ),
         provenance=provenance_of(audit_classes, given, rows=len(rows), digest=rows.digest),
     )
+    result = replace(result, advice=advise_on_classes(result))
     return complete(result, class_facts.assumptions(result), class_facts.limitations(result))
 
 
@@ -157,17 +205,43 @@ def need_no_others(**others: Any) -> None:
         raise ArgumentError(f"the probabilities of several classes without `{given[0]}`", "both", remedy)
 
 
-def _shown(upper: FloatArray) -> tuple[int, ...]:
-    """Classes that have a reliability diagram, the largest upper bound first."""
-    most = len(upper) if len(upper) <= _DIAGRAMS else _WORST
-    return tuple(score_order(-upper)[:most].tolist())
+def _shown(table: ClassTable) -> tuple[int, ...]:
+    """Classes that have a reliability diagram."""
+    order = class_facts.worst_first(table)
+    return tuple(order if len(order) <= _DIAGRAMS else order[:_WORST])
 
 
-def _curves(scores: ClassScores, shown: Sequence[int], confidence_level: float) -> tuple[Curve, ...]:
-    """Return the binned reliability curves of some classes."""
-    curves = {
-        k: binned_curve(part.table(), confidence_level=confidence_level)
-        for k, part in enumerate(scores.by_class())
-        if k in shown
-    }
-    return tuple(curves[k] for k in shown)
+def _of_classes(
+    scores: ClassScores, shown: Sequence[int], confidence_level: float
+) -> tuple[tuple[Curve, ...], FloatArray]:
+    """Return the binned reliability curves of some classes, and the errors that all would show if they were right."""
+    curves, variances = {}, []
+    for k, part in enumerate(scores.by_class()):
+        variances.append(float((part.score * (1.0 - part.score)).sum()) / len(scores))
+        if k in shown:
+            curves[k] = _binned(part.table(), confidence_level)
+    return tuple(curves[k] for k in shown), _null_errors(np.sqrt(np.array(variances) / len(scores)))
+
+
+def _binned(table: ScoreTable, confidence_level: float) -> Curve:
+    """Return rates in bins in which about equally many rows of the class are expected: most rows are not of it."""
+    expected = np.asarray(table.n * table.score)
+    middle = np.cumsum(expected) - 0.5 * expected
+    number = np.minimum(_BINS - 1, _BINS * middle / (expected.sum() or 1.0)).astype(np.int64)
+    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    n, k, total = (np.add.reduceat(values, starts) for values in (table.n, table.k, expected))
+    ends = share_interval(n, k, confidence_level, "wilson")
+    return Curve(total / n, k / n, *ends, n, confidence_level, "binned", "wilson")
+
+
+def _null_errors(scale: FloatArray) -> FloatArray:
+    """Return about the median of the largest of several ranges of Brownian motions on these scales, the second, ..."""
+    if not scale.max() > 0.0:
+        return np.zeros(len(scale))
+    ranges = np.linspace(0.0, 8.0, 801)
+    survival = np.array([range_survival(r) for r in ranges.tolist()])
+    size = scale.max() * ranges
+    with np.errstate(divide="ignore"):
+        # How many of them are expected above each size.
+        above = sum(np.interp(size / one, ranges, survival, right=0.0) for one in scale[scale > 0.0])
+    return np.asarray(np.interp(np.arange(len(scale)) + 0.5, above[::-1], size[::-1]))

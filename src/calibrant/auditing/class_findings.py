@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +10,11 @@ import numpy as np
 
 from calibrant.auditing.findings import Advice
 from calibrant.auditing.provenance import Provenance
-from calibrant.certificates.classes import ClassCertificate
+from calibrant.certificates import CalibrationTest, ClassCertificate, ClassTable
 from calibrant.curves import Curve
+from calibrant.fits.class_pool import GATE
 from calibrant.table.class_scores import ClassScores
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Count, Result
 
 
@@ -36,14 +39,56 @@ class ClassLosses(Result):
     @classmethod
     def of(cls, scores: ClassScores) -> ClassLosses:
         """Compute them."""
-        with np.errstate(divide="ignore"):
-            log_loss = -float(np.log1p(-scores.miss).mean())
         squares = np.einsum("ij,ij->i", scores.proba, scores.proba)
         return cls(
             accuracy=float((scores.predicted == scores.code).mean()),
-            log_loss=log_loss + 0.0,
+            log_loss=float(log_losses(scores).mean()),
             brier_score=float((squares + 2.0 * scores.miss - 1.0).mean()),
         )
+
+
+def log_losses(scores: ClassScores) -> FloatArray:
+    """Return minus the logarithm of the probability of the class that occurred, row by row."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log(scores.probability_of(scores.code))) + 0.0
+
+
+@dataclass(frozen=True)
+class ClassRecalibration(Result):
+    """Probabilities of several classes before and after recalibration, on rows that it was not fitted to.
+
+    Attributes
+    ----------
+    n, n_fitted : int
+        Rows that were judged, and rows that the maps of each part of them were fitted to.
+    members : tuple of str
+        What was pooled, as `calibrant.MulticlassAutoCalibrator` calls it.
+    losses_before, losses_after : ClassLosses
+        Accuracy, log loss and Brier score.
+    worst_before, worst_after : float
+        Calibration error of the class with the largest one.
+    gain, gain_error : float
+        Mean fall of the log loss per row, and its standard error, which takes the maps as given; infinite and NaN if a
+        probability of 0 was wrong.
+    decisions_changed : float
+        Share of the rows whose most probable class is another one.
+    """
+
+    n: Count
+    n_fitted: Count
+    members: tuple[str, ...]
+    losses_before: ClassLosses
+    losses_after: ClassLosses
+    worst_before: float
+    worst_after: float
+    gain: float
+    gain_error: float
+    decisions_changed: float
+
+    @property
+    def improves(self) -> bool:
+        """Whether the log loss falls by more than 1.64 of its standard errors, or from infinity."""
+        return self.gain == math.inf or self.gain > GATE * self.gain_error
 
 
 @dataclass(frozen=True)
@@ -58,15 +103,28 @@ class ClassFindings(Result):
         Rows.
     classes : tuple of str
         All classes, in the order of the columns.
+    n_listed : int or None
+        Classes that a row lists at most, "none of those listed" among them; None if rows have the probabilities of all.
     certificate : ClassCertificate
         Bound and verdict on the worst class, each against the rest: it holds for all classes.
     total, top_label, confidence : ClassCertificate
         Bounds on the sum of the errors of all classes, on that of the largest probability by predicted class, and on
         that of the largest probability.
+    table : ClassTable
+        Bounds on the error of each class that hold together.
+    test : CalibrationTest or None
+        Test of the hypothesis that labels are drawn from the probabilities of their rows, a `ClassTest` of more than
+        two classes; None of lists of some classes.
     losses : ClassLosses
         Accuracy, log loss and Brier score.
+    recalibration : ClassRecalibration or None
+        What recalibration would do, on rows that it was not fitted to; None if there are too few rows, or lists of some
+        classes only.
+    null_errors : ndarray
+        Errors that as many classes would show if all probabilities were right, the largest first; asymptotic in the
+        rows of each class, as if the errors of classes were independent of each other.
     shown : tuple of int
-        Classes that have a reliability diagram, by their number in `classes`; the largest upper bound first.
+        Classes that have a reliability diagram, by their place in `table`; the largest upper bound first.
     reliability : tuple of Curve
         Their binned reliability curves.
     advice : Advice
@@ -80,16 +138,26 @@ class ClassFindings(Result):
     name: str
     n: Count
     classes: tuple[str, ...]
+    n_listed: int | None
     certificate: ClassCertificate
     total: ClassCertificate
     top_label: ClassCertificate
     confidence: ClassCertificate
+    table: ClassTable
+    test: CalibrationTest | None
     losses: ClassLosses
+    recalibration: ClassRecalibration | None
+    null_errors: FloatArray
     shown: tuple[int, ...]
     reliability: tuple[Curve, ...]
     advice: Advice
     references: tuple[str, ...]
     provenance: Provenance
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the test rejects the probabilities at the confidence level of the statements."""
+        return self.test is not None and self.test.p_value <= 1.0 - self.certificate.confidence_level
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
         """Return the findings as plain data, marked with the version that made them.

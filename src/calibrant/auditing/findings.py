@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from calibrant.auditing.measures import Measures
 from calibrant.auditing.performance import Performance
@@ -18,6 +18,9 @@ from calibrant.table.missing import LeftOut
 from calibrant.table.results import Count, Result
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from calibrant.auditing.segment_audit import SegmentAudit
 
 _Mend = Literal["check the scores", "check the labels"]
@@ -84,6 +87,13 @@ class Sample(Result):
     clusters: int | None
     effective_clusters: float | None
     classes: tuple[str, ...] | None = None
+
+
+class DrawnAudit(Protocol):
+    """What `Audit.plot` and `ClassAudit.plot` return, see `calibrant.plots.AuditDisplay`."""
+
+    figure_: Figure
+    axes_: tuple[Axes, ...]
 
 
 @dataclass(frozen=True)

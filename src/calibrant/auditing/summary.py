@@ -70,6 +70,15 @@ def details(audit: Findings | ClassFindings, width: int | None = None) -> str:
     return "\n".join([wrapped(facts[0].value, width), *text])
 
 
+def table_below(audit: Findings | ClassFindings, width: int | None = None) -> str:
+    """Write the table that stands under a summary: of segments, if there are some, or of classes."""
+    if isinstance(audit, Findings):
+        return "" if audit.segments is None else str(audit.segments)
+    from calibrant.auditing.class_facts import table_text
+
+    return table_text(audit, width)
+
+
 def one_line(audit: Findings) -> str:
     """Verdict and the main numbers in one line, for lists."""
     bound = f" (at most {error_limits(audit.certificate).upper})" if audit.certificate else ""

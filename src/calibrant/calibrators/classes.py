@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from calibrant.errors import ArgumentError, DataError
+from calibrant.errors import ArgumentError
 from calibrant.fits.class_pool import MulticlassAuto
-from calibrant.table.class_checks import clean_probabilities, columns_of, listed, names_of
+from calibrant.table.class_checks import clean_probabilities, columns_of
 from calibrant.table.class_scores import ClassScores, as_class_scores
 from calibrant.table.pooling import FloatArray
 
@@ -113,11 +112,8 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
         else:
             scores = as_class_scores(y, proba, classes=classes)
         self.fit_scores(scores)
-        columns = _names(proba)
-        if columns is not None:
-            self.feature_names_in_ = columns
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        if hasattr(proba, "shape"):
+            validate_data(self, proba, skip_check_array=True)  # remembers the names of columns
         return self
 
     def predict(self, proba: Any) -> FloatArray:
@@ -134,18 +130,8 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
             Calibrated probabilities; every row adds up to 1.
         """
         check_is_fitted(self)
-        names = _names(proba)
-        expected = getattr(self, "feature_names_in_", None)
-        if names is not None and expected is not None and names.tolist() != expected.tolist():
-            raise DataError(
-                f"the columns {listed(expected.tolist())}, as in the fit",
-                listed(names.tolist()),
-                "select the columns of the fit, in their order",
-            )
         _, raw = columns_of(proba)
-        if raw.shape[1] != len(self.classes_):
-            counted = f"{len(self.classes_)} columns, for the classes {listed(self.classes_)}"
-            raise DataError(counted, f"{raw.shape[1]}", "pass the probabilities of the classes of the fit")
+        validate_data(self, proba if hasattr(proba, "shape") else raw, skip_check_array=True, reset=False)
         return self.map_rows(clean_probabilities(raw)[0])
 
     def interpret(self) -> str:
@@ -164,11 +150,3 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
         tags.target_tags.required = True
         tags.input_tags.positive_only = True
         return tags
-
-
-def _names(proba: Any) -> npt.NDArray[np.object_] | None:
-    """Return the names of columns, if all have one."""
-    if isinstance(proba, ClassScores | np.ndarray):
-        return None
-    names = names_of(proba)
-    return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None

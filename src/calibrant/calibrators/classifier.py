@@ -1,4 +1,4 @@
-"""Any binary classifier of scikit-learn together with a calibrator."""
+"""Any classifier of scikit-learn together with a calibrator."""
 
 from __future__ import annotations
 
@@ -22,32 +22,36 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from calibrant.calibrators.auto import given_or_auto
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.class_pairs import (
+    CalibratedClassPair,
+    calibrate_classes,
+    class_responses,
+    joined,
+)
+from calibrant.calibrators.classes import MulticlassAutoCalibrator
 from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.log_odds import probability
 from calibrant.fits.score_map import fit_part
-from calibrant.table.pooling import FloatArray, score_order
+from calibrant.table.pooling import FloatArray
 from calibrant.table.row_errors import need_two_classes
 from calibrant.table.score_table import ScoreTable
 
 Rows = npt.NDArray[np.intp]
 Parameters = dict[str, Any]
 
-# Neighbouring scores that differ by less than this share of the larger one are taken as equal before a fit: rounding
-# in a product of matrices or a sum over trees parts equal rows by 1e-16 to 1e-13.
-_ROUNDING = 1e-12
-
 
 @dataclass(eq=False, repr=False)
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Binary classifier whose probabilities are mapped by a calibrator fitted to rows the classifier has not seen.
+    """Classifier whose probabilities are mapped by a calibrator fitted to rows the classifier has not seen.
 
     Parameters
     ----------
     estimator : classifier
         With `predict_proba`, or else `decision_function`. Wrapped in `sklearn.frozen.FrozenEstimator` it is taken as
         fitted already: all rows given to `fit` are for the calibrator, and should be new to the classifier.
-    calibrator : Calibrator, optional
-        Map from scores to probabilities. Default: `AutoCalibrator`.
+    calibrator : Calibrator or MulticlassAutoCalibrator, optional
+        Map from scores to probabilities: of the score of the second of two classes, by default `AutoCalibrator`; of
+        those of all classes where there are more, by default `MulticlassAutoCalibrator`.
     cv : int, splitter or iterable, default=5
         Folds; a number stands for as many stratified ones. Where rows belong together, use a splitter by groups, and
         pass the groups by metadata routing. Not used with a frozen estimator.
@@ -60,22 +64,24 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Labels in order; the second is the positive class.
-    pairs_ : list of CalibratedPair
+    classes_ : ndarray of shape (K,)
+        Labels in order, those that a frozen estimator knows of several; of two the second is the positive class.
+    pairs_ : list of CalibratedPair or CalibratedClassPair
         Fitted estimators with their calibrators: one, or one for every fold with ``ensemble=True``.
     n_features_in_, feature_names_in_
         Those of the estimator, where it has them.
 
     Notes
     -----
-    It has no map for several classes at once. ``CalibratedClassifierCV(method="temperature")`` of scikit-learn 1.8 or
-    newer leaves their order in every row as it is; one map for each class, put back to a sum of 1, can cost accuracy.
-    For one class c against the rest, fit it to ``y == c``.
+    Of three or more classes all probabilities are mapped together. Classes may be missing from folds: rows of a class
+    that the estimator of their fold has not met are left out of the fit of the calibrator. One map for each class, put
+    back to a sum of 1, can cost accuracy, so a `Calibrator` is for two classes. For one class c against the rest, fit
+    it to ``y == c``.
 
     Margins of `decision_function` become scores as ``1 / (1 + exp(-margin / scale))``, where `scale` is the root mean
     square of the margins that the calibrator is fitted to. `PlattCalibrator` then does exactly what Platt (1999)
-    proposed for margins, and none is out of range, as with the rescaling in footnote 5 of Gao et al. (2017).
+    proposed for margins, and none is out of range, as with the rescaling in footnote 5 of Gao et al. (2017). Those of
+    several classes become the softmax of the margins over that scale.
 
     Scores that differ by less than 1e-12 of their size are one score to the calibrator. Otherwise rounding could make
     the same row met twice one score on one processor and two on another, and the maps would differ visibly.
@@ -95,7 +101,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     """
 
     estimator: Any
-    calibrator: Calibrator | None = None
+    calibrator: Calibrator | MulticlassAutoCalibrator | None = None
     _: KW_ONLY
     cv: Any = 5
     ensemble: bool = False
@@ -109,7 +115,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         X : array-like of shape (n, n_features)
             Features, passed on to the estimator as they are.
         y : array-like of shape (n,)
-            Labels of two classes.
+            Labels of two or more classes.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights.
         **params : dict
@@ -123,26 +129,25 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Raises
         ------
         DataError
-            If there are not two classes, or folds that cannot be used.
+            If there is one class only, or folds that cannot be used.
         ArgumentError
-            If the calibrator is none, or the estimator has no scores.
+            If the calibrator is none, or none for so many classes, or the estimator has no scores.
         """
-        calibrator = given_or_auto(self.calibrator)
         X, y, sample_weight = indexable(X, y, sample_weight)
         labels = column_or_1d(y, warn=True)
         if not len(labels):
             raise DataError("rows to fit", "0 sample(s)", "check how the data were selected")
         assert_all_finite(labels, input_name="y", estimator_name=type(self).__name__)
         check_classification_targets(labels)
-        encoder = LabelEncoder().fit(labels)
-        self.classes_ = encoder.classes_
-        need_two_classes(self.classes_.tolist())
-        calibrate = partial(_calibrated, calibrator, encoder.transform(labels), sample_weight)
+        self.classes_ = self._known_classes(labels)
+        code = LabelEncoder().fit(self.classes_).transform(labels)
+        respond, calibrate = self._kind(code, sample_weight)
         if isinstance(self.estimator, FrozenEstimator):
             model, everything = clone(self.estimator), np.arange(len(labels))
-            self.pairs_ = [calibrate(model, _response(model, X, self.classes_), everything)]
+            self.pairs_ = [calibrate(model, respond(model, X, self.classes_), everything)]
         else:
-            self.pairs_ = self._cross_fitted(X, labels, *self._routed(sample_weight, params), calibrate)
+            routed = self._routed(sample_weight, params)
+            self.pairs_ = self._cross_fitted(X, labels, *routed, respond, calibrate)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.pairs_[0].estimator, name):
                 setattr(self, name, getattr(self.pairs_[0].estimator, name))
@@ -158,12 +163,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
         Returns
         -------
-        ndarray of float64, shape (n, 2)
+        ndarray of float64, shape (n, K)
             One column for each of `classes_`; rows add up to 1.
         """
         check_is_fitted(self)
-        positive = np.mean([pair.predict(X, self.classes_) for pair in self.pairs_], axis=0)
-        return np.column_stack([1.0 - positive, positive])
+        value = np.mean([pair.predict(X, self.classes_) for pair in self.pairs_], axis=0)
+        return np.asarray(value) if value.ndim == 2 else np.column_stack([1.0 - value, value])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row, the first of them where several are.
@@ -190,6 +195,27 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         )
 
+    def _known_classes(self, labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the classes of the labels, or those of a frozen estimator if either are more than two."""
+        classes: npt.NDArray[Any] = LabelEncoder().fit(labels).classes_
+        known = getattr(self.estimator, "classes_", None) if isinstance(self.estimator, FrozenEstimator) else None
+        if known is None or max(len(known), len(classes)) == 2:
+            return classes
+        unknown = [label for label in classes.tolist() if label not in list(known)]
+        if unknown:
+            raise _unknown_labels(known, unknown[0])
+        return np.asarray(known)
+
+    def _kind(self, code: Rows, weight: Any) -> tuple[Respond, Calibrate]:
+        """Return what takes responses of a classifier, and what fits a calibrator to them."""
+        several = len(self.classes_) > 2 and self.calibrator is None
+        if several or isinstance(self.calibrator, MulticlassAutoCalibrator):
+            of_classes = self.calibrator or MulticlassAutoCalibrator()
+            return class_responses, partial(calibrate_classes, of_classes, code, weight, self.classes_)
+        calibrator = given_or_auto(self.calibrator)
+        need_two_classes(self.classes_.tolist())
+        return _response, partial(_calibrated, calibrator, code, weight)
+
     def _routed(self, sample_weight: Any, params: Parameters) -> tuple[Parameters, Parameters]:
         """Return what goes to `fit` of the estimator and to `split` of the splitter."""
         if get_config()["enable_metadata_routing"]:
@@ -200,14 +226,20 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         return params, {}
 
     def _cross_fitted(
-        self, rows: Any, labels: npt.NDArray[Any], of_fit: Parameters, of_split: Parameters, calibrate: Calibrate
-    ) -> list[CalibratedPair]:
+        self,
+        rows: Any,
+        labels: npt.NDArray[Any],
+        of_fit: Parameters,
+        of_split: Parameters,
+        respond: Respond,
+        calibrate: Calibrate,
+    ) -> list[Pair]:
         """Return the pairs; `of_fit` and `of_split` are parameters of the estimator and of the splitter."""
         splits = list(check_cv(self.cv, labels, classifier=True).split(rows, labels, **of_split))
         fit = delayed(_fitted)
         models = Parallel(n_jobs=self.n_jobs)(fit(self.estimator, rows, labels, of_fit, train) for train, _ in splits)
         folds = [
-            (model, _response(model, _safe_indexing(rows, test), self.classes_), test)
+            (model, respond(model, _safe_indexing(rows, test), self.classes_), test)
             for model, (_, test) in zip(models, splits, strict=True)
         ]
         if self.ensemble:
@@ -218,7 +250,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = not isinstance(self.calibrator, Calibrator)
         inner = get_tags(self.estimator).input_tags
         tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         tags.input_tags.pairwise = inner.pairwise
@@ -238,8 +270,11 @@ class CalibratedPair:
         return self.calibrator.predict(_scores(_response(self.estimator, X, classes), self.margin_scale))
 
 
+Pair = CalibratedPair | CalibratedClassPair
+# Takes responses of a fitted classifier to features.
+Respond = Callable[[Any, Any, npt.NDArray[Any]], FloatArray]
 # Fits a calibrator to the responses of a fitted classifier at rows of these numbers.
-Calibrate = Callable[[Any, FloatArray, Rows], CalibratedPair]
+Calibrate = Callable[[Any, FloatArray, Rows], Pair]
 
 
 def _calibrated(
@@ -249,7 +284,7 @@ def _calibrated(
     scale = None
     if not hasattr(estimator, "predict_proba"):
         scale = float(np.sqrt(np.mean(response**2))) or 1.0
-    score = _joined(_scores(response, scale))
+    score = joined(_scores(response, scale))
     of_rows = None if weight is None else _safe_indexing(weight, rows)
     table = ScoreTable.from_scores(code[rows], score, sample_weight=of_rows)
     return CalibratedPair(estimator, fit_part(clone(calibrator), table), scale)
@@ -277,12 +312,10 @@ def _response(estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:
     known = list(estimator.classes_)
     missing = [label for label in classes if label not in known]
     if len(missing) == len(classes):
-        remedy = "fit with the labels that the estimator was fitted with"
-        raise DataError(f"labels that the estimator knows, such as {known[0]}", f"{classes[0]}", remedy)
+        raise _unknown_labels(known, classes[0])
     if missing:
         actual = f"none of class {missing[0]}"
         raise DataError("every class among the training rows of each fold", actual, "use fewer or larger folds")
-    need_two_classes(known)
     return np.asarray(response[:, known.index(classes[1])] if response.ndim == 2 else response)
 
 
@@ -295,11 +328,6 @@ def _scores(response: FloatArray, margin_scale: float | None) -> FloatArray:
     return np.clip(response, 0.0, 1.0)
 
 
-def _joined(score: FloatArray) -> FloatArray:
-    """Return scores of which those that only rounding parts are equal: to the lowest of them, where a step begins."""
-    order = score_order(score)
-    ordered = score[order]
-    new = ~(np.diff(ordered, prepend=-1.0) <= _ROUNDING * ordered)  # NaN joins nothing and is refused by the fit
-    joined = np.empty_like(score)
-    joined[order] = ordered[new][np.cumsum(new) - 1]
-    return joined
+def _unknown_labels(known: Any, label: Any) -> DataError:
+    remedy = "fit with the labels that the estimator was fitted with"
+    return DataError(f"labels that the estimator knows, such as {known[0]}", f"{label}", remedy)

@@ -4,6 +4,7 @@ from calibrant.certificates.bands import Band, isotonic_band, window_band
 from calibrant.certificates.calibration_test import calibration_test
 from calibrant.certificates.certify import certify, cutoff_interval
 from calibrant.certificates.class_table import ClassTable, certify_each_class
+from calibrant.certificates.class_test import ClassTest
 from calibrant.certificates.classes import ClassCertificate, certify_classes
 from calibrant.certificates.cumulative_band import CumulativeBand, cumulative_band
 from calibrant.certificates.expected_error.certify import (
@@ -24,6 +25,7 @@ __all__ = [
     "Certificate",
     "ClassCertificate",
     "ClassTable",
+    "ClassTest",
     "CumulativeBand",
     "CutoffInterval",
     "ExpectedErrorCertificate",

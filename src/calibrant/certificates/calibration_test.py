@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.certificates.class_test import class_test
 from calibrant.certificates.clusters import cluster_test
 from calibrant.certificates.question import Question, need_cluster_method
 from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest
@@ -17,6 +18,8 @@ from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import calibrated_p_value
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.class_checks import is_of_several, need_alone
+from calibrant.table.class_scores import ClassScores, as_class_scores
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count, check_random_state
@@ -37,9 +40,10 @@ _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The method and the number of rows were chosen
 
 
 def calibration_test(
-    y_true: Labels,
+    y_true: Labels | ClassScores,
     y_proba: Scores = None,
     *,
+    classes: Sequence[Any] | None = None,
     method: Literal["exact", "asymptotic"] = "exact",
     n_simulations: int = 999,
     clusters: Clusters | None = None,
@@ -54,7 +58,10 @@ def calibration_test(
     Parameters
     ----------
     y_true, y_proba : array-like of shape (n,)
-        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both. Or those of
+        several classes as in `certify_classes`: the hypothesis is then that every label is drawn from its row.
+    classes : sequence of length K, optional
+        Label of each column, where there are several.
     method : {"exact", "asymptotic"}
         "exact" counts all outcomes where they are few, such as at one score or two, and else simulates the labels from
         the scores. "asymptotic" uses the asymptotic distribution, costs nothing, and also works on a table with cells;
@@ -74,7 +81,7 @@ def calibration_test(
     Returns
     -------
     CalibrationTest
-        The p-value with everything needed to quote it.
+        The p-value with everything needed to quote it; a `ClassTest` of more than two classes.
 
     Raises
     ------
@@ -107,6 +114,14 @@ def calibration_test(
     check_choice("method", method, ("exact", "asymptotic"))
     n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     check_random_state(random_state)
+    if isinstance(y_true, ClassScores) or classes is not None or is_of_several(y_proba):
+        other = None if method == "exact" else method
+        remedy = "leave it out: the test of several classes is exact, and takes independent rows"
+        need_alone(remedy, method=other, clusters=clusters, sample_weight=sample_weight, pos_label=pos_label)
+        scores = as_class_scores(y_true, y_proba, classes=classes)
+        if len(scores.classes) > 2:
+            return class_test(scores, n_simulations, random_state)
+        y_true, y_proba = scores.code, scores.need_matrix("the test")[:, 1]
     if clusters is not None:
         rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
         need_cluster_method(method, ("asymptotic",))

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.classes import ClassStatement, own_bound
+from calibrant.certificates.classes import NOT_ALL, ClassStatement, of_lists, own_bound
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import SHARES
 from calibrant.certificates.widths import brownian_width
 from calibrant.metrics.classes import class_fields
-from calibrant.table.class_scores import as_class_scores
+from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import claim_upper, confidence, given, number, rows, write_lower, write_upper
+from calibrant.table.numbers import claim_upper, confidence, given, rows, significant, write_lower, write_upper
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT
@@ -71,7 +71,8 @@ class ClassTable(ClassStatement):
         columns = {"Lower": lower, **super()._columns()}
         return columns if self.tolerance is None else {**columns, "Verdict": self.verdicts.tolist()}
 
-    def _sentences(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
+        """Say how many classes have each verdict, what is shown to be off, and how many are off by how much."""
         if self.tolerance is not None:
             verdicts = self.verdicts.tolist()
             counts = ", ".join(f"{rows(verdicts.count(word))} {word}" for word in _VERDICTS if word in verdicts)
@@ -80,21 +81,24 @@ class ClassTable(ClassStatement):
         if n_off:
             worst, lower = self.name[int(np.argmax(self.lower))], write_lower(self.lower_bound, self.tolerance)
             which = f"{rows(n_off)} of {rows(len(self.name))} classes"
-            yield f"Shown to be off: {which}, {worst} by at least {lower} (asymptotic)."
+            yield f"Shown to be off: {which}, class {worst} by at least {lower} (asymptotic)."
         else:
             yield "No class is shown to be off."
         if self.count_bounds:
             off_by = [(rows(most), write_upper(by, self.tolerance)) for most, by in self.count_bounds.items()]
-            counts = ", ".join(f"at most {most} by more than {by}" for most, by in off_by)
-            level = confidence(self.confidence_level)
-            yield f"Of all classes {counts}: each of these holds by itself, with {level} confidence."
+            (most, by), *further = off_by
+            counts = "".join(f", at most {most} by more than {by}" for most, by in further)
+            yield (
+                f"At most {most} {'class is' if most == '1' else 'classes are'} off by more than {by}{counts}: each of "
+                f"these holds by itself, with {confidence(self.confidence_level)} confidence."
+            )
         with np.errstate(divide="ignore"):
             ratio = self.upper / self.mean_predicted
         if (ratio >= 1.0).any():
             yield (
-                f"The upper bound is {number(float(np.median(ratio)))} times the mean probability of the class in the "
-                f"median, and above it for {rows((ratio >= 1.0).sum())} of {rows(len(ratio))} classes: of these "
-                "nothing is claimed relative to it."
+                f"For {rows((ratio >= 1.0).sum())} of {rows(len(ratio))} classes the upper bound is not below the mean "
+                "probability of the class, so an error as large as that is not excluded; the median class has a bound "
+                f"of {significant(float(np.median(ratio)), digits=3)} times its mean probability."
             )
 
 
@@ -102,6 +106,8 @@ def certify_each_class(
     y_true: Any,
     y_proba: Any = None,
     *,
+    label: str | None = None,
+    scores: str | Sequence[str] | None = None,
     classes: Sequence[Any] | None = None,
     tolerance: float | None = None,
     confidence_level: float = 0.95,
@@ -111,9 +117,12 @@ def certify_each_class(
     Parameters
     ----------
     y_true : array-like of shape (n,) or ClassScores
-        Labels of any kind; or `ClassScores` in place of labels, probabilities and classes.
+        Labels of any kind; or `ClassScores` in place of labels, probabilities and classes; or, with `label` and
+        `scores`, a dataframe, a file or a `calibrant.Query`, see `ClassScores.from_source`.
     y_proba : array-like of shape (n, K), dataframe, or mapping of class to array-like
         Probabilities of all classes, as `predict_proba` gives them. Every row adds up to 1.
+    label, scores : str, optional
+        Name of the column of labels, and a pattern or a list of the names of the columns of probabilities.
     classes : sequence of length K, optional
         Label of each column, such as `classes_` of the model; see `ClassScores.from_scores` for the default.
     tolerance : float, optional
@@ -156,12 +165,12 @@ def certify_each_class(
     ['certified', 'refuted', 'refuted']
     """
     question = Question(tolerance=tolerance, confidence_level=confidence_level)
-    scores = as_class_scores(y_true, y_proba, classes=classes)
-    delta, n_classes = question.delta, len(scores.classes)
+    data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
+    delta, n_classes = question.delta, len(data.classes)
     own = partial(own_bound, n_classes=n_classes)
     fields = class_fields(
-        scores,
-        scores.by_class(),
+        data,
+        data.by_class(),
         as_worst=partial(own, delta=SHARES[0] * delta),
         upper=partial(own, delta=SHARES[1] * delta / n_classes),
         lower=partial(_lower_bound, delta=SHARES[2] * delta / n_classes),
@@ -173,20 +182,20 @@ def certify_each_class(
     ends = list(zip(fields["lower"].tolist(), fields["upper"].tolist(), strict=True))
     lower_bound = float(fields["lower"].max())
     return ClassTable(
-        count_bounds=_count_bounds(fields.pop("counted")),
+        count_bounds=_count_bounds(fields.pop("counted").tolist(), n_classes),
         **fields,
-        claim=f"{INDEPENDENT.sure(confidence_level)}, the cutoff calibration error of every class against the rest is "
-        f"at most {claim_upper(bound, tolerance)} (finite-sample bound), and between its two bounds (the lower one "
-        "asymptotic).",
+        claim=f"{INDEPENDENT.sure(confidence_level)}, {data.scope}the cutoff calibration error of every class "
+        f"against the rest is at most {claim_upper(bound, tolerance)} (finite-sample bound), and between its two "
+        "bounds (the lower one asymptotic).",
         confidence_level=confidence_level,
-        assumptions=_ASSUMPTIONS,
+        assumptions=(*_ASSUMPTIONS, *of_lists(data), NOT_ALL),
         references=("gao2017", "shevtsova2013", "fan2015", "berger1982", "feller1951"),
         verdict=_verdict(lower_bound, bound, tolerance) or None,
         tolerance=tolerance,
         bound=bound,
         lower_bound=lower_bound,
         verdicts=np.array([_verdict(lower, upper, tolerance) for lower, upper in ends]),
-        n_rescaled=scores.n_rescaled,
+        n_rescaled=data.n_rescaled,
     )
 
 
@@ -202,15 +211,16 @@ def _verdict(lower: float, upper: float, tolerance: float | None) -> str:
     return "refuted" if lower > tolerance else "certified" if upper <= tolerance else "undecided"
 
 
-def _count_bounds(upper: FloatArray) -> dict[int, float]:
+def _count_bounds(upper: list[float], n_classes: int) -> dict[int, float]:
     """Errors that at most so many classes exceed, of bounds that each fail with half of the probability allowed.
 
     If the j-th largest of all bounds is below the M-th largest error, of the M classes with the largest errors at least
     M - j + 1 have a bound below their own; with j = M // 2 + 1 that is half of them or more, and the expected number
-    is at most half of M times the probability allowed (Markov's inequality).
+    is at most half of M times the probability allowed (Markov's inequality). Classes that no row lists have the least
+    bound that there can be, no larger than those that are given.
     """
-    if len(upper) < _MANY:
+    if n_classes < _MANY:
         return {}
-    decreasing = sorted(upper.tolist(), reverse=True)
-    sizes = sorted({len(upper) // part for part in _PARTS} - {0, 1})
-    return {size - 1: decreasing[size // 2] for size in sizes}
+    decreasing = sorted(upper, reverse=True)
+    sizes = sorted({n_classes // part for part in _PARTS} - {0, 1})
+    return {size - 1: decreasing[min(size // 2, len(decreasing) - 1)] for size in sizes}

@@ -17,13 +17,15 @@ import numpy as np
 
 from calibrant.certificates.certify import certify_table
 from calibrant.certificates.question import Question
-from calibrant.certificates.results import Bounds, verdict_on
-from calibrant.certificates.split import PROPOSE, repeated_lower_bound
+from calibrant.certificates.results import Bounds
 from calibrant.certificates.widths.default import charged_bound
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.distributions.sharp_mean import simultaneous_width
+from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound
+from calibrant.distributions.sharp_mean import single_width
+from calibrant.metrics.all_classes import pooled_extremes, signed_residuals
 from calibrant.metrics.classes import ClassCalibration, class_fields, class_rows
-from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores
+from calibrant.sources.class_rows import class_scores_of
+from calibrant.table.class_scores import ClassRows, ClassScores
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper, given, number, rows, write_lower, write_upper
 from calibrant.table.parameters import check_choice
@@ -31,27 +33,29 @@ from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.shown import html_grid, text_grid
-from calibrant.table.statements import INDEPENDENT, Statement
+from calibrant.table.statements import INDEPENDENT, Statement, verdict_on
 
-Notion = Literal["worst_class", "sum", "top_label", "confidence"]
+Notion = Literal["worst_class", "sum", "pooled", "top_label", "confidence"]
 
 _PRINTED = 20  # classes of a printed table
 _WORDS = ("Class", "Direction", "at", "Verdict")
 # Of many classes, so few rows leave too few events of each for the bound of one class by itself to be tight: in units
 # of 1 / delta, or of log(1 / delta) for each class. The choice must not depend on how often a class occurred.
 _FEW, _FEW_EVENTS = 50.0, 36.0
+_BY_CLASS = ("worst_class", "sum", "pooled")
 _OF_SHARE = 0.7  # what the mean square of a class is expected to be, over that of its share alone
 _CLAIMS = {
     "worst_class": "the cutoff calibration error of every class against the rest is at most",
     "sum": "the cutoff calibration errors of all classes against the rest add up to at most",
+    "pooled": "the cutoff calibration error of the probabilities of all classes in one list is at most",
     "top_label": "the cutoff calibration errors of the largest probability by predicted class, each times the share of "
     "its rows, add up to at most",
     "confidence": "the cutoff calibration error of the largest probability is at most",
 }
 # Largest size of the function of a row whose expectation the error is.
-_SIZE = {"worst_class": 1.0, "sum": 2.0, "top_label": 1.0}
+_SIZE = {"worst_class": 1.0, "sum": 2.0, "pooled": 1.0, "top_label": 1.0}
 _ASSUMPTIONS = INDEPENDENT.assumptions("the confidence level, the tolerance and the notion")
-_NOT_ALL = (
+NOT_ALL = (
     "Nothing is claimed of the vector of probabilities as a whole: errors that show only where several classes are "
     "looked at together can remain."
 )
@@ -73,11 +77,11 @@ class ClassStatement(Statement, ClassCalibration):
         heads, *lines = self._rows(_PRINTED)
         grid = text_grid([heads, *lines], words=[i for i, head in enumerate(heads) if head in _WORDS])
         more = [f"... and {rows(left)} more classes"] if left > 0 else []
-        return "\n".join([self.claim, *self._sentences(), *self._of_rescaled(), grid, *more])
+        return "\n".join([self.claim, *self.sentences(), *self._of_rescaled(), grid, *more])
 
     def _repr_html_(self) -> str:
         heads, *lines = self._rows()
-        return html_grid(" ".join([self.claim, *self._sentences(), *self._of_rescaled()]), heads, lines)
+        return html_grid(" ".join([self.claim, *self.sentences(), *self._of_rescaled()]), heads, lines)
 
     def _rows(self, most: int | None = None) -> list[list[str]]:
         return class_rows(self, most, self._columns())
@@ -85,7 +89,8 @@ class ClassStatement(Statement, ClassCalibration):
     def _columns(self) -> dict[str, list[str]]:
         return {"Upper": [write_upper(each, self.tolerance) for each in self.upper.tolist()]}
 
-    def _sentences(self) -> Iterable[str]:
+    def sentences(self) -> Iterable[str]:
+        """Say what there is to say of these classes, beside the claim."""
         raise NotImplementedError
 
     def _of_rescaled(self) -> Iterable[str]:
@@ -104,7 +109,7 @@ class ClassCertificate(ClassStatement):
     ----------
     claim, confidence_level, assumptions, references
         As in every `Statement`.
-    notion : {"worst_class", "sum", "top_label", "confidence"}
+    notion : {"worst_class", "sum", "pooled", "top_label", "confidence"}
         Which error the claim is about.
     verdict : {"certified", "refuted", "undecided", "uninformative"} or None
         As in `Certificate`: whether the bound is within the tolerance, the lower bound above it, neither, or the bound
@@ -128,7 +133,8 @@ class ClassCertificate(ClassStatement):
     estimate: float
     trivial_bound: float
 
-    def _sentences(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
+        """Say what these rows show, and of which class the largest error is."""
         lower = write_lower(self.lower_bound, self.tolerance)
         yield f"In these {rows(self.n)} rows it is {number(self.estimate)}; its lower confidence bound is {lower}."
         if self.tolerance is not None:
@@ -143,6 +149,8 @@ def certify_classes(
     y_true: Any,
     y_proba: Any = None,
     *,
+    label: str | None = None,
+    scores: str | Sequence[str] | None = None,
     classes: Sequence[Any] | None = None,
     notion: Notion = "worst_class",
     tolerance: float | None = None,
@@ -154,15 +162,18 @@ def certify_classes(
     Parameters
     ----------
     y_true : array-like of shape (n,) or ClassScores
-        Labels of any kind; or `ClassScores` in place of labels, probabilities and classes.
+        Labels of any kind; or `ClassScores` in place of labels, probabilities and classes; or, with `label` and
+        `scores`, a dataframe, a file or a `calibrant.Query`, see `ClassScores.from_source`.
     y_proba : array-like of shape (n, K), dataframe, or mapping of class to array-like
         Probabilities of all classes, as `predict_proba` gives them. Every row adds up to 1.
+    label, scores : str, optional
+        Name of the column of labels, and a pattern or a list of the names of the columns of probabilities.
     classes : sequence of length K, optional
         Label of each column, such as `classes_` of the model; see `ClassScores.from_scores` for the default.
-    notion : {"worst_class", "sum", "top_label", "confidence"}
+    notion : {"worst_class", "sum", "pooled", "top_label", "confidence"}
         Which error, chosen before seeing the rows: that of the class with the largest one, each against the rest; the
-        sum over all classes; of the largest probability by predicted class, the mean over these; the same for all
-        predicted classes together.
+        sum over all classes; that of the probabilities of all classes in one list; of the largest probability by
+        predicted class, the mean over these; the same for all predicted classes together.
     tolerance : float, optional
         An error that would be acceptable, in (0, 1); asks for a verdict.
     confidence_level : float
@@ -204,18 +215,18 @@ def certify_classes(
     """
     question = Question(tolerance=tolerance, confidence_level=confidence_level, random_state=random_state)
     check_choice("notion", notion, tuple(_CLAIMS))
-    scores = as_class_scores(y_true, y_proba, classes=classes)
-    n_classes = len(scores.classes) if notion in ("worst_class", "sum") else 1
+    data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
+    n_classes = len(data.classes) if notion in _BY_CLASS else 1
     own = partial(own_bound, delta=question.delta, n_classes=n_classes)
-    fields = class_fields(scores, _parts(scores, notion), upper=own)
-    bounds = _bounds(scores, notion, question, fields)
-    trivial = _trivial_bound(scores, notion, fields["mean_predicted"])
+    fields = class_fields(data, _parts(data, notion), upper=own)
+    bounds = _bounds(data, notion, question, fields)
+    trivial = _trivial_bound(data, notion, fields["mean_predicted"])
     sure = INDEPENDENT.sure(confidence_level)
     return ClassCertificate(
         **fields,
-        claim=f"{sure}, {scores.scope}{_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
+        claim=f"{sure}, {data.scope}{_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
         confidence_level=confidence_level,
-        assumptions=(*_ASSUMPTIONS, _NOT_ALL),
+        assumptions=(*_ASSUMPTIONS, *of_lists(data), NOT_ALL),
         references=("gao2017", "bentkus2004", "shevtsova2013", "fan2015", "berger1982"),
         notion=notion,
         verdict=None if tolerance is None else verdict_on(bounds.bound, bounds.lower_bound, trivial, tolerance),
@@ -224,8 +235,15 @@ def certify_classes(
         bound=bounds.bound,
         lower_bound=bounds.lower_bound,
         trivial_bound=trivial,
-        n_rescaled=scores.n_rescaled,
+        n_rescaled=data.n_rescaled,
     )
+
+
+def of_lists(scores: ClassScores) -> tuple[str, ...]:
+    """What must hold besides where rows list some of the classes."""
+    if scores.listed is None:
+        return ()
+    return ("All classes that a row may list were named beforehand (`classes`): some bounds depend on their number.",)
 
 
 def _parts(scores: ClassScores, notion: str) -> Iterable[ClassRows]:
@@ -257,26 +275,13 @@ def _bounds(scores: ClassScores, notion: str, question: Question, fields: Mappin
     if notion == "worst_class":
         estimate, bound = fields["worst"], float(fields["upper"].max())
     else:
-        estimate, most = fields["total"], _SIZE[notion]
-        away = scores.miss if notion == "sum" else scores.confidence_residuals
-        bound = min(most, estimate + most * _width(away * away, question.delta, estimate / most))
+        estimate = pooled_extremes(scores)[0] if notion == "pooled" else fields["total"]
+        most, squares = _SIZE[notion], np.square(scores.miss if notion in _BY_CLASS else scores.confidence_residuals)
+        moments = squares.mean(), np.square(squares).mean()
+        bound = min(most, estimate + most * single_width(len(scores), *moments, question.delta, estimate / most))
     rng = generator_for(scores, question.random_state)
     lower_bound = repeated_lower_bound(len(scores), question.delta, rng, partial(_split_bound, scores, notion))
     return Bounds(estimate, bound, lower_bound, bound - estimate)
-
-
-def _width(squares: FloatArray, delta: float, estimate: float) -> float:
-    """How far a mean of terms in [-1, 1] can be below its expectation, with squares of at most these."""
-    one = np.ones(1)
-    width = simultaneous_width(
-        len(squares) * one,
-        squares.mean() * one,
-        (squares * squares).mean() * one,
-        delta * one,
-        estimate=min(1.0, estimate) * one,
-        identical=np.ones(1, dtype=bool),
-    )
-    return float(width[0])
 
 
 def _split_bound(scores: ClassScores, notion: str, delta: float, rng: np.random.Generator) -> float:
@@ -285,17 +290,17 @@ def _split_bound(scores: ClassScores, notion: str, delta: float, rng: np.random.
     if chosen.all() or not chosen.any():
         return 0.0
     terms, largest = np.zeros(len(scores)), 0.0
+    of_all = pooled_extremes(scores, chosen)[1] if notion == "pooled" else None
     for part in _parts(scores, notion):
         if not chosen[part.rows].any():
             continue
-        interval = extremes(cumulative_residuals(part.table(chosen)))
+        interval = of_all or extremes(cumulative_residuals(part.table(chosen)))
         if notion == "worst_class":
             if interval.value <= largest:
                 continue
             largest = interval.value
             terms[:] = 0.0
-        inside = (part.score > interval.low) & (part.score <= interval.high)
-        terms[part.rows] += interval.sign * (part.outcome - part.score) * inside
+        terms[part.rows] += signed_residuals(part, interval)
     terms /= _SIZE[notion]
     judged, expected = terms[~chosen], float(np.square(terms[chosen]).mean())
     width = mean_width(len(judged), np.square(judged).mean(), delta, expected=max(expected, 1.0 / len(scores)))
@@ -304,8 +309,8 @@ def _split_bound(scores: ClassScores, notion: str, delta: float, rng: np.random.
 
 def _trivial_bound(scores: ClassScores, notion: str, mean_predicted: FloatArray) -> float:
     """What the error can be at most, whatever the outcomes."""
-    if notion == "sum":
-        return float(2.0 * (1.0 - scores.least).mean())
+    if notion in ("sum", "pooled"):
+        return float(_SIZE[notion] * (1.0 - scores.least).mean())
     if notion == "top_label":
         top = scores.of_confidence().score
         return float(np.maximum(top, 1.0 - top).mean())

@@ -27,7 +27,7 @@ from calibrant.version import __version__
 _UsageError: Any = typer.BadParameter.__base__  # which Typer itself does not show
 # Names of parameters by heading; all others are the method. A `rich_help_panel` is another heading.
 _HEADINGS = {
-    "Data": "file files query database label score time id block cluster by weight pos_label missing again",
+    "Data": "file files query database label score scores time id block cluster by weight pos_label missing again",
     "Method": "",
     "Output": "state output column model report title note author details as_json json_curves plot help",
 }
@@ -82,7 +82,7 @@ def _shown_safely() -> Iterator[None]:
 app = typer.Typer(
     name="calibrant",
     cls=_Commands,
-    help="Assess and improve the calibration of binary classifiers, with finite-sample guarantees.",
+    help="Assess and improve the calibration of classifiers, with finite-sample guarantees.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -14,17 +14,21 @@ from calibrant.cli.options import costs_of, given_to, name_of, paths_of, source_
 
 if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit
+    from calibrant.auditing.class_audit import ClassAudit
     from calibrant.comparing.results import Comparison
 
 _COMPUTED = 0.9  # share of the job until a result is there that a report shows
 
-_Result = TypeVar("_Result", "Audit", "Comparison")
+_Result = TypeVar("_Result", "Audit", "ClassAudit", "Comparison")
 
 
-def with_report(function: Callable[..., _Result], columns: str, report: Path | None, context: typer.Context) -> _Result:
+def with_report(
+    function: Callable[..., _Result], columns: str, report: Path | None, context: typer.Context, **further: Any
+) -> _Result:
     """Compute a result of what a command reads, under a bar, with the options of the command that the function takes.
 
-    Its report is written, if one is asked for; a wrong path is found before.
+    Those that a command has made something of are given as `further`. Its report is written, if one is asked for; a
+    wrong path is found before.
     """
     from calibrant.auditing.provenance import of_command
     from calibrant.table.progress import report_progress, subtask
@@ -38,7 +42,7 @@ def with_report(function: Callable[..., _Result], columns: str, report: Path | N
         check_report(report, *paths_of(source))
     with terminal.progress():
         with subtask(1.0 if report is None else _COMPUTED):
-            result = function(source, **given_to(function, context), costs=costs, name=name)
+            result = function(source, **(given_to(function, context) | {"costs": costs, "name": name} | further))
         result = replace(result, provenance=of_command(result.provenance, context.obj))
         if report is not None:
             report_progress("Report")

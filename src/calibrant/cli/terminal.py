@@ -15,26 +15,27 @@ import typer
 from calibrant.printable import visible, visible_lines
 
 if TYPE_CHECKING:
+    from calibrant.auditing.class_findings import ClassFindings
     from calibrant.auditing.findings import Findings
 
 _PATIENCE = 0.5  # seconds after which a person wants to know how long it takes
 # What is coloured in the text of an audit, as Rich's styles: verdicts, labels at the start of a line, warnings.
 _STYLES = {
     r"\ACERTIFIED": "bold green",
-    r"\AREFUTED": "bold red",
+    r"\A(REFUTED|REJECTED)": "bold red",
     r"\A(UNDECIDED|UNINFORMATIVE|NO CERTIFICATE)": "bold yellow",
     r"(?m)^(?!Warning)[A-Z][A-Za-z ]{2,17}  ": "cyan",
     r"(?m)^Warning": "bold yellow",
 }
 
 
-def print_audit(audit: Findings, *, details: bool) -> None:
-    """Print the summary of an audit, or the details; in colour on a terminal."""
+def print_audit(audit: Findings | ClassFindings, *, details: bool) -> None:
+    """Print the summary of an audit, or the details, and the table below; in colour on a terminal."""
     from calibrant.auditing import summary
 
     text = summary.details(audit, width()) if details else summary.summary(audit, width(), shell=True)
-    if audit.segments is not None:
-        text += f"\n\n{audit.segments}"
+    table = summary.table_below(audit, width())
+    text += f"\n\n{table}" if table else ""
     if width() is None:
         print_text(text)
         return

@@ -6,13 +6,15 @@ import hashlib
 import json
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from calibrant.atomic_write import write_text
 from calibrant.errors import ArgumentError, SourceError
-from calibrant.export.layouts import LAYOUTS, METHODS, Layout, check_fitted, not_exportable
+from calibrant.export.layouts import LAYOUTS, Layout, check_fitted, not_exportable
+from calibrant.fits.class_maps import ClassMap
+from calibrant.fits.class_pool import MulticlassAuto
 from calibrant.fits.score_map import FittedMap, ScoreMap, Training
 from calibrant.typed_json import (
     FieldError,
@@ -28,7 +30,7 @@ from calibrant.typed_json import (
 from calibrant.version import __version__
 
 if TYPE_CHECKING:
-    from calibrant.calibrators import SegmentCalibrator
+    from calibrant.calibrators import MulticlassAutoCalibrator, SegmentCalibrator
     from calibrant.calibrators.base import Calibrator
 
 # Raised when the meaning of a field changes. Older files stay readable: tests/unit/export/golden has one of every kind.
@@ -49,7 +51,7 @@ class _Document:
     method: Any
     parameters: Any
     fitted: Any
-    column: str | None
+    column: str | list[str] | None
     sha256: str
 
 
@@ -58,7 +60,7 @@ def to_json(calibrator: FittedMap) -> str:
 
     Parameters
     ----------
-    calibrator : Calibrator or SegmentCalibrator
+    calibrator : Calibrator, SegmentCalibrator or MulticlassAutoCalibrator
         Fitted.
 
     Returns
@@ -82,20 +84,20 @@ def to_json(calibrator: FittedMap) -> str:
     array([ True])
     """
     check_fitted(calibrator)
-    named = hasattr(calibrator, "feature_names_in_")
+    names = [str(name) for name in getattr(calibrator, "feature_names_in_", [])]
     document = {
         "kind": "calibrator",
         "schema_version": _SCHEMA,
         "calibrant": __version__,
         **_fitted(calibrator),
-        "column": str(calibrator.feature_names_in_[0]) if named else None,
+        "column": names[0] if len(names) == 1 else names or None,
         "training": plain(calibrator.training_),
         "interpretation": calibrator._in_words(),
     }
     return json.dumps(document | {"sha256": _checksum(document)}, indent=1, allow_nan=False) + "\n"
 
 
-def from_json(text: str) -> Calibrator | SegmentCalibrator:
+def from_json(text: str) -> Calibrator | SegmentCalibrator | MulticlassAutoCalibrator:
     """Rebuild a fitted calibrator from what `to_json` wrote.
 
     Parameters
@@ -105,7 +107,7 @@ def from_json(text: str) -> Calibrator | SegmentCalibrator:
 
     Returns
     -------
-    Calibrator or SegmentCalibrator
+    Calibrator, SegmentCalibrator or MulticlassAutoCalibrator
         Of the class it had; predicts the same floats.
 
     Raises
@@ -120,7 +122,7 @@ def from_json(text: str) -> Calibrator | SegmentCalibrator:
     >>> from_json(to_json(PlattCalibrator().fit([0.1, 0.4, 0.8], [0, 1, 1])))
     PlattCalibrator()
     """
-    rebuilt: Calibrator | SegmentCalibrator = as_calibrator(_map_from_json(text))
+    rebuilt: Calibrator | SegmentCalibrator | MulticlassAutoCalibrator = as_calibrator(_map_from_json(text))
     return rebuilt
 
 
@@ -138,7 +140,7 @@ def save_model(calibrator: FittedMap, path: str | PathLike[str]) -> None:
 
     Parameters
     ----------
-    calibrator : Calibrator or SegmentCalibrator
+    calibrator : Calibrator, SegmentCalibrator or MulticlassAutoCalibrator
         Fitted.
     path : path-like
         Where to write what `to_json` returns. An existing file is replaced.
@@ -164,7 +166,7 @@ def save_model(calibrator: FittedMap, path: str | PathLike[str]) -> None:
     write_text(to_json(calibrator), path)
 
 
-def load_model(path: str | PathLike[str]) -> Calibrator | SegmentCalibrator:
+def load_model(path: str | PathLike[str]) -> Calibrator | SegmentCalibrator | MulticlassAutoCalibrator:
     """Read a model file.
 
     Parameters
@@ -174,7 +176,7 @@ def load_model(path: str | PathLike[str]) -> Calibrator | SegmentCalibrator:
 
     Returns
     -------
-    Calibrator or SegmentCalibrator
+    Calibrator, SegmentCalibrator or MulticlassAutoCalibrator
         As `from_json`.
 
     Raises
@@ -210,14 +212,15 @@ def as_calibrator(value: Any) -> Any:
 
 
 @plain.register(ScoreMap)
-def _fitted(calibrator: FittedMap) -> dict[str, Any]:
+@plain.register(ClassMap)
+def _fitted(calibrator: FittedMap | ClassMap) -> dict[str, Any]:
     """Return what makes up a calibrator; those inside others are stored in the same way."""
     document = _unfitted(calibrator)
     fitted = LAYOUTS[document["method"]].fitted
     return document | {"fitted": {name: plain(getattr(calibrator, name)) for name in fitted}}
 
 
-def _unfitted(calibrator: FittedMap) -> dict[str, Any]:
+def _unfitted(calibrator: FittedMap | ClassMap) -> dict[str, Any]:
     kinds = (type(calibrator), *type(calibrator).__bases__)
     method, layout = next(((name, of) for name, of in LAYOUTS.items() if of.kind in kinds), (None, None))
     if layout is None:
@@ -235,7 +238,7 @@ def _parameters(layout: Layout) -> list[str]:
 def _parameter(name: str, value: Any) -> Any:
     if isinstance(value, list | tuple) and all(isinstance(entry, ScoreMap) for entry in value):
         return {"calibrators": [_unfitted(entry) for entry in value]}
-    if isinstance(value, ScoreMap):
+    if isinstance(value, ScoreMap | ClassMap):
         return {"calibrator": _unfitted(value)}
     if isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value):
         return list(value)
@@ -255,60 +258,68 @@ def _checked(document: dict[str, Any]) -> FittedMap:
     if stored.training.events > stored.training.n:
         raise FieldError("training.events", "at most training.n", f"{stored.training.events!r}")
     fields = {name: document[name] for name in ("method", "parameters", "fitted")}
-    calibrator = _rebuilt_fitted(fields, "", stored.training)
+    calibrator: FittedMap = _rebuilt_fitted(fields, FittedMap, "", stored.training)
+    calibrator.n_features_in_ = len(calibrator.classes_) if isinstance(calibrator, MulticlassAuto) else 1
+    calibrator.training_ = stored.training
     if stored.column is not None:
-        calibrator.feature_names_in_ = np.array([stored.column], dtype=object)
+        names = [stored.column] if isinstance(stored.column, str) else stored.column
+        if len(names) != calibrator.n_features_in_:
+            raise FieldError("column", f"{calibrator.n_features_in_} names", f"{len(names)}")
+        calibrator.feature_names_in_ = np.array(names, dtype=object)
     actual = _checksum({name: value for name, value in document.items() if name != "sha256"})
     if actual != document["sha256"]:
         raise FieldError("sha256", f"{actual}, the checksum of all other fields,", "another: something was changed")
     return calibrator
 
 
-def _rebuilt_fitted(document: Any, path: str, training: Training) -> FittedMap:
-    """Return the calibrator that is stored at a path, of "" or of fields that end in a dot, with those inside it."""
+def _rebuilt_fitted(document: Any, kind: Any, path: str, training: Training) -> Any:
+    """Return the map that is stored at a path, of "" or of fields that end in a dot, with those inside it."""
     document = check_fields(document, ("method", "parameters", "fitted"), path)
-    calibrator = _rebuilt_unfitted({name: document[name] for name in ("method", "parameters")}, path)
+    calibrator = _rebuilt_unfitted({name: document[name] for name in ("method", "parameters")}, kind, path)
     layout = LAYOUTS[document["method"]]
     fitted = check_fields(document["fitted"], layout.fitted, f"{path}fitted.")
-    for name, kind in layout.fitted.items():
-        setattr(calibrator, name, _rebuilt(fitted[name], kind, f"{path}fitted.{name}", training))
+    for name, of in layout.fitted.items():
+        setattr(calibrator, name, _rebuilt(fitted[name], of, f"{path}fitted.{name}", training))
     for field, expected, holds in layout.checks(calibrator):
         if not holds:
             raise FieldError(path + field, expected, "something else")
-    calibrator.n_features_in_, calibrator.training_ = 1, training
+    if isinstance(calibrator, ScoreMap):
+        calibrator.n_features_in_, calibrator.training_ = 1, training
     return calibrator
 
 
-def _rebuilt_unfitted(document: Any, path: str) -> FittedMap:
+def _rebuilt_unfitted(document: Any, kind: Any, path: str) -> Any:
     document = check_fields(document, ("method", "parameters"), path)
     method = structure(str, document["method"], f"{path}method")
-    known = METHODS if path else tuple(LAYOUTS)
+    known = [name for name, layout in LAYOUTS.items() if issubclass(layout.kind, kind)]
     if method not in known:
         expected = f"one of {', '.join(map(repr, known))} in the field {path}method of a model file"
         raise SourceError(expected, repr(method), "read it with the version of calibrant that wrote it")
     layout = LAYOUTS[method]
     parameters = check_fields(document["parameters"], _parameters(layout), f"{path}parameters.")
     values = {name: _rebuilt_parameter(value, f"{path}parameters.{name}") for name, value in parameters.items()}
-    made: FittedMap = layout.kind(**values)
-    return made
+    return layout.kind(**values)
 
 
 def _rebuilt_parameter(value: Any, path: str) -> Any:
     if isinstance(value, dict) and "calibrators" in value:
         listed = list_of(check_fields(value, ["calibrators"], f"{path}.")["calibrators"], path)
-        return [_rebuilt_unfitted(entry, f"{path}[{i}].") for i, entry in enumerate(listed)]
+        return [_rebuilt_unfitted(entry, ScoreMap, f"{path}[{i}].") for i, entry in enumerate(listed)]
     if isinstance(value, dict) and "calibrator" in value:
-        return _rebuilt_unfitted(check_fields(value, ["calibrator"], f"{path}.")["calibrator"], f"{path}.calibrator.")
+        stored = check_fields(value, ["calibrator"], f"{path}.")["calibrator"]
+        kind = ClassMap if path.endswith(".first") else ScoreMap
+        return _rebuilt_unfitted(stored, kind, f"{path}.calibrator.")
     if isinstance(value, list):
         return structure(list[str], value, path)
     return value if value is None or isinstance(value, bool | int | float | str) else number_of(value, path)
 
 
 def _rebuilt(value: Any, kind: Any, path: str, training: Training) -> Any:
-    if kind is ScoreMap:
-        return _rebuilt_fitted(value, f"{path}.", training)
-    if kind == list[ScoreMap]:
-        return [_rebuilt_fitted(entry, f"{path}[{i}].", training) for i, entry in enumerate(list_of(value, path))]
+    if kind in (ScoreMap, ClassMap):
+        return _rebuilt_fitted(value, kind, f"{path}.", training)
+    if kind in (list[ScoreMap], list[ClassMap]):
+        (each,) = get_args(kind)
+        return [_rebuilt_fitted(entry, each, f"{path}[{i}].", training) for i, entry in enumerate(list_of(value, path))]
     return structure(kind, value, path)
 
 

@@ -8,11 +8,14 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.calibrators.segment.gains import SegmentGains
 from calibrant.calibrators.segment.repair import Node, Segment, SegmentRepair, Split, splits_of
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, Shifted, lines_through, steps
+from calibrant.fits.class_maps import ClassMap, Identity, OneVsRest, Shared
+from calibrant.fits.class_pool import MulticlassAuto
 from calibrant.fits.cutoff import Cutoff
 from calibrant.fits.histogram import Histogram
 from calibrant.fits.isotonic import Isotonic, IsotonicFit, VennAbers, VennAbersFit
@@ -21,26 +24,36 @@ from calibrant.fits.local_polynomial import Local
 from calibrant.fits.log_odds import Beta, LogOddsMap, Platt, Temperature
 from calibrant.fits.pool import Auto
 from calibrant.fits.score_map import FittedMap, ScoreMap
+from calibrant.fits.softmax import Softmax
 from calibrant.segments.columns import SegmentColumn
 from calibrant.typed_json import RISING, Checks, Finite, Positive, Probabilities, Scores, Weights, sized, within
 
 _DEEPEST = 20
 
 
+def _of_classes(calibrator: Any) -> Formula:
+    raise ArgumentError("a map of one score", f"{type(calibrator).__name__}, of several classes", "use its `predict`")
+
+
 @dataclass(frozen=True)
 class Layout:
     """How one class of maps, and of the calibrators that are these maps, is stored and computed."""
 
-    kind: Any  # the class: a ScoreMap, or Segment
+    kind: Any  # the class: a ScoreMap, a ClassMap, Segment or MulticlassAuto
     # Name of each fitted attribute -> its type: a calibrator, a list of them, or one that `structure` knows.
     fitted: Mapping[str, Any]
-    formula: Callable[[Any], Formula]  # what a fitted one computes
+    formula: Callable[[Any], Formula] = _of_classes  # what a fitted one of one score computes
     checks: Callable[[Any], Checks] = lambda _: iter(())  # what has to hold beyond types, where a file is read
 
 
 def formula_of(calibrator: FittedMap) -> Formula:
     """Return what a calibrator computes; errors if it is not fitted or not one of ours."""
     check_fitted(calibrator)
+    return formula_of_fit(calibrator)
+
+
+def formula_of_fit(calibrator: FittedMap) -> Formula:
+    """Return what a calibrator computes that is known to be fitted."""
     layout = next((layout for layout in LAYOUTS.values() if isinstance(calibrator, layout.kind)), None)
     if layout is None:
         raise not_exportable(calibrator)
@@ -55,7 +68,7 @@ def check_fitted(calibrator: FittedMap) -> None:
         check_is_fitted(calibrator)
 
 
-def not_exportable(calibrator: FittedMap) -> ArgumentError:
+def not_exportable(calibrator: FittedMap | ClassMap) -> ArgumentError:
     """Phrase the error for a class of calibrators that is not ours."""
     expected = "a calibrator that can be exported"
     return ArgumentError(expected, type(calibrator).__name__, "use one of calibrant.calibrators")
@@ -96,12 +109,32 @@ def _cutoff(calibrator: Cutoff) -> Checks:
 
 
 def _auto(calibrator: Auto) -> Checks:
+    yield from _same(calibrator, "weights_", "calibrators_", more=-1)
+    yield from _pool(calibrator, "members_")
+
+
+def _pool(calibrator: Auto | MulticlassAuto, members: str) -> Checks:
     weights = calibrator.weights_
     yield "fitted.weights_", "shares that add up to 1", abs(float(weights.sum()) - 1.0) < 1e-9
-    yield from _same(calibrator, "weights_", "members_")
-    yield from _same(calibrator, "weights_", "calibrators_", more=-1)
+    yield from _same(calibrator, "weights_", "members_", members)
     alone = calibrator.decision_ == "pooled" or weights[0] == 1.0
     yield "fitted.decision_", "'pooled', or 'left alone' where the first of fitted.weights_ is 1", alone
+
+
+def _classes(calibrator: MulticlassAuto) -> Checks:
+    yield from _pool(calibrator, "maps_")
+    n_classes = len(calibrator.classes_)
+    for i, of in enumerate(calibrator.maps_):
+        for part in (of, of.first_) if isinstance(of, OneVsRest) else (of,):
+            right = not isinstance(part, Softmax) or len(part.slope_) == n_classes
+            yield f"fitted.maps_[{i}]", f"numbers for the {n_classes} of fitted.classes_", right
+        right = not isinstance(of, OneVsRest) or all(0 <= k < n_classes for k in of.present_)
+        yield f"fitted.maps_[{i}].fitted.present_", f"numbers below {n_classes}, of fitted.classes_", right
+
+
+def _softmax(of: Softmax) -> Checks:
+    yield from _same(of, "slope_", "bias_")
+    yield "fitted.cross_", "none, or one for each pair of classes", len(of.cross_) in (0, len(of.slope_) ** 2)
 
 
 def _segment(calibrator: Segment) -> Checks:
@@ -167,6 +200,7 @@ def _auto_formula(calibrator: Auto) -> Formula:
     return Mixture(tuple(zip(calibrator.weights_.tolist(), members, strict=True)))
 
 
+_Numbers = Annotated[npt.NDArray[np.float64], within()]
 _Clip = tuple[Annotated[float, within(0.0, 0.5)], Annotated[float, within(0.0, 0.5)]]
 _Distances = tuple[Annotated[Positive, within(0.0, 0.5)], Annotated[Positive, within(0.0, 0.5)]]
 _Factor = Annotated[float, within(0.0)]
@@ -185,6 +219,31 @@ LAYOUTS = {
         },
         _auto_formula,
         _auto,
+    ),
+    "multiclass-auto": Layout(
+        MulticlassAuto,
+        {
+            "classes_": Annotated[list[str | bool | int | float], sized(2)],
+            "members_": list[str],
+            "weights_": Annotated[Probabilities, sized(1)],
+            "maps_": list[ClassMap],
+            "decision_": Literal["pooled", "left alone"],
+            "reason_": str,
+            "gain_": float,
+        },
+        checks=_classes,
+    ),
+    "identity": Layout(Identity, {}),
+    "softmax": Layout(
+        Softmax,
+        {"slope_": _Numbers, "bias_": _Numbers, "tail_": Finite, "cross_": _Numbers},
+        checks=_softmax,
+    ),
+    "shared": Layout(Shared, {"map_": ScoreMap}),
+    "one-vs-rest": Layout(
+        OneVsRest,
+        {"first_": ClassMap, "present_": list[int], "maps_": list[ScoreMap]},
+        checks=lambda of: _same(of, "present_", "maps_"),
     ),
     "isotonic": Layout(Isotonic, {"fit_": IsotonicFit}, _isotonic_formula, _isotonic),
     "lipschitz": Layout(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +12,14 @@ import numpy.typing as npt
 
 from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.errors import ArgumentError, need_package
+from calibrant.export.class_writer import write_classes
 from calibrant.export.formula import Lines, Shifted
-from calibrant.export.layouts import formula_of
+from calibrant.export.layouts import check_fitted, formula_of
 from calibrant.export.writer import Writer, check_doubles, holds_text
+from calibrant.fits.class_pool import MulticlassAuto
 from calibrant.fits.score_map import FittedMap
 from calibrant.segments.columns import SegmentColumn
+from calibrant.table.class_checks import TOLERANCE
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.version import __version__
 
@@ -32,7 +36,7 @@ def to_onnx(calibrator: FittedMap, *, as_column: bool = False) -> onnx.ModelProt
 
     Parameters
     ----------
-    calibrator : Calibrator or SegmentCalibrator
+    calibrator : Calibrator, SegmentCalibrator or MulticlassAutoCalibrator
         Fitted.
     as_column : bool, default=False
         Take inputs of shape (n, 1) instead of (n,); ONNX wants the number of dimensions to be fixed.
@@ -42,7 +46,9 @@ def to_onnx(calibrator: FittedMap, *, as_column: bool = False) -> onnx.ModelProt
     onnx.ModelProto
         Input "score" and output "probability", of shape (n,), are float64. NaN, and numbers outside [0, 1], for which
         `predict` raises an error, become NaN. The columns of a `SegmentCalibrator` are inputs by their names: texts, of
-        which the empty one is a missing value; numbers and booleans as float64, of which NaN is.
+        which the empty one is a missing value; numbers and booleans as float64, of which NaN is. Of several classes the
+        input is "scores" and the output "probabilities", of shape (n, K); rows become NaN if they are no probabilities
+        that add up to 1, within 0.01.
 
     Raises
     ------
@@ -67,6 +73,26 @@ def to_onnx(calibrator: FittedMap, *, as_column: bool = False) -> onnx.ModelProt
     need_package("onnx", "calibrant[onnx]")
     from onnx import checker, helper
 
+    if isinstance(calibrator, MulticlassAuto):
+        graph, inputs, output = _graph_of_classes(calibrator)
+    else:
+        graph, inputs, output = _graph_of_score(calibrator, as_column)
+    model = helper.make_model(
+        helper.make_graph(graph.nodes, "calibrator", inputs, [output], graph.constants),
+        producer_name="calibrant",
+        producer_version=__version__,
+        doc_string=f"Calibrated probabilities: {calibrator._calibrator}",
+        opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(_ML, _ML_VERSION)],
+        ir_version=_IR_VERSION,
+    )
+    checker.check_model(model, full_check=True)
+    return model
+
+
+def _graph_of_score(calibrator: FittedMap, as_column: bool) -> tuple[_Graph, list[Any], Any]:
+    """Return a graph with what goes in and what comes out, for a map of one score."""
+    from onnx import helper
+
     formula = formula_of(calibrator)
     columns = formula.columns if isinstance(formula, Shifted) else ()
     kinds = {"score": _DOUBLE, **{column.name: _STRING if holds_text(column) else _DOUBLE for column in columns}}
@@ -80,29 +106,41 @@ def to_onnx(calibrator: FittedMap, *, as_column: bool = False) -> onnx.ModelProt
     graph.nodes.append(helper.make_node("Where", [inside, mapped, graph.literal(math.nan)], ["probability"]))
     shape: list[str | int] = ["n", 1] if as_column else ["n"]
     inputs = [helper.make_tensor_value_info(name, kind, shape) for name, kind in kinds.items()]
-    output = helper.make_tensor_value_info("probability", _DOUBLE, ["n"])
-    model = helper.make_model(
-        helper.make_graph(graph.nodes, "calibrator", inputs, [output], graph.constants),
-        producer_name="calibrant",
-        producer_version=__version__,
-        doc_string=f"Calibrated probabilities: {calibrator._calibrator}",
-        opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(_ML, _ML_VERSION)],
-        ir_version=_IR_VERSION,
-    )
-    checker.check_model(model, full_check=True)
-    return model
+    return graph, inputs, helper.make_tensor_value_info("probability", _DOUBLE, ["n"])
+
+
+def _graph_of_classes(fitted: MulticlassAuto) -> tuple[_Graph, list[Any], Any]:
+    """Return the same for a map of the scores of several classes, columns of one matrix."""
+    from onnx import helper
+
+    check_fitted(fitted)
+    n_classes = len(fitted.classes_)
+    graph = _Graph({"scores": _DOUBLE})
+    columns = [graph.apply("Gather", "scores", graph.constant(k, np.int64), axis=1) for k in range(n_classes)]
+    total, least = graph.sum(columns), reduce(partial(graph.apply, "Min"), columns)
+    off = graph.apply("Abs", graph.apply("Sub", total, graph.literal(1.0)))
+    limits = (("GreaterOrEqual", least, 0.0), ("LessOrEqual", off, TOLERANCE))
+    inside = graph.apply("And", *(graph.apply(test, value, graph.literal(limit)) for test, value, limit in limits))
+    mapped = write_classes(graph, fitted, [graph.apply("Div", column, total) for column in columns])
+    axis = graph.constant([1], np.int64)
+    checked = [graph.apply("Where", inside, value, graph.literal(math.nan)) for value in mapped]
+    stacked = [graph.apply("Unsqueeze", value, axis) for value in checked]
+    graph.nodes.append(helper.make_node("Concat", stacked, ["probabilities"], axis=1))
+    names = ("scores", "probabilities")
+    given, result = (helper.make_tensor_value_info(name, _DOUBLE, ["n", n_classes]) for name in names)
+    return graph, [given], result
 
 
 class _Graph(Writer):
     """Collects nodes and constants; every method returns the name of its result."""
 
-    def __init__(self, inputs: dict[str, int], *, as_column: bool) -> None:
+    def __init__(self, inputs: dict[str, int], *, as_column: bool = False) -> None:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self._inputs = inputs
         self._as_column = as_column
         self._codes: dict[str, str] = {}  # name of a column -> the numbers of segments
-        self.score = self.input("score")
+        self.score = self.input("score")  # of several classes one after the other
 
     def input(self, name: str) -> str:
         return self.apply("Reshape", name, self.constant([-1], np.int64)) if self._as_column else name

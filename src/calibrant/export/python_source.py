@@ -8,11 +8,14 @@ from collections.abc import Sequence
 
 from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.errors import ArgumentError
+from calibrant.export.class_writer import write_classes
 from calibrant.export.formula import Lines, Shifted
-from calibrant.export.layouts import formula_of
+from calibrant.export.layouts import check_fitted, formula_of
 from calibrant.export.writer import ARITHMETIC, TextWriter
+from calibrant.fits.class_pool import MulticlassAuto
 from calibrant.fits.score_map import FittedMap
 from calibrant.segments.columns import SegmentColumn
+from calibrant.table.class_checks import TOLERANCE
 from calibrant.table.pooling import FloatArray
 from calibrant.version import __version__
 
@@ -31,7 +34,7 @@ def to_python(calibrator: FittedMap, *, name: str = "calibrate") -> str:
 
     Parameters
     ----------
-    calibrator : Calibrator or SegmentCalibrator
+    calibrator : Calibrator, SegmentCalibrator or MulticlassAutoCalibrator
         Fitted.
     name : str
         Name of the function.
@@ -40,7 +43,8 @@ def to_python(calibrator: FittedMap, *, name: str = "calibrate") -> str:
     -------
     str
         The function takes one score, and of a `SegmentCalibrator` also the segments, a dictionary of values by the
-        names of their columns; it returns one probability. A score of None stays None; for other values than numbers in
+        names of their columns; it returns one probability. Of a `MulticlassAutoCalibrator` it takes the scores of all
+        ``CLASSES`` of the module, and returns a list. A score of None stays None; for other values than numbers in
         [0, 1] it raises an error, as `predict` does. Maps made of steps and lines give the same float as `predict`,
         logistic maps agree to about 1e-15.
 
@@ -60,31 +64,56 @@ def to_python(calibrator: FittedMap, *, name: str = "calibrate") -> str:
     """
     if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name) or name[0] == "_" or name in _USED:
         raise ArgumentError("a name that a Python function can have", repr(name), "use letters, digits and underscores")
-    formula = formula_of(calibrator)
     source = _Source()
-    result = source.formula(formula)
-    shifted = isinstance(formula, Shifted)
-    takes, also = ("score, segments", "; segments are values by name") if shifted else ("score", "")
+    if isinstance(calibrator, MulticlassAuto):
+        function = _function_of_classes(name, calibrator, source)
+    else:
+        formula = formula_of(calibrator)
+        result = source.formula(formula)
+        shifted = isinstance(formula, Shifted)
+        takes, also = ("score, segments", "; segments are values by name") if shifted else ("score", "")
+        function = [
+            f"def {name}({takes}):",
+            f'    """Return the calibrated probability of a score in [0, 1]{also}. None stays None."""',
+            "    if score is None:",
+            "        return None",
+            "    s = float(score)",
+            "    if not 0.0 <= s <= 1.0:",
+            '        raise ValueError(f"expected a score between 0 and 1, found {score!r}")',
+            *(f"    {line}" for line in source.body),
+            f"    return {result}",
+        ]
     lines = [
         f'"""Calibrated probabilities: {calibrator._calibrator}, exported by calibrant {__version__}."""',
         "",
         "import bisect",
         "import math",
         "",
+        *([f"CLASSES = {calibrator.classes_!r}"] if isinstance(calibrator, MulticlassAuto) else []),
         *source.constants,
         "",
         "",
-        f"def {name}({takes}):",
-        f'    """Return the calibrated probability of a score in [0, 1]{also}. None stays None."""',
-        "    if score is None:",
-        "        return None",
-        "    s = float(score)",
-        "    if not 0.0 <= s <= 1.0:",
-        '        raise ValueError(f"expected a score between 0 and 1, found {score!r}")',
-        *(f"    {line}" for line in source.body),
-        f"    return {result}",
+        *function,
     ]
     return "\n".join(lines) + "\n"
+
+
+def _function_of_classes(name: str, fitted: MulticlassAuto, source: _Source) -> list[str]:
+    check_fitted(fitted)
+    n_classes = len(fitted.classes_)
+    result = write_classes(source, fitted, [f"s[{k}]" for k in range(n_classes)])
+    expected = f"{n_classes} probabilities that add up to 1"
+    return [
+        f"def {name}(scores):",
+        f'    """Return calibrated probabilities of {n_classes} CLASSES, from scores in the same order."""',
+        "    s = [float(score) for score in scores]",
+        "    total = math.fsum(s)",
+        f"    if len(s) != {n_classes} or not min(s) >= 0.0 or not abs(total - 1.0) <= {TOLERANCE}:",
+        f'        raise ValueError(f"expected {expected}, found {{scores!r}}")',
+        "    s = [score / total for score in s]",
+        *(f"    {line}" for line in source.body),
+        f"    return [{', '.join(result)}]",
+    ]
 
 
 class _Source(TextWriter):
@@ -92,12 +121,13 @@ class _Source(TextWriter):
 
     score = "s"
     operators = ARITHMETIC | {"And": "{} and {}", "Where": "({1} if {0} else {2})"}
-    operators |= {"Log": "math.log({})", "Min": "min({}, {})", "Max": "max({}, {})"}
+    operators |= {"Log": "math.log({})", "Exp": "math.exp({})", "Min": "min({}, {})", "Max": "max({}, {})"}
 
     def __init__(self) -> None:
         self.constants: list[str] = []
         self.body: list[str] = []
         self._codes: dict[str, str] = {}  # name of a column -> variable that holds the number of the segment
+        self._named: dict[str, str] = {}  # values of a constant -> its name
 
     def literal(self, value: float) -> str:
         return repr(value)
@@ -107,12 +137,12 @@ class _Source(TextWriter):
             return repr(float(lines.value[0]))
         start = self.constant("START", lines.start.tolist())
         value = self.constant("VALUE", lines.value.tolist())
-        piece = self.named("piece", f"bisect.bisect_right({start}, s)")
+        piece = self.named("piece", f"bisect.bisect_right({start}, {self.score})")
         if not lines.slope.any():
             return f"{value}[{piece}]"
         origin = self.constant("ORIGIN", [0.0, *lines.start.tolist()])
         slope = self.constant("SLOPE", lines.slope.tolist())
-        return f"{slope}[{piece}] * (s - {origin}[{piece}]) + {value}[{piece}]"
+        return f"{slope}[{piece}] * ({self.score} - {origin}[{piece}]) + {value}[{piece}]"
 
     def curve(self, logit: str) -> str:
         logit = self.named("logit", logit)
@@ -141,9 +171,11 @@ class _Source(TextWriter):
         return self._codes[column.name]
 
     def constant(self, name: str, values: object) -> str:
-        name = f"_{name}_{len(self.constants)}"
-        self.constants.append(f"{name} = {values!r}")
-        return name
+        written = repr(values)
+        if written not in self._named:  # a map of all classes would repeat its own
+            self._named[written] = f"_{name}_{len(self.constants)}"
+            self.constants.append(f"{self._named[written]} = {written}")
+        return self._named[written]
 
     def named(self, name: str, value: str) -> str:
         name = f"{name}_{len(self.body)}"

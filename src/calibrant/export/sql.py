@@ -162,7 +162,8 @@ class SqlWriter(TextWriter):
         self.dialect = dialect
         self.score = score
         self.operators = ARITHMETIC | {"And": "{} AND {}", "Where": "CASE WHEN {} THEN {} ELSE {} END"}
-        self.operators |= {"Log": "LN({})", "Min": dialect.least + "({}, {})", "Max": dialect.greatest + "({}, {})"}
+        self.operators |= {"Log": "LN({})", "Exp": "EXP({})"}
+        self.operators |= {"Min": dialect.least + "({}, {})", "Max": dialect.greatest + "({}, {})"}
         self._operands = operands or {}
         self._segments: dict[str, _Segments] = {}
 

@@ -22,7 +22,7 @@ _EXACT = 2**53  # whole numbers up to which 64-bit floats tell them apart
 
 
 # Operations, by their names in ONNX.
-Operator = Literal["Add", "Sub", "Mul", "Div", "Log", "Min", "Max", "LessOrEqual", "And", "Where"]
+Operator = Literal["Add", "Sub", "Mul", "Div", "Log", "Exp", "Min", "Max", "LessOrEqual", "And", "Where"]
 
 
 class Writer(ABC):
@@ -112,6 +112,10 @@ class Writer(ABC):
         """Give a value that is used several times a name, where the language has names, and return it."""
         return value
 
+    def together(self, name: str, values: Sequence[str]) -> list[str]:
+        """Give values that are used several times names, all of them before any is used."""
+        return [self.named(name, value) for value in values]
+
     def group(self, value: str) -> str:
         """Put what may be a sum into brackets, where the language has them."""
         return value
@@ -133,8 +137,8 @@ class Writer(ABC):
         """Write an operation.
 
         "Add", of which the first operand may be a sum and the second not; "Sub", of which the second is no sum; "Mul"
-        and "Div" of literals, calls and groups; "Log"; "Min" and "Max" of two numbers; "LessOrEqual"; "And"; and
-        "Where" of a condition and two values.
+        and "Div" of literals, calls and groups; "Log" and "Exp"; "Min" and "Max" of two numbers; "LessOrEqual"; "And";
+        and "Where" of a condition and two values.
         """
 
     @abstractmethod

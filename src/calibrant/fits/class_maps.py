@@ -41,6 +41,7 @@ class ClassMap(ABC):
         """Map rows of probabilities."""
 
 
+@dataclass(eq=False)
 class Identity(ClassMap):
     """The probabilities as they are."""
 
@@ -85,19 +86,22 @@ class OneVsRest(ClassMap):
     def fit_rows(self, sample: ClassSample) -> Self:
         """Fit the map of each class to that class against the rest."""
         self.first_ = deepcopy(self.first).fit_rows(sample)
-        self.maps_: list[ScoreMap | None] = []
+        self.present_: list[int] = []  # classes that have a map
+        self.maps_: list[ScoreMap] = []
         for k, score in enumerate(self.first_.map_rows(sample.proba).T):
             label = sample.code == k
-            known = 0 < np.count_nonzero(label) < len(label)
-            table = _table(label, np.ascontiguousarray(score), sample.weight)
-            self.maps_.append(fit_fold(deepcopy(self.kind), table) if known else None)
+            if 0 < np.count_nonzero(label) < len(label):
+                table = _table(label, np.ascontiguousarray(score), sample.weight)
+                self.present_.append(k)
+                self.maps_.append(fit_fold(deepcopy(self.kind), table))
         return self
 
     def map_rows(self, proba: FloatArray) -> FloatArray:
         """Map the probability of each class, and divide by the sums."""
-        scores = self.first_.map_rows(proba).T
-        pairs = zip(self.maps_, scores, strict=True)
-        return _shares(np.stack([score if of is None else of._predict(score) for of, score in pairs], axis=1))
+        value = self.first_.map_rows(proba).copy()
+        for k, of_class in zip(self.present_, self.maps_, strict=True):
+            value[:, k] = of_class._predict(value[:, k])
+        return _shares(value)
 
 
 def _table(label: BoolArray, score: FloatArray, weight: FloatArray | None) -> ScoreTable:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Self
+from typing import Literal, Self
 
 import numpy as np
 
 from calibrant.fits.class_maps import ClassMap, ClassSample
+from calibrant.fits.log_odds import LEAST
 from calibrant.table.pooling import FloatArray, IntArray
 
 Kind = Literal["temperature", "bias", "vector", "matrix"]
 
-_CLIP, _TAIL_CLIP = 1e-12, 1e-6  # least probability, and least rest to 1, of which a logarithm is taken
+CLIP, TAIL_CLIP = 1e-12, 1e-6  # least probability, and least rest to 1, of which a logarithm is taken
+MOST_LOGIT = 300.0  # whose exponential, and the sum of many, is a number everywhere
 _TAIL_SPREAD = 0.3  # standard deviation of the factor of -log(1 - p)
 # Variances of biases, slopes and cross terms (these over the number of classes): at the start, and those towards which
 # they are drawn with the weight of a few coefficients.
@@ -45,11 +47,12 @@ class Softmax(ClassMap):
         z, tail = log_features(sample.proba)
         weight = np.ones(len(z)) if sample.weight is None else sample.weight
         scale = float(np.sqrt(weight @ (z**2).mean(axis=1) / weight.sum())) or 1.0
-        rows = _Rows(z / scale, tail, sample.code, weight)
-        common, own = _shrunk(self.kind, rows, scale)
+        common, own = shrunk(Likelihood(self.kind, z / scale, tail, sample.code, weight), scale)
         self.tail_ = float(common[1:].sum())
-        self.bias_ = own[:, 0].copy() if self.kind != "temperature" else np.zeros(n_classes)
-        self.slope_, self.cross_ = np.full(n_classes, common[0] / scale), np.zeros(0)
+        self.slope_, self.bias_ = np.full(n_classes, common[0] / scale), np.zeros(n_classes)
+        self.cross_ = np.zeros(0)
+        if own.shape[1]:
+            self.bias_ += own[:, 0]
         if self.kind == "vector":
             self.slope_ += own[:, 1] / scale
         if self.kind == "matrix":
@@ -65,13 +68,13 @@ class Softmax(ClassMap):
             logit += self.tail_ * tail
         if len(self.cross_):
             logit += z @ self.cross_.reshape(len(self.bias_), -1).T
-        return softmax(logit)
+        return softmax(np.clip(logit, -MOST_LOGIT, MOST_LOGIT))
 
 
 def log_features(proba: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return ``log(p)`` less its mean in each row, and ``-log(1 - p)``."""
-    z = np.log(np.maximum(proba, _CLIP))
-    return z - z.mean(axis=1, keepdims=True), -np.log(np.maximum(1.0 - proba, _TAIL_CLIP))
+    z = np.log(np.maximum(proba, CLIP))
+    return z - z.mean(axis=1, keepdims=True), -np.log(np.maximum(1.0 - proba, TAIL_CLIP))
 
 
 def softmax(logit: FloatArray) -> FloatArray:
@@ -80,21 +83,13 @@ def softmax(logit: FloatArray) -> FloatArray:
     return np.asarray(value / value.sum(axis=1, keepdims=True))
 
 
-class _Rows(NamedTuple):
-    """What the likelihood needs of rows."""
+def shrunk(likelihood: Likelihood, scale: float) -> tuple[FloatArray, FloatArray]:
+    """Return the coefficients common to all classes, and those of each class, with variances chosen by EM.
 
-    x: FloatArray  # (n, K), z of unit mean square
-    tail: FloatArray  # (n, K)
-    code: IntArray
-    weight: FloatArray
-
-
-def _shrunk(kind: Kind, rows: _Rows, scale: float) -> tuple[FloatArray, FloatArray]:
-    """Return the coefficients common to all classes, and those of each class, with variances chosen by EM."""
-    likelihood = Likelihood(kind, *rows)
-    n_common, n_classes = likelihood.n_common, rows.x.shape[1]
-    group = likelihood.groups()
-    of_cross = np.array([1.0, 1.0, 1.0 / n_classes])
+    The common slope is around `scale`, what logarithms of probabilities were divided by.
+    """
+    n_common, group = likelihood.n_common, likelihood.group
+    of_cross = np.array([1.0, 1.0, 1.0 / likelihood.n_classes])
     variance, drawn_to = of_cross * _FIRST, of_cross * _SMALL
     size = np.bincount(group, minlength=3)
     centre = np.zeros(n_common + len(group))
@@ -102,8 +97,7 @@ def _shrunk(kind: Kind, rows: _Rows, scale: float) -> tuple[FloatArray, FloatArr
     of_common = np.array([1.0 / scale**2, 1.0 / _TAIL_SPREAD**2])[:n_common]
     at = centre
     for _ in range(_ROUNDS):
-        precision = np.append(of_common, 1.0 / variance[group])
-        at, information = climb(likelihood, at, centre, precision)
+        at, information = climb(likelihood, at, centre, np.append(of_common, 1.0 / variance[group]))
         if not len(group):
             break
         spread = np.diagonal(np.linalg.inv(information))[n_common:]
@@ -111,7 +105,7 @@ def _shrunk(kind: Kind, rows: _Rows, scale: float) -> tuple[FloatArray, FloatArr
         before, variance = variance, (squares + _COUNT * drawn_to) / (size + _COUNT)
         if np.abs(np.log(variance / before))[size > 0].max() < _SETTLED:
             break
-    return at[:n_common], at[n_common:].reshape(n_classes, -1)
+    return at[:n_common], at[n_common:].reshape(likelihood.n_classes, -1)
 
 
 def climb(
@@ -119,19 +113,21 @@ def climb(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the mode of the posterior under a normal prior, by Newton's method, and the information there, nearly."""
 
-    def height(at: FloatArray) -> float:
-        return likelihood.height(at) - 0.5 * float(precision @ (at - centre) ** 2)
-
-    at, here = start, height(start)
-    for _ in range(_STEPS):
-        slope, information = likelihood.derivatives(at)
-        slope -= precision * (at - centre)
+    def derivatives(at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        height, slope, information = likelihood.derivatives(at)
         information[np.diag_indices(len(at))] += precision
+        off = precision * (at - centre)
+        return height - 0.5 * float(off @ (at - centre)), slope - off, information
+
+    at, (height, slope, information) = start, derivatives(start)
+    for _ in range(_STEPS):
         step = np.linalg.solve(information, slope)
         rise = float(slope @ step)
-        while (there := height(at + step)) < here - _NEAR and rise > _NEAR:
+        there = derivatives(at + step)
+        while there[0] < height - _NEAR and rise > _NEAR:
             step, rise = step / 2.0, rise / 2.0
-        at, here = at + step, there
+            there = derivatives(at + step)
+        at, (height, slope, information) = at + step, there
         if rise < _NEAR:
             break
     return at, information
@@ -146,19 +142,14 @@ class Likelihood:
 
     def __init__(self, kind: Kind, x: FloatArray, tail: FloatArray, code: IntArray, weight: FloatArray) -> None:
         self._kind, self._x, self._tail, self._code, self._weight = kind, x, tail, code, weight
-        self.n_common = 1 if kind == "temperature" else 2
-        n_classes = x.shape[1]
-        self._own = {"temperature": 0, "bias": 1, "vector": 2, "matrix": n_classes + 1}[kind]
-        self._block = max(1, _NUMBERS // (n_classes * (self._own + 1)))
-
-    def groups(self) -> IntArray:
-        """Return of each coefficient of a class whether it is a bias, 0, a slope, 1, or a cross term, 2."""
-        n_classes = self._x.shape[1]
-        group: IntArray = np.ones((n_classes, self._own), dtype=np.int64)
+        self.n_classes, self.n_common = x.shape[1], 1 if kind == "temperature" else 2
+        self._own = {"temperature": 0, "bias": 1, "vector": 2, "matrix": self.n_classes + 1}[kind]
+        self._block = max(1, _NUMBERS // (self.n_classes * (self._own + 1)))
+        group = np.ones((self.n_classes, self._own), dtype=np.int64)
         group[:, :1] = 0
-        if self._kind == "matrix":
-            group[:, 1:] = 2 - np.eye(n_classes, dtype=np.int64)
-        return group.ravel()
+        if kind == "matrix":
+            group[:, 1:] = 2 - np.eye(self.n_classes, dtype=np.int64)
+        self.group: IntArray = group.ravel()  # of coefficients of classes: 0 for biases, 1 slopes, 2 cross terms
 
     def _blocks(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
         """Yield rows with their features, (m, K, common) and (m, K, own)."""
@@ -172,27 +163,16 @@ class Likelihood:
                 own = np.stack([np.ones_like(x), x], axis=2)[:, :, : self._own]
             yield rows, common, own
 
-    def _logit(self, at: FloatArray, common: FloatArray, own: FloatArray) -> FloatArray:
-        of_class = at[self.n_common :].reshape(common.shape[1], self._own)
-        return np.asarray(common @ at[: self.n_common] + np.einsum("mki,ki->mk", own, of_class))
-
-    def height(self, at: FloatArray) -> float:
-        """Return the log likelihood."""
-        total = 0.0
-        for rows, common, own in self._blocks():
-            logit = self._logit(at, common, own)
-            logit -= logit.max(axis=1, keepdims=True)
-            of_label = logit[np.arange(len(logit)), self._code[rows]]
-            total += float(self._weight[rows] @ (of_label - np.log(np.exp(logit).sum(axis=1))))
-        return total
-
-    def derivatives(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the gradient and minus the matrix of second derivatives."""
-        n_common, n_own = self.n_common, self._own
+    def derivatives(self, at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Return the log likelihood, its gradient and minus the matrix of its second derivatives."""
+        n_common, n_own, height = self.n_common, self._own, 0.0
         slope, information = np.zeros(len(at)), np.zeros((len(at), len(at)))
+        of_class = at[n_common:].reshape(self.n_classes, n_own)
         for rows, common, own in self._blocks():
-            q = softmax(self._logit(at, common, own))
+            logit = common @ at[:n_common] + np.einsum("mki,ki->mk", own, of_class)
+            q = np.maximum(softmax(logit), LEAST)
             m = len(q)
+            height += float(self._weight[rows] @ np.log(q[np.arange(m), self._code[rows]]))
             residual = -q
             residual[np.arange(m), self._code[rows]] += 1.0
             residual *= self._weight[rows, None]
@@ -213,4 +193,4 @@ class Likelihood:
                 for k, block in enumerate(blocks):
                     part = slice(n_common + k * n_own, n_common + (k + 1) * n_own)
                     information[part, part] += block
-        return slope, information
+        return height, slope, information

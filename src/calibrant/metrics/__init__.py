@@ -1,6 +1,13 @@
 """Numbers that describe how good scores are; every one takes labels and scores, or a score table."""
 
 from calibrant.keywords import check_package
+from calibrant.metrics.all_classes import (
+    ClassSum,
+    class_sum_calibration,
+    multiclass_expected_calibration_error,
+    pooled_calibration_error,
+    top_m_calibration_error,
+)
 from calibrant.metrics.binned import (
     BinnedCalibration,
     binned_calibration,
@@ -48,6 +55,7 @@ __all__ = [
     "BinnedCalibration",
     "CalibrationSlope",
     "ClassCalibration",
+    "ClassSum",
     "ConfusionMetrics",
     "CutoffCalibration",
     "Estimate",
@@ -64,6 +72,7 @@ __all__ = [
     "brier_score",
     "calibration_in_the_large",
     "calibration_slope",
+    "class_sum_calibration",
     "class_wise_calibration",
     "confidence_calibration_error",
     "confusion_metrics",
@@ -77,7 +86,9 @@ __all__ = [
     "local_calibration_score",
     "log_loss",
     "log_loss_decomposition",
+    "multiclass_expected_calibration_error",
     "observed_expected_ratio",
+    "pooled_calibration_error",
     "quantile_mean_squared_error",
     "roc_auc",
     "roc_auc_interval",
@@ -87,6 +98,7 @@ __all__ = [
     "smooth_calibration_error",
     "spiegelhalter",
     "top_label_calibration",
+    "top_m_calibration_error",
     "weighted_mean_squared_error",
 ]
 

@@ -128,7 +128,7 @@ def expected_calibration_error(
     """
     _check(compare, norm, threshold)
     rows = _reader(strategy)(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    return _combined(*_gaps(rows, n_bins, strategy, compare, threshold), norm)
+    return combine_gaps(*bin_gaps(rows, n_bins, strategy, compare, threshold), norm)
 
 
 def binned_calibration(
@@ -209,7 +209,7 @@ def binned_calibration(
         n=n,
         score=score,
         rate=rate,
-        value=_combined(n, rate - score, norm),
+        value=combine_gaps(n, rate - score, norm),
         null_mean=null_mean,
         debiased_square=debiased,
         strategy=strategy,
@@ -248,7 +248,7 @@ def quantile_mean_squared_error(
     0.0625
     """
     rows = _reader(strategy)(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    return _mean_square(*_gaps(rows, n_bins, strategy, "frequency", 0.5))
+    return _mean_square(*bin_gaps(rows, n_bins, strategy, "frequency", 0.5))
 
 
 def _check(compare: str, norm: str, threshold: float) -> None:
@@ -262,7 +262,7 @@ def _reader(strategy: str) -> Callable[..., ScoreTable | CleanRows]:
     return rows_or_table if strategy == "uniform" else as_table
 
 
-def _gaps(
+def bin_gaps(
     rows: ScoreTable | CleanRows, n_bins: int, strategy: str, compare: str, threshold: float
 ) -> tuple[NumberArray, FloatArray]:
     """Rows of each bin, and the share of hits less the mean score."""
@@ -300,7 +300,8 @@ def _hits(table: ScoreTable, positives: NumberArray, compare: str, threshold: fl
     return positives if compare == "frequency" else np.where(table.score > threshold, positives, table.n - positives)
 
 
-def _combined(n: NumberArray, gap: FloatArray, norm: str) -> float:
+def combine_gaps(n: NumberArray, gap: FloatArray, norm: str) -> float:
+    """Mean of the distances over rows, root of their mean square, or the largest."""
     if norm == "max":
         return float(np.abs(gap).max())
     if norm == "l2":

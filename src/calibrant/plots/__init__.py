@@ -6,6 +6,7 @@ in an underscore for what was drawn. They say `how_to_read` them, and ``to_frame
 
 from calibrant.keywords import check_package
 from calibrant.plots.audit import AuditDisplay
+from calibrant.plots.classes import ClassAuditDisplay, ClassErrorDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decisions import CostCurveDisplay, DecisionCurveDisplay
 from calibrant.plots.display import Display, draw
@@ -19,6 +20,8 @@ from calibrant.plots.svg import figure_svg
 
 __all__ = [
     "AuditDisplay",
+    "ClassAuditDisplay",
+    "ClassErrorDisplay",
     "ComparisonDisplay",
     "CostCurveDisplay",
     "CumulativeResidualsDisplay",

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from calibrant.keywords import check_package, checked
+from calibrant.report.classes import render_class_audit
 from calibrant.report.files import check_report, write_report
 from calibrant.report.models import render_comparison
 from calibrant.report.page import render
@@ -12,7 +13,15 @@ from calibrant.report.selective import render_selective
 if TYPE_CHECKING:
     from calibrant.report.monitor import render_monitor
 
-__all__ = ["check_report", "render", "render_comparison", "render_monitor", "render_selective", "write_report"]
+__all__ = [
+    "check_report",
+    "render",
+    "render_class_audit",
+    "render_comparison",
+    "render_monitor",
+    "render_selective",
+    "write_report",
+]
 
 check_package(__name__)
 

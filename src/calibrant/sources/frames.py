@@ -127,14 +127,23 @@ class EngineRows(Rows):
 
     @cached_property
     def _in_memory(self) -> ArrayRows:
-        listed = [column_of(name, self._frame).alias(name) for name in self.columns.names]
-        with _failing(self._frame.implementation):  # once: an engine need not keep the order of the rows
-            frame = self._frame.select(*listed).collect()
-        return _taken_out(frame, self.columns)
+        return _taken_out(_collected(self._frame, self.columns), self.columns)
 
 
-def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
-    """Return a frame that narwhals reads and that has each of the columns once."""
+def in_memory(frame: Any, columns: Columns) -> nw.DataFrame[Any]:
+    """Return a frame in memory that has the columns; those of an engine are taken out of it."""
+    opened = _opened(frame, columns)
+    return opened if isinstance(opened, nw.DataFrame) else _collected(opened, columns)
+
+
+def _collected(frame: nw.LazyFrame[Any], columns: Columns) -> nw.DataFrame[Any]:
+    listed = [column_of(name, frame).alias(name) for name in columns.names]
+    with _failing(frame.implementation):  # once: an engine need not keep the order of the rows
+        return frame.select(*listed).collect()
+
+
+def as_frame(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """Return a dataframe of any library as narwhals reads it."""
     from narwhals.exceptions import DuplicateError
 
     try:
@@ -147,7 +156,13 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
     except DuplicateError:
         given = "a name that is there twice"
         raise DataError("different names of columns", given, "give the columns different names") from None
-    there = _names(opened)
+    return opened
+
+
+def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """Return a frame that narwhals reads and that has each of the columns once."""
+    opened = as_frame(frame)
+    there = names_of_frame(opened)
     for what, name in (("label", columns.label), ("score", columns.score), ("weight", columns.weight)):
         if not isinstance(name, Hashable) or (name is None and what != "weight"):
             raise ArgumentError(f"`{what}` to name a column", repr(name), f"choose among {', '.join(map(str, there))}")
@@ -167,7 +182,7 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
     return opened
 
 
-def _names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
+def names_of_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
     """Return all names of columns, also those that are there twice, which narwhals leaves out."""
     if frame.implementation.is_duckdb() or frame.implementation.is_spark_like():
         return list(frame.to_native().columns)

@@ -17,10 +17,9 @@ from calibrant.table.pooling import BoolArray, FloatArray, IntArray, number_valu
 from calibrant.table.validation import as_array
 
 TOLERANCE = 0.01  # how far the probabilities of a row may be from adding up to 1
+ROUNDING = 1e-5  # rows whose sum is further from 1 are counted, and that is told
 _EXACT = 1e-12  # rows nearer to 1 are left as they are
 _NAMED = 5  # values that a message names
-LOGARITHMS = "these look like logarithms of probabilities: pass np.exp of them"
-PERCENTAGES = "these look like percentages: divide them by 100"
 # The order of columns must be wrong where so many more rows are predicted right in another one: as a share of all, and
 # in standard deviations of that difference, which chance does not reach in few rows.
 _MUCH_BETTER, _DEVIATIONS = 0.2, 4.0
@@ -52,7 +51,7 @@ def more(count: int) -> str:
 
 def _text(value: Any) -> str:
     """Write a label as a name would be; a whole number without decimals, whatever its type."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return str(value).removesuffix(".0")
 
 
 def names_of(frame: Any) -> list[Any]:
@@ -71,6 +70,13 @@ def is_of_several(y_proba: Any) -> bool:
         return isinstance(first, Sized) and not isinstance(first, str) and len(first) > 2
     shape: Sequence[int] = getattr(y_proba, "shape", ())
     return len(shape) == 2 and shape[1] > 2
+
+
+def need_alone(remedy: str, **others: Any) -> None:
+    """Raise an `ArgumentError` if more is given than labels and probabilities of several classes."""
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise ArgumentError(f"the probabilities of several classes without `{given[0]}`", "both", remedy)
 
 
 def columns_of(y_proba: Any) -> tuple[list[Any] | None, npt.NDArray[Any]]:
@@ -155,11 +161,11 @@ def describe_sums(sum_: str, proba: FloatArray, bad: BoolArray, remedy: str) -> 
 def _remedy(proba: FloatArray, total: FloatArray) -> str | None:
     """Guess what rows are that do not add up to 1, from their size."""
     if proba.max() <= 0.0 and (np.abs(np.exp(proba).sum(axis=1) - 1.0) <= TOLERANCE).all():
-        return LOGARITHMS
+        return "these look like logarithms of probabilities: pass np.exp of them"
     if proba.min() < 0.0:
         return "these look like logits or margins: pass their softmax, exp(z) / sum(exp(z)) in every row"
     if (np.abs(total - 100.0) <= 100.0 * TOLERANCE).all():
-        return PERCENTAGES
+        return "these look like percentages: divide them by 100"
     return None
 
 

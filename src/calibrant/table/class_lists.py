@@ -16,27 +16,46 @@ import numpy.typing as npt
 from calibrant.errors import DataError
 from calibrant.table import class_checks, row_errors
 from calibrant.table.missing import is_missing
-from calibrant.table.pooling import FloatArray, IntArray, row_order
+from calibrant.table.pooling import BoolArray, FloatArray, IntArray, row_order
 from calibrant.table.validation import as_array
 
 UNLISTED = "none of those listed"
-_ROUNDED = 1e-5  # what may be missing of the sum of a list that has all classes of its row
+_REMEDY = (
+    "pass the probability of each class among all classes: percentages divided by 100, np.exp of logarithms, the "
+    "softmax of all logits"
+)
 
 
 class ClassLists(NamedTuple):
     """Classes and probabilities of each row, in the order of the classes."""
 
     classes: list[Any]
-    code: IntArray
-    listed: IntArray  # (n, m); the number of classes, or more, where a row lists fewer
+    listed: IntArray  # (n, m); more than the number of classes where a row lists fewer
     proba: FloatArray
-    over: FloatArray  # how far the sum of each row was above 1
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row lists all classes."""
+        k = len(self.classes)
+        return self.listed.shape[1] >= k > 1 and bool((self.listed[:, k - 1] < k).all())
+
+    def with_rest(self, code: IntArray) -> tuple[ClassLists, IntArray, int]:
+        """Add the class "none of those listed"; return with it which class each row is, and how many were rescaled."""
+        total = self.proba.sum(axis=1)
+        gap = total - 1.0
+        bad = (gap > class_checks.TOLERANCE) | (self.proba < 0.0).any(axis=1)
+        if bad.any():
+            raise class_checks.describe_sums("at most 1", self.proba, bad, _REMEDY)
+        class_checks.divide_rows(self.proba, total, gap)
+        rest = len(self.classes)
+        listed = np.column_stack([self.listed, np.full(len(code), rest)])
+        proba = np.column_stack([self.proba, np.maximum(0.0, -gap)])
+        code = np.where((self.listed == code[:, None]).any(axis=1), code, rest)
+        return ClassLists([*self.classes, UNLISTED], listed, proba), code, int((gap > class_checks.ROUNDING).sum())
 
 
-def clean_lists(
-    y_true: npt.ArrayLike, listed: npt.ArrayLike, y_proba: npt.ArrayLike, classes: Sequence[Any] | None
-) -> ClassLists:
-    """Check the lists of each row, see `ClassScores.from_top`."""
+def clean_lists(listed: npt.ArrayLike, y_proba: npt.ArrayLike, classes: Sequence[Any] | None) -> ClassLists:
+    """Check the lists of each row, but for their sums, see `ClassScores.from_top`."""
     raw, values = as_array(listed, "classes listed"), as_array(y_proba, "probabilities")
     if raw.ndim != 2 or raw.shape != values.shape or not raw.shape[1]:
         shapes = f"arrays of shape {raw.shape} and {values.shape}"
@@ -44,26 +63,26 @@ def clean_lists(
         raise DataError("listed classes and as many probabilities in each row", shapes, remedy)
     if not len(raw):
         raise row_errors.describe_no_rows()
-    proba, labels = class_checks.finite_numbers(values), class_checks.clean_class_labels(y_true, len(raw))
+    proba = class_checks.finite_numbers(values)
     names, codes = _classes_listed(raw, classes)
-    code = _codes_of_labels(labels, names, named=classes is not None)
     order = row_order(codes)
     codes, proba = np.take_along_axis(codes, order, axis=1), np.take_along_axis(proba, order, axis=1)
-    _check_lists(codes, proba, names)
-    total = proba.sum(axis=1)
-    gap = total - 1.0
-    bad = (gap > class_checks.TOLERANCE) | (proba < 0.0).any(axis=1)
-    if bad.any():
-        raise class_checks.describe_sums("at most 1", proba, bad, _remedy(proba))
-    unlisted = ~(codes == code[:, None]).any(axis=1)
-    if len(names) > 1 and not unlisted.any() and gap.min() >= -_ROUNDED:
-        class_checks.divide_rows(proba, total, np.abs(gap))
-        return ClassLists(names, code, codes, proba, gap)
-    class_checks.divide_rows(proba, total, gap)
-    code[unlisted] = len(names)
-    codes = np.column_stack([codes, np.full(len(codes), len(names))])
-    proba = np.column_stack([proba, np.maximum(0.0, -gap)])
-    return ClassLists([*names, UNLISTED], code, codes, proba, gap)
+    empty = codes >= len(names)
+    proba[empty] = 0.0  # so it is part of the rest
+    if empty[:, 0].any():
+        raise DataError("a class listed in every row", f"none in {_first(empty[:, :1])}", "drop rows without scores")
+    twice = (codes[:, 1:] == codes[:, :-1]) & ~empty[:, 1:]
+    if twice.any():
+        name = names[codes[:, 1:][twice][0]]
+        remedy = "list each class once, and None where a row has fewer"
+        raise DataError("different classes in every list", f"{name!r} twice in {_first(twice)}", remedy)
+    return ClassLists(names, codes, proba)
+
+
+def _first(bad: BoolArray) -> str:
+    """Name the first row with an entry that is bad, and how many more there are."""
+    rows = bad.any(axis=1)
+    return f"row {int(rows.argmax())}{class_checks.more(int(rows.sum()))}"
 
 
 def _classes_listed(raw: npt.NDArray[Any], classes: Sequence[Any] | None) -> tuple[list[Any], IntArray]:
@@ -74,49 +93,19 @@ def _classes_listed(raw: npt.NDArray[Any], classes: Sequence[Any] | None) -> tup
     entries = class_checks.ClassLabels(labels, np.arange(len(labels)))
     codes = np.full(len(met), len(names) + 1)
     codes[[not is_missing(label) for label in met]] = class_checks.codes_of(entries, names, other=-1)
-    unknown = np.flatnonzero(codes[number] < 0)
-    if len(unknown):
-        example = f"{met[number[unknown[0]]]!r} in row {unknown[0] // raw.shape[1]}"
-        expected = f"lists of the classes {class_checks.listed(names)}"
-        raise DataError(expected, example + class_checks.more(len(unknown)), "name all classes that may be listed")
+    unknown = (codes < 0)[number]
+    if unknown.any():
+        given = f"{met[number[unknown.argmax()]]!r} in {_first(unknown.reshape(raw.shape))}"
+        remedy = "name all classes that may be listed"
+        raise DataError(f"lists of the classes {class_checks.listed(names)}", given, remedy)
     return names, codes[number].reshape(raw.shape)
 
 
-def _codes_of_labels(labels: class_checks.ClassLabels, names: list[Any], *, named: bool) -> IntArray:
+def codes_of_labels(labels: class_checks.ClassLabels, names: list[Any], *, named: bool) -> IntArray:
     """Return which class each label is; the number of classes where no list has it, unless all classes were named."""
-    if named:
-        return class_checks.codes_of(labels, names)
-    code = class_checks.codes_of(labels, names, other=len(names))
+    code = class_checks.codes_of(labels, names, other=None if named else len(names))
     if (code == len(names)).all():
         given = f"{class_checks.listed(labels.met)}, of which none is ever listed"
         remedy = "pass labels of the same kind as the classes listed, such as the number of a column for both"
         raise DataError(f"labels among the classes {class_checks.listed(names)}", given, remedy)
     return code
-
-
-def _check_lists(codes: IntArray, proba: FloatArray, names: list[Any]) -> None:
-    """Raise a `DataError` if a row lists no class, or one twice, or has a probability without a class."""
-    empty = codes >= len(names)
-    if empty[:, 0].any():
-        without = f"none in row {int(empty[:, 0].argmax())}{class_checks.more(int(empty[:, 0].sum()))}"
-        raise DataError("a class listed in every row", without, "drop rows without scores")
-    twice = (codes[:, 1:] == codes[:, :-1]) & ~empty[:, 1:]
-    if twice.any():
-        row, column = np.argwhere(twice)[0].tolist()
-        given = f"{names[codes[row, column]]!r} twice in row {row}{class_checks.more(int(twice.any(axis=1).sum()))}"
-        remedy = "list each class once, and None with probability 0 where a row has fewer"
-        raise DataError("different classes in every list", given, remedy)
-    astray = empty & (proba != 0.0)
-    if astray.any():
-        row, column = np.argwhere(astray)[0].tolist()
-        given = f"{proba[row, column]:.4g} in row {row}{class_checks.more(int(astray.any(axis=1).sum()))}"
-        raise DataError("probability 0 where no class is listed", given, "fill in the class, or set it to 0")
-
-
-def _remedy(proba: FloatArray) -> str:
-    """Guess what lists are that cannot be parts of a sum of 1."""
-    if proba.max() <= 0.0:
-        return class_checks.LOGARITHMS
-    if proba.max() > 1.0 and proba.min() >= 0.0:
-        return class_checks.PERCENTAGES
-    return "pass the probability of each class among all classes, as a softmax over all of them gives it"

@@ -16,14 +16,13 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
 from calibrant.table import class_checks
-from calibrant.table.class_lists import UNLISTED, clean_lists
-from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, key_order, score_order
+from calibrant.table.class_lists import clean_lists, codes_of_labels
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, key_order, pool_counts, score_order
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
 from calibrant.table.validation import CleanRows
-
-_ROUNDING = 1e-5  # rows whose sum is further from 1 are counted, and that is told
+from calibrant.upward import resolve
 
 
 class ClassRows(NamedTuple):
@@ -42,16 +41,18 @@ class ClassRows(NamedTuple):
         else:
             here = chosen[self.rows]
             outcome, score = self.outcome[here], self.score[here]
-            unlisted = int(chosen.sum()) - len(score) if self.unlisted else 0
-        table = ScoreTable.from_clean(CleanRows(outcome.view(np.int8), score, None))
-        return table.merge(ScoreTable.from_counts([0.0], [unlisted], [0])) if unlisted else table
+            unlisted = int(np.count_nonzero(chosen)) - len(score) if self.unlisted else 0
+        if not unlisted:
+            return ScoreTable.from_clean(CleanRows(outcome.view(np.int8), score, None))
+        n = np.append(unlisted, np.ones(len(score), dtype=np.int64))
+        return ScoreTable(*pool_counts(np.append(0.0, score), n, np.append(0, outcome)))
 
 
 @dataclass(frozen=True, eq=False)
 class ClassScores:
     """Labels of two or more classes with the probabilities of all of them, in an order that the rows alone decide.
 
-    Build it with `ClassScores.from_scores`, `ClassScores.from_frame` or, of lists of the most probable classes,
+    Build it with `ClassScores.from_scores`, `ClassScores.from_source` or, of lists of the most probable classes,
     `ClassScores.from_top`.
 
     Attributes
@@ -106,13 +107,26 @@ class ClassScores:
             If rows cannot be used, labels are none of the classes, or columns seem to be in another order than these.
         """
         columns, raw = class_checks.columns_of(y_proba)
-        proba, gap = class_checks.clean_probabilities(raw)
-        labels = class_checks.clean_class_labels(y_true, len(proba))
+        labels = class_checks.clean_class_labels(y_true, len(raw))
+        return cls.from_numbered(labels, raw, columns, classes)
+
+    @classmethod
+    def from_numbered(
+        cls,
+        labels: class_checks.ClassLabels,
+        raw: npt.NDArray[Any],
+        columns: list[Any] | None,
+        classes: Sequence[Any] | None,
+        *,
+        copy: bool = True,
+    ) -> ClassScores:
+        """Check the probabilities of labels that were numbered; without `copy` they are changed where they are."""
+        proba, gap = class_checks.clean_probabilities(raw, copy=copy)
         names, certain = class_checks.classes_of(labels.met, columns, classes, proba.shape[1])
         code = class_checks.codes_of(labels, names)
         if not certain:
             class_checks.check_order(code, proba, names)
-        rescaled = int((gap > _ROUNDING).sum()) if len(names) > 2 else 0
+        rescaled = int((gap > class_checks.ROUNDING).sum()) if len(names) > 2 else 0
         order = score_order(*proba.T, code)
         for column in proba.T:  # one by one, without a second matrix
             column[:] = column[order]
@@ -134,7 +148,7 @@ class ClassScores:
         y_true : array-like of shape (n,)
             Label of each row: numbers, text or booleans.
         listed : array-like of shape (n, m)
-            Labels of m classes in each row, in any order; None or NaN, with probability 0, where there are fewer.
+            Labels of m classes in each row, in any order; None or NaN where there are fewer.
         y_proba : array-like of shape (n, m)
             Their probabilities. In each row they add up to at most 1: within 0.01, and are then divided by their sum.
         classes : sequence, optional
@@ -145,7 +159,8 @@ class ClassScores:
         ClassScores
             Memory and time grow with n times m, however many classes there are. A class is asked about in the rows that
             list it. What is missing of a sum of 1 is the probability of one class more, "none of those listed", which
-            counts as having occurred where the row does not list its label.
+            counts as having occurred where the row does not list its label. If all rows list all classes, as of
+            `from_scores`.
 
         Raises
         ------
@@ -159,47 +174,51 @@ class ClassScores:
         >>> ClassScores.from_top(["b", "a", "z"], listed, proba)
         ClassScores(3 rows, lists of 4 classes: a, b, c, none of those listed)
         """
-        lists = clean_lists(y_true, listed, y_proba, classes)
-        order = score_order(*lists.proba.T, *lists.listed.T, lists.code)
-        rescaled = int((lists.over > _ROUNDING).sum())
-        return cls(tuple(lists.classes), lists.code[order], lists.proba[order], rescaled, lists.listed[order])
+        lists = clean_lists(listed, y_proba, classes)
+        labels = class_checks.clean_class_labels(y_true, len(lists.proba))
+        if lists.complete:
+            names = lists.classes
+            return cls.from_numbered(labels, lists.proba[:, : len(names)], None, names)
+        code = codes_of_labels(labels, lists.classes, named=classes is not None)
+        lists, code, rescaled = lists.with_rest(code)
+        order = score_order(*lists.proba.T, *lists.listed.T, code)
+        return cls(tuple(lists.classes), code[order], lists.proba[order], rescaled, lists.listed[order])
 
     @classmethod
-    def from_frame(
-        cls, frame: Any, *, label: str, scores: Sequence[str], classes: Sequence[Any] | None = None
+    def from_source(
+        cls, source: Any, *, label: str, scores: str | Sequence[str], classes: Sequence[Any] | None = None
     ) -> ClassScores:
-        """Take labels and probabilities from the columns of a dataframe in memory.
+        """Read labels and probabilities from the columns of a dataframe, of files or of a query.
 
         Parameters
         ----------
-        frame : dataframe or mapping
-            Of pandas, Polars, PyArrow, or anything with columns by name.
+        source : dataframe, path, sequence of paths, or Query
+            A dataframe of any library that narwhals reads, in memory or in an engine; files, patterns, folders or a
+            `calibrant.Query`, see `calibrant.read_table`.
         label : str
             Name of the column of labels.
-        scores : sequence of str
-            Names of the columns of probabilities, one for each class.
+        scores : str or sequence of str
+            A pattern that the names of the columns of probabilities match, such as ``'p_*'``, in the order of the
+            source; or all of these names.
         classes : sequence, optional
-            Label of each of these columns, see `from_scores`.
+            Label of each of these columns. By default their names, or what is left of these after a common beginning.
 
         Returns
         -------
         ClassScores
-            As of `from_scores`.
+            As of `from_scores`. Memory grows with rows times classes, 8 bytes for each probability; only the columns
+            that are named are read.
 
         Examples
         --------
+        >>> import pandas as pd
         >>> from calibrant import ClassScores
-        >>> frame = {"y": ["a", "b"], "p_b": [0.2, 0.9], "p_a": [0.8, 0.1]}
-        >>> ClassScores.from_frame(frame, label="y", scores=["p_b", "p_a"]).classes
+        >>> frame = pd.DataFrame({"y": ["a", "b"], "p_b": [0.2, 0.9], "p_a": [0.8, 0.1]})
+        >>> ClassScores.from_source(frame, label="y", scores="p_*").classes
         ('b', 'a')
         """
-        if isinstance(scores, str):
-            raise ArgumentError("the names of several columns of scores", repr(scores), "pass scores=['p_a', 'p_b']")
-        missing = [name for name in (label, *scores) if name not in class_checks.names_of(frame)]
-        if missing:
-            raise ArgumentError("names of columns", f"no column {missing[0]!r}", "check the spelling")
-        class_checks.need_different(scores, "columns")
-        return cls.from_scores(frame[label], {name: frame[name] for name in scores}, classes=classes)
+        read: ClassScores = resolve("read_classes")(source, label, scores, classes)
+        return read
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -231,28 +250,30 @@ class ClassScores:
     def digest(self) -> int:
         """A number below ``2**64`` made of the rows, for seeds, as that of a `ScoreTable`."""
         parts = ((part.score, part.outcome.astype(np.int64)) for part in self.by_class())
-        return sum(digest_rows(score, np.ones_like(k), k) for score, k in parts) % (1 << 64)
+        digests = (digest_rows(score, np.ones_like(k), k) for score, k in parts)
+        # An odd factor for each class: else labels that swap classes of equal probabilities would share a seed.
+        return sum((2 * i + 1) * digest for i, digest in enumerate(digests)) % (1 << 64)
 
     @cached_property
     def predicted(self) -> IntArray:
         """The most probable class of each row, of those that are listed; of equal ones the first."""
         if self.listed is None:
             return np.asarray(self.proba.argmax(axis=1), dtype=np.int64)
-        is_class = self.listed < len(self.classes) - (self.classes[-1] == UNLISTED)
+        is_class = self.listed < len(self.classes) - 1
         at = np.where(is_class, self.proba, -1.0).argmax(axis=1)
         return np.asarray(self.listed[np.arange(len(self)), at])
 
     @cached_property
     def miss(self) -> FloatArray:
         """One minus the probability of the class that occurred."""
-        return np.asarray(1.0 - self._probability_of(self.code))
+        return np.asarray(1.0 - self.probability_of(self.code))
 
     @property
     def least(self) -> FloatArray:
         """The least probability of a class in each row."""
         return self.proba.min(axis=1) if self.proba.shape[1] >= len(self.classes) else np.zeros(len(self))
 
-    def _probability_of(self, code: IntArray) -> FloatArray:
+    def probability_of(self, code: IntArray) -> FloatArray:
         """Return the probability of one class in each row, which lists it."""
         return (
             self.proba[np.arange(len(self)), code] if self.listed is None else self.proba[self.listed == code[:, None]]
@@ -260,33 +281,26 @@ class ClassScores:
 
     def by_class(self) -> Iterator[ClassRows]:
         """Ask of each class, over all rows, whether it occurred; of lists, over the rows that have it, if any do."""
-        if self.listed is not None:
-            yield from self._by_class_listed()
-            return
-        for k, name in enumerate(self.classes):
-            yield ClassRows(str(name), slice(None), np.ascontiguousarray(self.proba[:, k]), self.code == k)
-
-    def _by_class_listed(self) -> Iterator[ClassRows]:
         order, ends = self._entries
-        for k, name in enumerate(self.classes):
+        for k, name in enumerate(map(str, self.classes)):
             entries = order[ends[k] : ends[k + 1]]
-            if len(entries):
+            if self.listed is None:
+                yield ClassRows(name, slice(None), np.ascontiguousarray(self.proba[:, k]), self.code == k)
+            elif len(entries):
                 rows = entries // self.proba.shape[1]
-                yield ClassRows(
-                    str(name), rows, self.proba.ravel()[entries], self.code[rows] == k, len(self) - len(rows)
-                )
+                score, outcome = self.proba.ravel()[entries], self.code[rows] == k
+                yield ClassRows(name, rows, score, outcome, unlisted=len(self) - len(rows))
 
     @cached_property
     def _entries(self) -> tuple[IndexArray, IntArray]:
-        """The entries of all lists in the order of the classes, and where those of each class begin."""
-        assert self.listed is not None
-        flat = self.listed.ravel()
+        """The entries of lists in the order of the classes, and where those of each class begin."""
+        flat = np.empty(0, dtype=np.int64) if self.listed is None else self.listed.ravel()
         sizes = np.bincount(flat, minlength=len(self.classes))
         return key_order(flat), np.append(0, sizes.cumsum())
 
     def of_confidence(self) -> ClassRows:
         """Ask whether the most probable class occurred."""
-        top = self._probability_of(self.predicted)
+        top = self.probability_of(self.predicted)
         return ClassRows("the class predicted", slice(None), top, self.code == self.predicted)
 
     @property

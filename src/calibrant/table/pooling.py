@@ -46,9 +46,14 @@ def score_order(score: npt.NDArray[Any], *further: npt.NDArray[Any]) -> IndexArr
     return order
 
 
-def merged_order(score: FloatArray) -> IndexArray:
-    """Return the order of a few parts that each are in order, faster than `score_order` puts scores in order."""
-    return np.argsort(score, kind="stable")
+def merged_order(values: npt.NDArray[Any]) -> IndexArray:
+    """Return the order of a few parts that each are in order, or of a few values, faster than `score_order`."""
+    return np.argsort(values, kind="stable")
+
+
+def sorted_values(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Put values in increasing order, along the last axis."""
+    return np.sort(values)
 
 
 def key_order(key: IntArray) -> IntArray:

@@ -17,7 +17,9 @@ from calibrant.table.pooling import IndexArray
 _ONE_AT_A_TIME = "assess one class at a time, against the rest"
 ONE_CLASS = f"{_ONE_AT_A_TIME}: name it as `pos_label`, and take its probability as the score"
 _DROP = "drop those rows"
-MISSING = "drop or repair these rows; audit and recalibrate leave them out, counted, with `missing='drop'`"
+MISSING = (
+    "drop or repair these rows; of two classes audit and recalibrate leave them out, counted, with `missing='drop'`"
+)
 
 _LOGIT_REMEDY = (
     "these look like logits or margins, not probabilities: pass 1 / (1 + exp(-score)) if they are log-odds, "
@@ -202,8 +204,8 @@ def need_two_classes(classes: Sequence[Any]) -> None:
         # scikit-learn's checks look for the first sentence.
         remedy = (
             "Only binary classification is supported. For one class c against the rest pass y == c, and where scores "
-            "are asked for its column p[:, c]; there is no map for several classes at once yet: use "
-            "CalibratedClassifierCV(method='temperature') of scikit-learn 1.8 or newer"
+            "are asked for its column p[:, c]. MulticlassAutoCalibrator maps the probabilities of several classes "
+            "together; one map for each, put back to a sum of 1, can cost accuracy"
         )
         raise DataError("labels of two classes", listed, remedy)
 

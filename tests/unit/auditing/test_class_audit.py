@@ -1,46 +1,34 @@
 """The audit of several classes: its text, plain data, provenance, and what it refuses."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 import calibrant as cal
+from calibrant.auditing.class_advice import advise_on_classes
+from calibrant.auditing.class_audit import _null_errors
 from calibrant.auditing.class_facts import MARGINAL
+from calibrant.auditing.class_recalibration import class_recalibration
 from calibrant.auditing.summary import details, summary
-from support.class_worlds import six_vectors
+from support.class_audits import many, six, world, wrong
 
 
-def world(n, classes=3, power=1.0, seed=0):
-    """Labels, and probabilities that are too extreme if the power is above 1."""
-    rng = np.random.default_rng(seed)
-    true = rng.dirichlet(np.ones(classes), n)
-    y = np.minimum((true.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1), classes - 1)
-    proba = true**power
-    return y, proba / proba.sum(axis=1, keepdims=True)
+def scores_of(*arguments, **keywords):
+    return cal.ClassScores.from_scores(*world(*arguments, **keywords))
 
 
-@pytest.fixture(scope="module")
-def wrong():
-    return cal.audit(*world(4000, power=2.0), tolerance=0.02, name="model")
-
-
-@pytest.fixture(scope="module")
-def six():
-    """Of six score vectors whose errors are all 0 class by class, and none of which is right."""
-    y, proba = six_vectors().draw(4000, np.random.default_rng(1))
-    return cal.audit(y, proba, tolerance=0.05)
-
-
-def test_the_verdict_names_the_worst_class_and_is_that_of_the_certificate(wrong):
-    y, proba = world(4000, power=2.0)
-    certificate = cal.certify_classes(y, proba, tolerance=0.02)
-    assert wrong.certificate.to_json() == certificate.to_json()
-    assert wrong.certificate.verdict == "refuted"
-    first = str(wrong).partition("Where")[0]
+def test_the_verdict_names_the_worst_class_and_is_that_of_the_certificate():
+    y, proba = world(500, power=4.0)
+    certificate = cal.certify_classes(y, proba, tolerance=0.01)
+    assert wrong().certificate.to_json() == certificate.to_json()
+    assert wrong().certificate.verdict == "refuted"
+    first = str(wrong()).partition("Where")[0]
     assert first.startswith("REFUTED")
     assert f"class {certificate.worst_class}" in first
-    assert str(wrong.certificate.worst_class) in repr(wrong)
+    assert f"worst={certificate.worst_class!r}" in repr(wrong())
 
 
 @pytest.mark.parametrize(
@@ -53,58 +41,173 @@ def test_the_verdict_names_the_worst_class_and_is_that_of_the_certificate(wrong)
     ],
 )
 def test_verdicts_in_words(n, tolerance, begin):
-    result = cal.audit(*world(n), tolerance=tolerance)
+    certificate = cal.certify_classes(*world(n), tolerance=tolerance)
+    result = replace(wrong(), certificate=certificate, test=replace(wrong().test, p_value=0.5), n=n)
     assert str(result).startswith(begin)
+    assert "no evidence against the probabilities" in str(result)
     assert all(len(line) <= 80 for line in result.details().splitlines())
     assert len(summary(result, 80).splitlines()) <= 14
 
 
 def test_losses_are_those_of_their_definitions():
-    y, proba = world(300, 4)
-    losses = cal.audit(y, proba).losses
+    y, proba = world(500, power=4.0)
+    losses = wrong().losses
     assert losses.accuracy == np.mean(proba.argmax(axis=1) == y)
-    assert losses.log_loss == pytest.approx(-np.log(proba[np.arange(300), y]).mean())
-    assert losses.brier_score == pytest.approx(((proba - np.eye(4)[y]) ** 2).sum(axis=1).mean())
+    assert losses.log_loss == pytest.approx(-np.log(proba[np.arange(500), y]).mean())
+    assert losses.brier_score == pytest.approx(((proba - np.eye(3)[y]) ** 2).sum(axis=1).mean())
 
 
+def test_recalibration_is_judged_on_rows_it_was_not_fitted_to():
+    effect = wrong().recalibration
+    assert (effect.n, effect.n_fitted) == (500, 400)
+    assert effect.losses_before.log_loss == pytest.approx(wrong().losses.log_loss)
+    assert effect.losses_after.log_loss == pytest.approx(effect.losses_before.log_loss - effect.gain)
+    assert effect.worst_after < 0.5 * effect.worst_before
+    assert wrong().advice.action == "recalibrate"
+    assert wrong().advice.python == "calibrator = cal.MulticlassAutoCalibrator().fit(P, y)"
+    assert class_recalibration(scores_of(9), n_folds=5, random_state=0) is None
+
+
+def test_advice_without_a_gain():
+    nothing = replace(wrong().recalibration, gain=0.0)
+    for verdict, rejected, action, why in (
+        ("refuted", False, "leave alone", "another model"),
+        ("certified", True, "leave alone", "another model"),
+        ("undecided", False, "collect more data", "do not decide"),
+        ("certified", False, "leave alone", "no more than chance"),
+    ):
+        certificate = replace(wrong().certificate, verdict=verdict)
+        test = replace(wrong().test, p_value=0.01 if rejected else 0.5)
+        advice = advise_on_classes(replace(wrong(), recalibration=nothing, certificate=certificate, test=test))
+        assert advice.action == action
+        assert why in advice.reason
+    assert advise_on_classes(replace(wrong(), recalibration=None)).action == "none"
+
+
+@pytest.mark.slow
+def test_no_gain_is_seen_in_noise():
+    """Maps look better on the rows that they were fitted to."""
+    rng = np.random.default_rng(0)
+    samples = [cal.ClassScores.from_scores(rng.integers(0, 3, 60), rng.dirichlet([50.0] * 3, 60)) for _ in range(8)]
+    assert np.mean([class_recalibration(sample, n_folds=2, random_state=0).gain for sample in samples]) < 0.0
+
+
+def test_many_rows_are_fitted_to_in_part(monkeypatch):
+    for name, value in {"_FOLDED": 1_000, "_LEAST": 10, "_FITTED": 300, "_JUDGED": 3 * 400}.items():
+        monkeypatch.setattr(f"calibrant.auditing.class_recalibration.{name}", value)
+    effect = class_recalibration(scores_of(800, power=3.0), n_folds=5, random_state=0)
+    assert (effect.n_fitted, effect.n) == (100, 400)
+    assert effect.improves
+
+
+def test_null_errors_are_quantiles_of_ranges():
+    """Of simulated paths on 40 scales."""
+    rng = np.random.default_rng(0)
+    scale = np.repeat([0.5, 1.0, 2.0, 3.0], 10)
+    paths = np.cumsum(rng.normal(size=(100, 40, 500)), axis=2) / np.sqrt(500)
+    ranges = np.maximum(paths.max(axis=2), 0.0) - np.minimum(paths.min(axis=2), 0.0)
+    simulated = np.median(np.sort(scale * ranges, axis=1)[:, ::-1], axis=0)
+    assert _null_errors(scale) == pytest.approx(simulated, rel=0.12)
+    assert _null_errors(np.zeros(3)).tolist() == [0.0] * 3
+
+
+@pytest.mark.slow
+def test_many_classes_are_told_by_how_many_are_off():
+    result = many()
+    assert np.mean(result.table.error) == pytest.approx(result.null_errors.mean(), rel=0.15)
+    text = str(result)
+    assert "Of all classes at most" in text
+    assert "... and 20 more classes" in text
+    names = [line.split()[0] for line in text.partition("Class ")[2].splitlines()[1:21]]
+    order = np.lexsort((-result.table.error, -result.table.upper))
+    assert names == result.table.name[order[:20]].tolist()
+    assert [result.table.name[i] for i in result.shown] == names[:9]
+    assert len(result.reliability) == 9
+
+
+def test_bins_expect_the_class_equally_often():
+    for curve in wrong().reliability:
+        assert curve.n.sum() == 500
+        assert (curve.n * curve.score).std() < 0.2 * (curve.n * curve.score).mean()
+
+
+@pytest.mark.slow
 def test_order_of_rows_and_the_way_in_do_not_matter():
-    y, proba = world(300)
-    order = np.random.default_rng(5).permutation(300)
+    y, proba = world(200)
+    order = np.random.default_rng(5).permutation(200)
     result = cal.audit(y, proba)
     assert result.to_json() == cal.audit(y[order], proba[order]).to_json()
+    frame = pl.DataFrame({"label": y, **{f"p_{k}": proba[:, k] for k in range(3)}})
     others = [
         cal.audit(cal.ClassScores.from_scores(y, proba)),
         cal.audit(y, proba, classes=[0, 1, 2]),
         cal.audit(y.tolist(), proba.tolist()),
         cal.audit(y, {f"p_{k}": proba[:, k] for k in range(3)}),
+        cal.audit(frame, label="label", scores="p_*"),
         cal.audit_classes(y, proba),
     ]
     assert {other.provenance.fingerprint for other in others} == {result.provenance.fingerprint}
 
 
+@pytest.mark.slow
+def test_lists_of_classes_leave_out_what_takes_all():
+    y, proba = world(600, 30, concentration=0.1)
+    listed = np.argsort(-proba, axis=1)[:, :5]
+    rows = cal.ClassScores.from_top(y, listed, np.take_along_axis(proba, listed, axis=1))
+    result = cal.audit(rows, tolerance=0.2)
+    assert (result.test, result.recalibration, result.advice.action) == (None, None, "none")
+    assert result.certificate.bound == cal.certify_classes(rows).bound
+    text = str(result)
+    assert "in the rows that list it, is within 0.2" in " ".join(text.split())
+    assert "600 rows, 31 classes of which each row lists 6: no test" in " ".join(text.split())
+    assert "\nTest" not in text
+    assert "not assessed" in result.details()
+    result.to_json()
+
+
+@pytest.mark.slow
 def test_two_columns_are_those_of_two_classes():
-    y, proba = world(300, 2)
+    y, proba = world(100, 2)
     assert isinstance(cal.audit(y, proba), cal.Audit)
-    assert cal.audit(y, proba).to_dict(curves=True) == cal.audit(y, proba[:, 1]).to_dict(curves=True)
+    assert cal.audit(y, proba).to_dict() == cal.audit(y, proba[:, 1]).to_dict()
     both = cal.audit(y, proba, classes=[0, 1])
     assert both.certificate.bound == cal.certify(y, proba[:, 1]).bound
+    assert both.test.p_value == cal.calibration_test(y, proba[:, 1], n_simulations=199).p_value
+    assert "Test" in str(both)
 
 
-def test_plain_data_and_provenance(wrong):
-    document = json.loads(wrong.to_json(curves=False))
+def test_plain_data_and_provenance():
+    document = json.loads(wrong().to_json(curves=False))
     assert document["kind"] == "class audit"
     assert document["certificate"]["verdict"] == "refuted"
-    assert wrong.provenance.command == "calibrant.audit_classes(y_true, y_proba, tolerance=0.02, name='model')"
-    assert document["provenance"]["parameters"]["tolerance"] == 0.02
-    assert len(document["provenance"]["fingerprint"]) == 16
-    many = cal.audit(*world(200, 30), classes=list(range(30)))
-    assert many.provenance.command == "calibrant.audit_classes(y_true, y_proba, classes=classes)"
+    known = wrong().provenance
+    assert known.command == "calibrant.audit_classes(y_true, y_proba, tolerance=0.01, name='model')"
+    assert known.parameters["tolerance"] == 0.01
+    assert len(known.fingerprint) == 16
 
 
-def test_nothing_says_that_whole_vectors_are_right(six):
-    assert six.certificate.verdict == "certified"
-    assert MARGINAL in six.provenance.limitations
-    assert "nothing here shows that whole vectors are right" in " ".join(details(six).split())
+@pytest.mark.slow
+def test_names_of_many_classes_are_not_all_in_the_call():
+    result = cal.audit(*world(100, 30), classes=list(range(30)))
+    assert result.provenance.command == "calibrant.audit_classes(y_true, y_proba, classes=classes)"
+
+
+def test_nothing_says_that_whole_vectors_are_right():
+    result = six()
+    assert result.certificate.verdict == "certified"
+    assert result.rejected
+    assert result.test.smallest == "SKCE"
+    assert str(result).startswith("REJECTED: that labels are drawn from these probabilities: p ")
+    assert "rejected" in repr(result)
+    assert MARGINAL in result.provenance.limitations
+    assert "nothing here shows that whole vectors are right" in " ".join(details(result).split())
+    for form in (result.to_html(), result.to_markdown()):
+        assert "Rejected" in form
+        assert "Certified" not in form
+        assert MARGINAL in form
+    unseen = replace(result, test=replace(result.test, p_value=0.5))
+    assert str(unseen).startswith("CERTIFIED: the error of every class, each against the rest, is within")
+    assert MARGINAL in " ".join(details(unseen).split())
 
 
 @pytest.mark.parametrize(
@@ -132,16 +235,43 @@ def test_what_is_for_one_class_is_refused_with_a_way_on(further):
         cal.audit(y, proba, **further)
 
 
+BAD = {
+    "sums": (world(30)[0], 0.5 * world(30)[1], "add up to 1"),
+    "logits": (world(30)[0], np.log(world(30)[1]) + 5.0, "softmax"),
+    "percentages": (world(30)[0], 100.0 * world(30)[1], "divide them by 100"),
+    "NaN": (world(30)[0], np.where(world(30)[1] == world(30)[1].max(), np.nan, world(30)[1]), "finite probabilities"),
+    "labels outside": (np.arange(30) % 5, world(30)[1], "labels of the 3 classes"),
+    "one class only": (np.zeros(30), world(30)[1], "at least two classes"),
+    "fewer rows": (world(29)[0], world(30)[1], "as many labels as rows"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_rows_are_one_clear_sentence(name):
+    y, proba, message = BAD[name]
+    with pytest.raises(cal.DataError, match=message) as caught:
+        cal.audit(y, proba)
+    assert "\n" not in str(caught.value)
+
+
+def test_columns_in_another_order_are_noticed():
+    y, proba = world(400, power=2.0)
+    with pytest.raises(cal.DataError, match="in the order of the classes"):
+        cal.audit(y, proba[:, [1, 2, 0]])
+
+
 def test_pos_label_with_one_column_is_one_class_against_the_rest():
-    y, proba = world(300)
+    y, proba = world(100)
     result = cal.audit(y, proba[:, 1], pos_label=1)
     assert result.sample.positives == (y == 1).sum()
 
 
+@pytest.mark.slow
 def test_long_and_strange_names_of_classes_steer_nothing():
-    y, proba = world(200)
+    y, proba = world(60)
     names = ["a" * 90, "\x1b[31mred", "<b>"]
     result = cal.audit(np.array(names)[y], proba, classes=names)
     assert "a" * 50 not in str(result)
     assert "\x1b" not in str(result)
     assert "<b>" not in result._repr_html_()
+    assert "<b>" not in result.to_html()

@@ -29,6 +29,7 @@ from calibrant.errors import ArgumentError
 
 MODELS = [
     CalibratedClassifier(LogisticRegression(C=1), cv=2),
+    CalibratedClassifier(LogisticRegression(C=1), BetaCalibrator(), cv=2),
     CalibratedClassifier(LinearSVC(random_state=0), PlattCalibrator(), ensemble=True),
 ]
 
@@ -222,16 +223,10 @@ def test_a_class_missing_from_a_fold():
 
 
 @pytest.mark.parametrize("inner", [GaussianNB(), FrozenEstimator(GaussianNB().fit(*rows(classes=3)))])
-def test_three_classes_are_refused(inner):
-    with pytest.raises(DataError, match=r"two classes, found 3: 0, 1, 2; Only binary.* pass y == c.*temperature"):
-        CalibratedClassifier(inner).fit(*rows(classes=3))
-
-
-def test_a_frozen_estimator_of_three_classes_is_refused():
-    X, y = rows(classes=3)
-    inner, two = FrozenEstimator(GaussianNB().fit(X, y)), y < 2
-    with pytest.raises(DataError, match="two classes, found 3"):
-        CalibratedClassifier(inner).fit(X[two], y[two])
+def test_three_classes_are_refused_by_a_map_of_one_score(inner):
+    message = r"two classes, found 3: 0, 1, 2; Only binary.* pass y == c.*MulticlassAutoCalibrator.*cost accuracy"
+    with pytest.raises(DataError, match=message):
+        CalibratedClassifier(inner, IsotonicCalibrator()).fit(*rows(classes=3))
 
 
 def test_huge_margins_keep_their_order():

@@ -111,6 +111,8 @@ def test_what_is_shown():
     assert text.startswith(result.claim)
     assert f"At tolerance 0.05: {(result.verdicts == 'undecided').sum()} undecided" in text
     assert "Shown to be off: 4 of 4 classes" in text
+    assert any("is claimed of the vector" in each for each in result.assumptions)
+    assert "not excluded" not in text
     assert "Lower" in text
     assert "Verdict" in text
     assert "by more than" not in text
@@ -126,11 +128,12 @@ def test_what_is_shown_of_many_classes():
     text = str(result)
     assert text.endswith("... and 80 more classes")
     assert "No class is shown to be off." in text
-    assert "of all classes at most 9 by more than 0.0" in text.lower()
+    assert "At most 9 classes are off by more than 0.0" in text
+    assert ", at most 49 by more than 0.0" in text
     assert json.loads(result.to_json())["count_bounds"]["9"] == result.count_bounds[9]
     ratio = np.median(result.upper / 0.01)
-    assert f"The upper bound is {ratio:.4f} times the mean probability" in text
-    assert "above it for 100 of 100 classes" in text
+    assert "For 100 of 100 classes the upper bound is not below the mean probability" in text
+    assert f"a bound of {ratio:.3g} times its mean probability" in text
 
 
 def test_errors():
@@ -139,3 +142,20 @@ def test_errors():
         certify_each_class(label, proba, tolerance=2.0)
     with pytest.raises(ArgumentError, match="confidence_level"):
         certify_each_class(label, proba, confidence_level=1.0)
+
+
+def test_lists_of_some_classes():
+    """Classes that no row lists count for the parts of the probability of failure, and for how many are far off."""
+    label, proba = rows_of(30, 500)
+    first = np.argsort(-proba, axis=1)[:, :3]
+    listed = np.take_along_axis(proba, first, axis=1)
+    few, many = (
+        certify_each_class(ClassScores.from_top(label, first, listed, classes=list(range(classes))), tolerance=0.5)
+        for classes in (30, 3000)
+    )
+    assert "among the classes listed in each row" in few.claim
+    assert any("may list were named beforehand" in each for each in few.assumptions)
+    assert len(few.name) == len(many.name) == 31
+    assert (many.lower <= few.lower).all()
+    assert set(many.count_bounds) == {29, 299, 1499}
+    assert many.count_bounds[1499] == many.count_bounds[299] <= many.upper.min()

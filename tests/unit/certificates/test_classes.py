@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 from calibrant import ArgumentError, ClassScores, DataError, certify, certify_classes
-from calibrant.metrics import class_wise_calibration, confidence_calibration_error, top_label_calibration
+from calibrant.metrics import (
+    class_wise_calibration,
+    confidence_calibration_error,
+    pooled_calibration_error,
+    top_label_calibration,
+)
 from support.class_worlds import uniform
 
-NOTIONS = ["worst_class", "sum", "top_label", "confidence"]
+NOTIONS = ["worst_class", "sum", "pooled", "top_label", "confidence"]
 CLASSES = list("abcd")
 
 
@@ -73,6 +78,7 @@ def test_bounds_are_in_order():
     for result in by_notion.values():
         assert 0.0 < result.lower_bound < result.estimate < result.bound < result.trivial_bound
     assert by_notion["sum"].estimate == class_wise_calibration(label, proba).total
+    assert by_notion["pooled"].estimate == pooled_calibration_error(label, proba)
     assert by_notion["top_label"].estimate == top_label_calibration(label, proba).total
     # The width of the mean over predicted classes is about that for all of them together, though it says more.
     top, together = (by_notion[notion] for notion in ("top_label", "confidence"))

@@ -19,6 +19,7 @@ import calibrant.plots
 from calibrant import ScoreTable
 from calibrant.errors import ArgumentError, DataError
 from calibrant.plots import (
+    ClassErrorDisplay,
     ComparisonDisplay,
     CostCurveDisplay,
     CumulativeResidualsDisplay,
@@ -63,9 +64,10 @@ def few(n=60):
 def test_none_is_missing():
     public = {getattr(calibrant.plots, name) for name in calibrant.plots.__all__}
     found = {d for d in public if isinstance(d, type) and issubclass(d, Display)}
-    # These are drawn by tests of their own: one draws panels, one reads rows in their order and without weights, one
-    # takes only weights that count rows.
-    assert found == {*DISPLAYS, *OF_SEGMENTS, Display, DifferenceDisplay, MonitorDisplay, RiskCoverageDisplay}
+    # These are drawn by tests of their own: one takes several classes, one draws panels, one reads rows in their order
+    # and without weights, one takes only weights that count rows.
+    others = {ClassErrorDisplay, DifferenceDisplay, MonitorDisplay, RiskCoverageDisplay}
+    assert found == {*DISPLAYS, *OF_SEGMENTS, Display, *others}
 
 
 class TestWhereItIsDrawn:

@@ -7,12 +7,21 @@ import typer
 from calibrant.cli import options, terminal
 from calibrant.cli.options import column, option
 from calibrant.cli.reporting import with_report
+from calibrant.errors import ArgumentError
 
 
 def audit(
     context: typer.Context,
     label: options.Label,
-    score: options.Score,
+    score: Annotated[str | None, column("Column of predicted probabilities.")] = None,
+    scores: Annotated[
+        list[str] | None,
+        column(
+            "Instead of --score: columns of the probabilities of several classes, as a pattern in quotes ('p_*'), or "
+            "one by one.",
+            "--scores",
+        ),
+    ] = None,
     files: options.Files = None,
     query: options.Sql = None,
     database: options.Database = None,
@@ -62,15 +71,23 @@ def audit(
 ) -> None:
     """Assess calibration: error, certificate, cost and advice.
 
-    With --tolerance, exit code 0 means certified, with --by all segments listed too; 1 means any other verdict.
+    With --tolerance, exit code 0 means certified, with --by all segments listed too, and with --scores all classes; 1
+    means any other verdict.
     """
     from calibrant.auditing.audit import audit as run_audit
 
-    result = with_report(run_audit, f"column {score}", report, context)
+    if score is None and not scores:
+        expected = "--score, or --scores where there are several classes"
+        raise ArgumentError(expected, "neither", "name the column of probabilities, or those of all classes")
+    if scores:
+        of_classes = {"scores": scores[0] if len(scores) == 1 else list(scores)}
+        result = with_report(run_audit, f"columns {' '.join(scores)}", report, context, **of_classes)
+    else:
+        result = with_report(run_audit, f"column {score}", report, context)
     if as_json or json_curves:
         typer.echo(result.to_json(curves=json_curves))
     else:
         terminal.print_audit(result, details=details)
-    verdicts = [part.verdict for part in (result.certificate, result.segments) if part is not None]
+    verdicts = [part.verdict for part in (result.certificate, getattr(result, "segments", None)) if part is not None]
     if set(verdicts) - {None, "certified"}:
         raise typer.Exit(1)

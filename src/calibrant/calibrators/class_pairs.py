@@ -1,0 +1,113 @@
+"""A fitted classifier of several classes with a calibrator of all its scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from calibrant.calibrators.classes import MulticlassAutoCalibrator
+from calibrant.errors import ArgumentError, DataError
+from calibrant.fits.softmax import softmax
+from calibrant.table.class_checks import clean_probabilities
+from calibrant.table.class_scores import ClassScores
+from calibrant.table.pooling import FloatArray, score_order
+from calibrant.table.validation import clean_weights
+
+_MOST_REPEATED = 1 << 25  # probabilities up to which whole weights are repeated rows
+# Neighbouring scores that differ by less than this share of the larger one are taken as equal before a fit: rounding
+# in a product of matrices or a sum over trees parts equal rows by 1e-16 to 1e-13.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class CalibratedClassPair:
+    """A fitted classifier and the calibrator of its scores."""
+
+    estimator: Any
+    calibrator: MulticlassAutoCalibrator
+    margin_scale: float | None  # what margins are divided by to become scores; None if there are probabilities
+
+    def predict(self, features: Any, classes: npt.NDArray[Any]) -> FloatArray:
+        """Return calibrated probabilities of all classes, shape (n, K)."""
+        scores = _scores(class_responses(self.estimator, features, classes), self.margin_scale)
+        return self.calibrator.map_rows(scores)
+
+
+def class_responses(estimator: Any, features: Any, classes: npt.NDArray[Any]) -> FloatArray:
+    """Return probabilities or margins of all classes, shape (n, K); NaN for those that the estimator has not met."""
+    method = getattr(estimator, "predict_proba", None) or getattr(estimator, "decision_function", None)
+    if method is None:
+        expected = "an estimator with predict_proba or decision_function"
+        raise ArgumentError(expected, type(estimator).__name__, "use a classifier")
+    response = np.asarray(method(features), dtype=np.float64)
+    if response.ndim == 1:  # margins of the second of two classes
+        response = np.column_stack([-0.5 * response, 0.5 * response])
+    known = list(estimator.classes_)
+    if response.shape[1] != len(known):
+        actual = f"{response.shape[1]} of {type(estimator).__name__}"
+        raise DataError(f"a column for each of {len(known)} classes", actual, "use decision_function_shape='ovr'")
+    if not np.isfinite(response).all():
+        raise DataError("finite scores from the estimator", "nan or infinity", "check the estimator")
+    column = {label: k for k, label in enumerate(known)}
+    unmet = np.full(len(response), np.nan)
+    return np.stack([response[:, column[label]] if label in column else unmet for label in classes.tolist()], axis=1)
+
+
+def calibrate_classes(
+    calibrator: MulticlassAutoCalibrator,
+    code: npt.NDArray[np.intp],
+    weight: Any,
+    classes: npt.NDArray[Any],
+    estimator: Any,
+    response: FloatArray,
+    rows: npt.NDArray[np.intp],
+) -> CalibratedClassPair:
+    """Fit a calibrator to responses of a classifier; `code` says of all rows which of the classes they are.
+
+    Rows of a class that the estimator of their fold has not met say nothing about its scores, and are left out.
+    """
+    scale = None
+    if not hasattr(estimator, "predict_proba"):
+        scale = float(np.sqrt(np.nanmean(response**2))) or 1.0
+    of_rows = None if weight is None else clean_weights(_safe_indexing(weight, rows), len(rows))
+    label = code[rows]
+    use = ~np.isnan(response[np.arange(len(label)), label])
+    if of_rows is not None:
+        use &= of_rows > 0
+    if not use.any():
+        remedy = "use fewer or larger folds"
+        raise DataError("rows of classes that the training rows of their fold have", "none", remedy)
+    scores, label = _scores(response[use], scale), label[use]
+    scores = joined(scores.ravel()).reshape(scores.shape)
+    if of_rows is not None:
+        of_rows = of_rows[use]
+        if of_rows.dtype.kind == "i" and of_rows.sum() * len(classes) <= _MOST_REPEATED:
+            scores, label, of_rows = scores.repeat(of_rows, axis=0), label.repeat(of_rows), None
+    order = score_order(*scores.T, label, *(() if of_rows is None else (of_rows,)))
+    sorted_weights = None if of_rows is None else of_rows[order].astype(np.float64)
+    table = ClassScores(tuple(classes.tolist()), label[order], scores[order])
+    fitted: MulticlassAutoCalibrator = clone(calibrator).fit_scores(table, sorted_weights)
+    return CalibratedClassPair(estimator, fitted, scale)
+
+
+def _scores(response: FloatArray, margin_scale: float | None) -> FloatArray:
+    """Return scores that add up to 1 in every row, of probabilities or of margins."""
+    if margin_scale is not None:
+        return softmax(np.where(np.isnan(response), -np.inf, response / margin_scale))
+    proba = np.nan_to_num(response, nan=0.0)
+    return clean_probabilities(np.where(proba > -1e-6, np.maximum(proba, 0.0), proba))[0]
+
+
+def joined(score: FloatArray) -> FloatArray:
+    """Return scores of which those that only rounding parts are equal: to the lowest of them, where a step begins."""
+    order = score_order(score)
+    ordered = score[order]
+    new = ~(np.diff(ordered, prepend=-1.0) <= _ROUNDING * ordered)  # NaN joins nothing and is refused by the fit
+    result = np.empty_like(score)
+    result[order] = ordered[new][np.cumsum(new) - 1]
+    return result

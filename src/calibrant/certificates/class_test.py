@@ -1,0 +1,311 @@
+"""Test whether the labels of several classes are drawn from the probabilities of their rows.
+
+No single statistic sees all errors: each of seven has its p-value in the same simulated labels, and the smallest of
+them is judged in these too. Observed and simulated labels are ranked together, so the test is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest
+from calibrant.table.class_scores import ClassScores
+from calibrant.table.numbers import given, number, rows, significant
+from calibrant.table.pooling import (
+    FloatArray,
+    IndexArray,
+    IntArray,
+    merged_order,
+    score_order,
+    sorted_values,
+)
+from calibrant.table.progress import report_progress
+from calibrant.table.seeding import generator_for
+from calibrant.table.shown import html_grid, text_grid
+
+STATISTICS = ("worst class", "class totals", "confidence", "pooled", "temperature", "top label", "SKCE")
+
+# Of more rows, or more probabilities, so many are tested: 999 simulations then take less than half a minute.
+_MOST_ROWS, _MOST_PROBABILITIES = 50_000, 5_000_000
+_KERNEL_ROWS = 2_000  # the kernel takes time and memory of the square of the rows
+_SLACK = 1e-7  # simulated statistics that agree with the observed one but for rounding count as reaching it
+_TINY = 1e-300
+_LEVEL, _POWER_DEVIATIONS = 0.05, 0.8416  # what is found is said at this level, with probability .8
+
+_ASSUMPTIONS = (*ASSUMPTIONS[:2], "The number of rows was chosen before looking at the outcomes.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassTest(CalibrationTest):
+    """A p-value for the hypothesis that every label is drawn from the probabilities of its row.
+
+    Attributes
+    ----------
+    claim, p_value, n, method, n_simulations, assumptions, references
+        As in `CalibrationTest`; `statistic` is the smallest entry of `p_values`.
+    smallest : str
+        Which statistic has it.
+    p_values : dict of str to float
+        P-value of each statistic by itself, for diagnosis; the test is the one of `p_value`.
+    n_tested, n_kernel : int
+        Rows that were tested, and those of them that "SKCE" took: all, or as many drawn at random.
+    n_impossible : int
+        Tested rows whose label had probability 0. One is enough to reject.
+    detectable : dict of str to float
+        Errors that the test at level .05 would find in about 80% of samples: the calibration error of the "worst class"
+        and of the "confidence", and the "temperature" by which probabilities are too extreme. Infinite where there are
+        too few rows or simulations.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import calibration_test
+    >>> result = calibration_test(["a", "b", "c"] * 20, [[0.6, 0.3, 0.1]] * 60)
+    >>> result.p_value < 0.01, result.smallest
+    (True, 'worst class')
+    """
+
+    smallest: str
+    p_values: dict[str, float]
+    n_tested: int
+    n_kernel: int
+    n_impossible: int
+    detectable: dict[str, float]
+
+    def __str__(self) -> str:
+        return "\n".join([*self.sentences(), text_grid(self._rows())])
+
+    def _repr_html_(self) -> str:
+        heads, *lines = self._rows()
+        return html_grid(" ".join(self.sentences()), heads, lines)
+
+    def _rows(self) -> list[list[str]]:
+        return [["Statistic", "p-value"], *([name, f"{p:.4g}"] for name, p in self.p_values.items())]
+
+    def sentences(self) -> list[str]:
+        """Say what speaks most against the probabilities, of which rows, and what the test would find."""
+        sentences = [self.claim]
+        if self.n_impossible:
+            sentences.append(f"A label had probability 0, in {rows(self.n_impossible)} rows: that cannot happen.")
+        sentences.append(
+            f"The smallest of {len(self.p_values)} p-values, {given(self.statistic)}, is of {self.smallest}."
+        )
+        if self.n_tested < self.n:
+            sentences.append(f"Of {rows(self.n)} rows {rows(self.n_tested)} were tested, drawn at random.")
+        if self.n_kernel < self.n_tested:
+            sentences.append(f"SKCE takes {rows(self.n_kernel)} of them, drawn at random.")
+        if all(map(math.isfinite, self.detectable.values())):
+            worst, confidence, temperature = self.detectable.values()
+            sentences.append(
+                f"In about 80% of samples like this the test at level {_LEVEL:g} would find an error of "
+                f"{number(worst)} of any one class, one of {number(confidence)} of the confidence, or probabilities "
+                f"that are too extreme by a temperature of {significant(temperature, digits=3)}."
+            )
+        return sentences
+
+
+def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.random.Generator) -> ClassTest:
+    """Test more than two classes."""
+    matrix = scores.need_matrix("the test")
+    rng = generator_for(scores, random_state)
+    n, classes = matrix.shape
+    # In another order than that of `ClassScores`, which has equal rows in the order of their labels: so rounding cannot
+    # tell observed labels from simulated ones.
+    chosen = rng.permutation(n)[: min(_MOST_ROWS, max(1, _MOST_PROBABILITIES // classes))]
+    proba, code = matrix[chosen], scores.code[chosen]
+    statistics, draw = _Statistics(proba, scores.predicted[chosen]), _Labels(proba)
+    values = np.empty((n_simulations + 1, len(STATISTICS)))
+    values[0] = statistics.of(code)
+    for i in range(1, n_simulations + 1):
+        report_progress("Simulated labels", i / (n_simulations + 1))
+        values[i] = statistics.of(draw.once(rng))
+    p_value, counts = judge(values)
+    n_impossible = int((proba[np.arange(len(code)), code] == 0.0).sum())
+    if n_impossible:
+        p_value = 1.0 / len(values)  # whatever the statistics are
+    p_values = {name: float(count) / len(values) for name, count in zip(STATISTICS, counts[0], strict=True)}
+    return ClassTest(
+        claim=f"If every label were drawn from the probabilities of its row, labels that speak as much against it as "
+        f"those of these {len(chosen)} rows would occur with p = {p_value:.4g} (exact test, {n_simulations} "
+        "simulations of the labels).",
+        p_value=p_value,
+        statistic=float(counts[0].min()) / len(values),
+        n=n,
+        method="exact",
+        n_simulations=n_simulations,
+        assumptions=_ASSUMPTIONS,
+        references=("gao2017", "gupta2022", "widmann2019", "vaicenavicius2019"),
+        smallest=STATISTICS[int(counts[0].argmin())],
+        p_values=p_values,
+        n_tested=len(chosen),
+        n_kernel=min(len(chosen), _KERNEL_ROWS),
+        n_impossible=n_impossible,
+        detectable=statistics.detectable(values, counts.min(axis=1)),
+    )
+
+
+def judge(values: FloatArray) -> tuple[float, IntArray]:
+    """P-value of the first of several labellings, and how many reach each statistic of each, itself included.
+
+    The smallest count decides, and among labellings with the same smallest one the second smallest: there are few
+    values that it can have.
+    """
+    counts = np.column_stack([_reaching(column) for column in values.T])
+    smallest, second = sorted_values(counts)[:, :2].T
+    order = smallest * len(values) + second
+    return float((order <= order[0]).mean()), counts
+
+
+def _reaching(values: FloatArray) -> IntArray:
+    """Count for each of several values how many are at least as large, itself included."""
+    slack = _SLACK * float(np.abs(values).max())
+    return np.asarray(len(values) - np.searchsorted(sorted_values(values), values - slack))
+
+
+class _Labels:
+    """Draws a label from each row of probabilities, in O(log K) for each."""
+
+    def __init__(self, proba: FloatArray) -> None:
+        self.cumulative = np.cumsum(proba, axis=1)
+        self.row = np.arange(len(proba))
+
+    def once(self, rng: np.random.Generator) -> IntArray:
+        """Return the first class whose cumulative probability is above a uniform number: never one of probability 0."""
+        uniform = rng.random(len(self.row)) * self.cumulative[:, -1]
+        first, last = np.zeros(len(self.row), np.int64), np.full(len(self.row), self.cumulative.shape[1] - 1)
+        for _ in range((self.cumulative.shape[1] - 1).bit_length()):
+            middle = (first + last) // 2
+            beyond = self.cumulative[self.row, middle] <= uniform
+            first, last = np.where(beyond, middle + 1, first), np.where(beyond, last, middle)
+        return first
+
+
+class _Statistics:
+    """The statistics of any labels of the same rows."""
+
+    def __init__(self, proba: FloatArray, predicted: IntArray) -> None:
+        from scipy.special import xlogy
+
+        n, classes = proba.shape
+        self.flat, self.first, self.predicted = proba.ravel(), np.arange(n) * classes, predicted
+        # The smaller the type, the faster is the sort.
+        order, column = score_order(self.flat), np.tile(np.arange(classes, dtype=np.min_scalar_type(classes)), n)
+        self.by_class = _Ranges(self.flat, column, order)
+        self.pooled = _Ranges(self.flat, np.zeros_like(column), order)
+        top = self.flat[self.first + predicted]
+        order = score_order(top)
+        self.confidence = _Ranges(top, np.zeros_like(column[:n]), order)
+        self.top_label = _Ranges(top, predicted.astype(column.dtype), order)
+        self.kernel_error = _KernelError(proba[:_KERNEL_ROWS])
+        self.expected, self.variance = proba.sum(axis=0), (proba * (1.0 - proba)).sum(axis=0)
+        self.top_variance = float((top * (1.0 - top)).sum())
+        logs = xlogy(proba, proba)
+        of_row = logs.sum(axis=1)
+        self.log_likelihood = float(of_row.sum())
+        squares = np.divide(logs * logs, proba, out=np.zeros_like(logs), where=proba > 0.0)
+        self.information = float(squares.sum() - (of_row * of_row).sum())  # variance of the log likelihood
+
+    def of(self, code: IntArray) -> tuple[float, ...]:
+        """Return the statistics in the order of their names, larger ones against the hypothesis."""
+        events, right = self.first + code, np.flatnonzero(code == self.predicted)
+        # One event is added to what a class of a thousand expects: else a single row would decide.
+        gap = np.bincount(code, minlength=len(self.expected)) - self.expected
+        logs = np.log(np.maximum(self.flat[events], _TINY))
+        return (
+            float((self.by_class.of(events) / np.sqrt(self.variance + 1.0)).max()),
+            float((gap * gap / (self.expected + 1.0)).sum()),
+            float(self.confidence.of(right)[0]),
+            float(self.pooled.of(events)[0]),
+            abs(float(logs.sum()) - self.log_likelihood),
+            float(self.top_label.of(right).sum()),
+            self.kernel_error.of(code[:_KERNEL_ROWS]),
+        )
+
+    def detectable(self, values: FloatArray, smallest: IntArray) -> dict[str, float]:
+        """Errors that are found with a probability of about .8: see `ClassTest`.
+
+        An error of c moves the range by n c at least, beside a sum of this variance; a temperature t moves the log
+        likelihood by about its variance times 1 - 1 / t.
+        """
+        # How many draws may reach a statistic that is enough for the test to reject.
+        count = int(sorted_values(smallest)[math.ceil(_LEVEL * len(smallest)) - 1]) - 1
+        n = len(self.first)
+        critical = sorted_values(values.T)[:, -count] if count else np.full(len(STATISTICS), math.inf)
+        by_class = critical[0] * np.sqrt(self.variance + 1.0) + _POWER_DEVIATIONS * np.sqrt(self.variance)
+        confidence = critical[2] + _POWER_DEVIATIONS * math.sqrt(self.top_variance)
+        moved = critical[4] + _POWER_DEVIATIONS * math.sqrt(self.information)
+        cooler = moved / self.information if self.information > 0.0 else math.inf
+        return {
+            "worst class": float(by_class.max()) / n,
+            "confidence": float(confidence) / n,
+            "temperature": 1.0 / (1.0 - float(cooler)) if cooler < 1.0 else math.inf,
+        }
+
+
+class _Ranges:
+    """Ranges of cumulative residuals, one for each group, for many sets of outcomes at the same scores.
+
+    Between two events the residuals of a group only fall. So their sum is highest just after the scores of an event, or
+    at an end of the group, and lowest just before them, or at an end: after one sort of all scores, m events cost
+    O(m log m), however many scores there are.
+    """
+
+    def __init__(self, score: FloatArray, group: npt.NDArray[np.unsignedinteger], order: IndexArray) -> None:
+        order = order[merged_order(group[order])]
+        score, group = score[order], group[order]
+        new = np.append(True, (score[1:] != score[:-1]) | (group[1:] != group[:-1]))
+        # Equal scores of a group are a block: which is each score in, and what was expected up to the start of each.
+        self.block = np.empty(len(order), np.int32)
+        self.block[order] = np.cumsum(new, dtype=np.int32) - 1
+        starts = np.flatnonzero(new)
+        self.expected = np.append(0.0, np.cumsum(score)[np.append(starts[1:], len(score)) - 1])
+        group = group[starts]
+        self.borders = np.flatnonzero(np.append(np.append(True, group[1:] != group[:-1]), True))
+
+    def of(self, events: IndexArray) -> FloatArray:
+        """Return the range of each group if these scores came true and no others."""
+        block = sorted_values(self.block[events])
+        last = np.flatnonzero(np.append(block[1:] != block[:-1], True)[: len(block)])
+        block = block[last]
+        through = np.append(0, last + 1)  # events up to each block that has some
+        before, after = through[:-1] - self.expected[block], through[1:] - self.expected[block + 1]
+        first = np.searchsorted(block, self.borders)
+        ends = through[first] - self.expected[self.borders]
+        high, low = np.maximum(ends[:-1], ends[1:]), np.minimum(ends[:-1], ends[1:])
+        with_events = np.flatnonzero(first[1:] > first[:-1])
+        if len(with_events):
+            at = first[with_events]
+            high[with_events] = np.maximum(high[with_events], np.maximum.reduceat(after, at))
+            low[with_events] = np.minimum(low[with_events], np.minimum.reduceat(before, at))
+        return np.asarray(high - low)
+
+
+class _KernelError:
+    """Squared kernel calibration error of Widmann et al. (2019), unbiased, but for what does not depend on labels.
+
+    The sum over pairs of rows of ``k(p, q) <e_y - p, e_z - q>``, with ``k`` the exponential of minus the L1 distance
+    over its median.
+    """
+
+    def __init__(self, proba: FloatArray) -> None:
+        from scipy.spatial.distance import pdist, squareform
+
+        distance = pdist(proba, "cityblock")
+        apart = distance[distance > 0.0]
+        kernel = np.exp(-distance / np.median(apart)) if len(apart) else np.ones_like(distance)
+        self.kernel = squareform(kernel.astype(np.float32)) if len(proba) > 1 else np.zeros((1, 1), np.float32)
+        self.with_mean = self.kernel @ proba
+        self.row = np.arange(len(proba))
+
+    def of(self, code: IntArray) -> float:
+        """Return the error, up to a constant."""
+        order = merged_order(code)
+        alike = 0.0
+        for rows_of_class in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):
+            if len(rows_of_class) > 1:
+                pairs = rows_of_class[:, None] * len(code) + rows_of_class
+                alike += float(self.kernel.take(pairs).sum(dtype=np.float64))
+        return alike - 2.0 * float(self.with_mean[self.row, code].sum())

@@ -1,0 +1,266 @@
+"""Pictures of an audit of several classes: small reliability diagrams, and the errors of many classes in order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.auditing.class_audit import audit_classes
+from calibrant.auditing.class_facts import verdict_sentence, worst_first
+from calibrant.auditing.class_findings import ClassFindings
+from calibrant.curves import Curve
+from calibrant.errors import ArgumentError, need_package
+from calibrant.plots import layers
+from calibrant.plots.canvas import Canvas, prepare_canvas, pyplot_figure, set_scale, tick_places, write_ticks
+from calibrant.plots.display import Display
+from calibrant.plots.reliability import ReliabilityDisplay
+from calibrant.plots.style import LIGHT, drawing_style
+from calibrant.printable import visible
+from calibrant.table.numbers import number
+from calibrant.table.shown import short_name
+from calibrant.table.visible_scores import View, score_view
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_NAME = 32  # letters of a title
+_LEAST_ACROSS, _ACROSS = 3, 4  # small diagrams in a row
+_PANEL = (2.5, 2.3)  # inches of each
+_HEADER, _LINE, _LETTERS = 0.6, 0.2, 32  # inches of the header and of a line of it, and its letters for each diagram
+
+
+class SmallDiagram(ReliabilityDisplay):
+    """The reliability diagram of one class among several: its bins, and few ticks; `title` is for who draws it."""
+
+    def __init__(self, points: Curve, title: str, *, view: View) -> None:
+        super().__init__(points, view=view)
+        self.title, self.size = title, (2.6, 2.2)
+
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
+        ax, palette = canvas.ax, canvas.palette
+        set_scale(ax, self.view)
+        ax.plot([0.0, 1.0], [0.0, 1.0], **canvas.dashed("perfect calibration"))
+        assert self.points is not None
+        self.line_ = layers.draw_points(self.points, ax, {"color": palette.blue, "markersize": 3.5} | keywords, "bins")
+        limits = self.view.limits()
+        ticks = [0.0, 0.5, 1.0] if self.view == (0.0, 1.0, False) else tick_places(*limits, self.view)[::2]
+        ax.set(xlim=limits, ylim=limits)
+        for axis in (ax.xaxis, ax.yaxis):
+            write_ticks(axis)
+            axis.set_ticks(ticks)
+
+
+def small_diagrams(audit: ClassFindings) -> list[SmallDiagram]:
+    """Return the reliability diagrams of an audit, on shared axes, the class with the largest upper bound first."""
+    curves, table = audit.reliability, audit.table
+    view = score_view(*(np.concatenate([getattr(curve, name) for curve in curves]) for name in ("score", "n")))
+    view = view._replace(low=0.0, high=max(view.high, *(float(curve.rate.max()) for curve in curves)))
+    return [
+        SmallDiagram(curve, f"{number(float(table.error[i]))} {table.name[i]}", view=view)
+        for i, curve in zip(audit.shown, curves, strict=True)
+    ]
+
+
+def _draw_titled(display: SmallDiagram, canvas: Canvas) -> None:
+    display.draw_on(canvas)
+    canvas.ax.set_title(
+        short_name(display.title, _NAME), loc="left", fontsize=8.5, color=canvas.palette.ink, parse_math=False
+    )
+
+
+class ClassAuditDisplay:
+    """Small reliability diagrams of the classes with the largest upper bounds, of one audit of several classes.
+
+    Attributes
+    ----------
+    audit : ClassFindings
+        What is drawn.
+    figure_ : matplotlib.figure.Figure
+        The figure, once it is drawn.
+    axes_ : tuple of matplotlib.axes.Axes
+        Axes of the diagrams.
+
+    Examples
+    --------
+    >>> import calibrant
+    >>> from matplotlib.figure import Figure
+    >>> result = calibrant.audit([0, 1, 2, 2], [[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]] * 2)
+    >>> result.plot(ax=Figure().subplots(1, 3))
+    <ClassAuditDisplay>
+    """
+
+    figure_: Figure
+    axes_: tuple[Axes, ...]
+
+    def __init__(self, audit: ClassFindings) -> None:
+        self.audit, self._diagrams = audit, small_diagrams(audit)
+        self._across = max(_LEAST_ACROSS, min(_ACROSS, math.ceil(math.sqrt(len(self._diagrams)))))
+        self._down = math.ceil(len(self._diagrams) / self._across)
+        self._verdict = fill(visible(verdict_sentence(audit)), _LETTERS * self._across)
+        self._header = _HEADER + _LINE * self._verdict.count("\n")
+        self.size = (_PANEL[0] * self._across, self._header + _PANEL[1] * self._down)
+
+    def __repr__(self) -> str:
+        return "<ClassAuditDisplay>"
+
+    @classmethod
+    def from_result(cls, result: ClassFindings) -> Self:
+        """Return the display of an audit, not yet drawn."""
+        return cls(result)
+
+    def own_figure(self) -> Figure:
+        """Draw the picture on a figure that pyplot does not know."""
+        need_package("matplotlib")
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=self.size, layout="constrained")
+        self._compose(figure)
+        return figure
+
+    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Self:
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or several of them, optional
+            Where to draw, one for each of the first classes. By default on a new figure of pyplot, under the verdict.
+
+        Returns
+        -------
+        ClassAuditDisplay
+            Itself.
+        """
+        if ax is None:
+            with pyplot_figure(self.size, LIGHT.ground) as figure:
+                self.figure_, self.axes_ = figure, self._compose(figure)
+            return self
+        axes: list[Any] = np.ravel(np.asarray(ax, dtype=object)).tolist()
+        if not 1 <= len(axes) <= len(self._diagrams):
+            expected = f"at most {len(self._diagrams)} axes, one for each class shown"
+            raise ArgumentError(expected, f"{len(axes)}", "pass some of plt.subplots()'s axes")
+        for display, given in zip(self._diagrams, axes, strict=False):
+            with prepare_canvas(given, display.size) as canvas:
+                _draw_titled(display, canvas)
+        self.axes_ = tuple(axes)
+        self.figure_ = axes[0].figure.canvas.figure
+        return self
+
+    def _compose(self, figure: Figure) -> tuple[Axes, ...]:
+        """Draw verdict and diagrams on an empty figure; return the axes of the diagrams."""
+        with drawing_style():
+            body = self._down * _PANEL[1]
+            header, grid = figure.subfigures(2, 1, squeeze=False, height_ratios=[self._header, body])[:, 0]
+            # Names come from the user: a dollar sign is a dollar sign, not mathematics.
+            plain: dict[str, Any] = {"x": 0.012, "parse_math": False}
+            name = short_name(self.audit.name, 90)
+            header.text(y=1.0 - 0.06 / self._header, s=name, fontsize=13, weight="bold", va="top", **plain)
+            muted = {"color": LIGHT.muted, "va": "bottom"} | plain
+            header.text(y=0.04 / self._header, s=self._verdict, fontsize=10, **muted)
+            axes = grid.subplots(self._down, self._across, squeeze=False).ravel()
+            for display, ax in zip(self._diagrams, axes, strict=False):
+                _draw_titled(display, Canvas(ax, None, own=True, palette=LIGHT))
+            for ax in axes[len(self._diagrams) :]:
+                ax.set_axis_off()
+            grid.supxlabel("predicted probability" + self._diagrams[0].view.remark, fontsize=9.5)
+            grid.supylabel("observed rate", fontsize=9.5)
+        return tuple(axes[: len(self._diagrams)])
+
+
+class ClassErrorDisplay(Display):
+    """Errors of all classes with their upper bounds, the largest first, beside what right probabilities would show.
+
+    Parameters
+    ----------
+    audit : ClassFindings
+        What to draw.
+    name : str, optional
+        Title.
+
+    Attributes
+    ----------
+    line_ : matplotlib.lines.Line2D
+        The errors.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant.plots import ClassErrorDisplay
+    >>> y, P = [0, 1, 2, 2] * 10, [[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]] * 20
+    >>> display = ClassErrorDisplay.from_predictions(y, P, ax=Figure().subplots())
+    >>> display.to_frame("pandas")["class"].tolist()
+    ['1', '2', '0']
+    """
+
+    size = (6.4, 3.8)
+
+    def __init__(self, audit: ClassFindings, *, name: str | None = None) -> None:
+        self.audit, self.name = audit, name
+        self.places = worst_first(audit.table)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_proba: npt.ArrayLike | None = None,
+        *,
+        classes: Sequence[Any] | None = None,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        **keywords: Any,
+    ) -> Self:
+        """Audit the probabilities of several classes, and draw their errors.
+
+        Parameters
+        ----------
+        classes : sequence, optional
+            Label of each column, as in `calibrant.audit_classes`.
+        sample_weight, pos_label : None
+            Not supported.
+        """
+        if sample_weight is not None or pos_label is not None:
+            remedy = "leave them out: all classes are drawn, and rows are counted"
+            raise ArgumentError("neither `sample_weight` nor `pos_label`", "one of them", remedy)
+        return cls(audit_classes(y_true, y_proba, classes=classes))._drawn(**keywords)
+
+    def columns(self) -> dict[str, Any]:
+        """Return name, error and upper bound of each class, and the error that right probabilities would show."""
+        table, null = self.audit.table, self.audit.null_errors
+        values = {"class": table.name, "error": table.error, "upper": table.upper}
+        return {name: array[self.places] for name, array in values.items()} | {"null_error": null}
+
+    def _sentences(self) -> Iterator[str]:
+        yield (
+            "x-axis: classes, those with the largest error first; y-axis, logarithmic: calibration errors, their upper "
+            "bounds, which hold together, and the errors that as many classes would show if all probabilities were "
+            "right. Each of the three is in its own order."
+        )
+
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
+        from matplotlib.ticker import LogLocator
+
+        ax, palette, table = canvas.ax, canvas.palette, self.audit.table
+        rank = np.arange(1, len(table.error) + 1)
+        upper, error = (np.array(sorted(values.tolist(), reverse=True)) for values in (table.upper, table.error))
+        manner: dict[str, Any] = {"color": palette.blue, "linewidth": 1.5, "label": "error"} | keywords
+        ax.plot(rank, self.audit.null_errors, **canvas.dashed("error if all were right"))
+        (self.line_,) = ax.plot(rank, error, **manner)
+        ax.plot(rank, upper, color=palette.orange, linewidth=1.1, label="upper bound")
+        if table.tolerance is not None:
+            ax.axhline(table.tolerance, color=palette.ink, linestyle=(0, (5, 2)), linewidth=0.9, label="tolerance")
+        ax.set_yscale("log")
+        smallest = [float(values[values > 0.0].min(initial=1.0)) for values in (error, self.audit.null_errors)]
+        highest = max(float(upper.max()), table.tolerance or 0.0)
+        ax.set_ylim(max(min(smallest), 1e-3 * highest), 1.3 * highest)
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.minorticks_off()
+        ax.set_xlim(1, len(rank))
+        ax.set_xlabel("classes, in the order of their errors")
+        ax.set_ylabel("calibration error")
+        canvas.legend(columns=4)

@@ -1,0 +1,121 @@
+"""The page of an audit of several classes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from calibrant.auditing import class_facts
+from calibrant.auditing.class_findings import ClassFindings
+from calibrant.auditing.facts import audit_facts
+from calibrant.plots.classes import ClassErrorDisplay, small_diagrams
+from calibrant.references import cite
+from calibrant.report import view
+from calibrant.report.page import Form, fill_page
+from calibrant.report.pictures import Picture
+from calibrant.table.numbers import confidence, interval_text, number, rows, share, write_change
+from calibrant.table.results import of_section
+
+_SHOWN, _MOST = 30, 300  # classes of the table that are not folded, and that are on the page at all
+# What the first screen says in other places.
+_ELSEWHERE = ("verdict", "advice", "command", "python")
+
+
+def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
+    """Write an audit of several classes as one self-contained page, under the title and the note of its provenance.
+
+    Parameters
+    ----------
+    audit : ClassFindings
+        What `calibrant.audit` returned.
+    form : {"html", "markdown"}
+        As HTML, or as Markdown, in which pictures are told in words.
+
+    Returns
+    -------
+    str
+        The page, the same for the same audit every time.
+    """
+    known, facts = audit.provenance, audit_facts(audit)
+    picture = partial(Picture, of_what=audit.name)
+    meaning = class_facts.verdict_meaning(audit)
+    heads, *lines = class_facts.class_grid(audit, _MOST)
+    errors = None
+    if len(audit.shown) < len(audit.table.name):
+        errors = picture("Errors of all classes", ClassErrorDisplay(audit), _errors_described(audit), anchor="errors")
+    return fill_page(
+        "class_audit.j2",
+        form,
+        title=known.title or f"Calibration audit: {audit.name}",
+        note=known.note or "",
+        byline=known,
+        audit=audit,
+        verdict=class_facts.verdict_word(audit),
+        meaning=f"{meaning[0].upper()}{meaning[1:]}",
+        advice=class_facts.advice_sentence(audit),
+        headline=[(fact.label, fact.value) for fact in of_section(facts, "headline") if fact.key not in _ELSEWHERE],
+        diagrams=[
+            picture(f"Reliability diagram {i}", display, _diagram_described(audit, i), anchor="class")
+            for i, display in enumerate(small_diagrams(audit))
+        ],
+        together=class_facts.together(audit),
+        sentences=" ".join(audit.table.sentences()),
+        heads=heads,
+        lines=[_marked(line, heads) for line in lines[:_SHOWN]],
+        further=[_marked(line, heads) for line in lines[_SHOWN:]],
+        left=max(0, len(audit.table.name) - _MOST),
+        errors=errors,
+        notions=[fact.cells for fact in class_facts.notion_facts(audit)],
+        test=[fact.value for fact in facts if fact.key == "test"][-1:],
+        p_values=[(name, f"{p:.4g}") for name, p in getattr(audit.test, "p_values", {}).items()],
+        sure=confidence(audit.certificate.confidence_level),
+        effect=class_facts.recalibration_sentence(audit),
+        changes=_changes(audit),
+        provenance=view.provenance(audit.name, known),
+        assumptions=list(dict.fromkeys([*audit.certificate.assumptions, *audit.table.assumptions])),
+        references=cite(audit.references),
+    )
+
+
+def _marked(line: list[str], heads: list[str]) -> list[str | view.Cell]:
+    """Give the verdict of a class, if there is one, its colour."""
+    if heads[-1] != "Verdict":
+        return list(line)
+    return [*line[:-1], view.Cell(line[-1], kind=line[-1], verdict=line[-1])]
+
+
+def _diagram_described(audit: ClassFindings, place: int) -> str:
+    """What a small diagram shows, for readers who do not see it."""
+    table, i, curve = audit.table, audit.shown[place], audit.reliability[place]
+    where = ""
+    if table.direction[i] != "none":
+        where = f": probabilities {interval_text((float(table.low[i]), float(table.high[i])))} are {table.direction[i]}"
+    return (
+        f"Class {table.name[i]}: error {number(float(table.error[i]))}{where}. In {len(curve.score)} bins the observed "
+        f"rate goes from {share(curve.rate[0])} at a mean probability of {number(curve.score[0])} to "
+        f"{share(curve.rate[-1])} at {number(curve.score[-1])}."
+    )
+
+
+def _errors_described(audit: ClassFindings) -> str:
+    """What the picture of the errors of all classes shows."""
+    error, null = audit.table.error, audit.null_errors
+    return (
+        f"The errors of {rows(len(error))} classes go from {number(float(error.max()))} down to "
+        f"{number(float(error.min()))}. If all probabilities were right, the largest would be about "
+        f"{number(float(null[0]))} and the smallest {number(float(null[-1]))}."
+    )
+
+
+def _changes(audit: ClassFindings) -> list[tuple[Any, ...]]:
+    """Write what recalibration changes, before and after."""
+    effect = audit.recalibration
+    if effect is None:
+        return []
+    before, after = effect.losses_before, effect.losses_after
+    return [
+        ("Log loss", *write_change(before.log_loss, after.log_loss), "smaller is better"),
+        ("Brier score", *write_change(before.brier_score, after.brier_score), "sum over classes; smaller is better"),
+        ("Accuracy", share(before.accuracy), share(after.accuracy), "share of rows whose most probable class occurred"),
+        ("Error of the worst class", *write_change(effect.worst_before, effect.worst_after), "each against the rest"),
+    ]

@@ -1,0 +1,61 @@
+"""`calibrant audit --scores`: text, JSON, report and exit codes."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import calibrant as cal
+from calibrant.cli.main import app
+from support.class_audits import world
+
+COLUMNS = ["p_a", "p_b", "p_c"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["audit", *map(str, arguments), "--label", "y"])
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    y, proba = world(500, power=4.0)
+    path = tmp_path_factory.mktemp("classes") / "rows.csv"
+    labels = np.array(["a", "b", "c"])[y]
+    pl.DataFrame({"y": labels, **dict(zip(COLUMNS, proba.round(9).T, strict=True))}).write_csv(path)
+    return path
+
+
+@pytest.mark.slow
+def test_text_json_and_report_are_those_of_python(file, tmp_path):
+    page = tmp_path / "audit.html"
+    result = cal.audit(file, label="y", scores="p_*", tolerance=0.01, name="columns p_* of rows.csv")
+    done = run(file, "--scores", "p_*", "--tolerance", 0.01, "--json", "--report", page)
+    assert done.exit_code == 1
+    document = json.loads(done.stdout)
+    assert document["certificate"]["verdict"] == result.certificate.verdict == "refuted"
+    assert document["provenance"]["fingerprint"] == result.provenance.fingerprint
+    assert document["provenance"]["command"].startswith("calibrant audit ")
+    assert "Refuted" in page.read_text(encoding="utf-8")
+    listed = run(file, *(word for name in COLUMNS for word in ("--scores", name)), "--tolerance", 0.5)
+    assert listed.exit_code == 0
+    assert listed.stdout.startswith(("CERTIFIED", "REJECTED"))
+    assert "Errors of all classes, with bounds" in listed.stdout
+    assert "Sum over classes" in run(file, "--scores", "p_*", "--details").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "expected --score, or --scores where there are several classes, found neither"),
+        (["--scores", "p_*", "--score", "p_a"], "several classes without --score, found both"),
+        (["--scores", "p_*", "--weight", "w"], "several classes without --weight, found both"),
+        (["--scores", "q_*"], "columns of probabilities for two or more classes"),
+        (["--scores", "p_a", "--scores", "p_b"], "add up to 1"),
+    ],
+)
+def test_mistakes_are_one_sentence_with_a_way_on(file, options, message):
+    done = run(file, *options)
+    assert done.exit_code == 2
+    assert message in done.stderr

@@ -1,0 +1,76 @@
+"""The page of an audit of several classes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calibrant.table.numbers import number
+from support.class_audits import many, wrong
+from support.html_page import Page
+
+
+@pytest.fixture(scope="module")
+def html():
+    return wrong().to_html()
+
+
+def test_headings_in_order(html):
+    assert Page(html).headings == [
+        ("h1", "Calibration audit: model"),
+        ("h2", "Refuted"),
+        ("h2", "Reliability diagrams"),
+        ("h2", "Classes"),
+        ("h2", "Calibration errors"),
+        ("h2", "Test of whole vectors"),
+        ("h2", "Recalibration"),
+        ("h2", "Assumptions and limitations"),
+        ("h2", "Provenance"),
+        ("h2", "References"),
+    ]
+
+
+def test_verdict_advice_and_numbers_are_those_of_the_audit(html):
+    result = wrong()
+    for value in (result.certificate.worst, result.total.estimate, result.losses.log_loss):
+        assert number(value) in html
+    assert f"that of class {result.certificate.worst_class}" in html
+    assert "MulticlassAutoCalibrator" in html
+    assert html == wrong().to_html()
+    assert replace(result, provenance=replace(result.provenance, title="T <b>")).to_html().count("T &lt;b&gt;") >= 1
+
+
+def test_every_diagram_is_described(html):
+    page = Page(html)
+    assert page.count("figure") == 3
+    for i in wrong().shown:
+        assert f"Class {wrong().table.name[i]}: error" in html
+    needs = [attrs for tag, attrs in page.tags if tag == "script" and "src" in attrs]
+    assert not needs
+    assert all(link.startswith("#") for link in page.links)
+
+
+def test_markdown_tells_the_pictures(tmp_path):
+    text = wrong().to_markdown(tmp_path / "audit.md")
+    assert (tmp_path / "audit.md").read_text(encoding="utf-8") == text
+    assert "## Test of whole vectors" in text
+    assert "In 10 bins the observed rate goes from" in text
+    assert "<svg" not in text
+
+
+def test_names_of_classes_are_escaped():
+    table = replace(wrong().table, name=np.array(["<script>", "b|c", "*d*"]))
+    result = replace(wrong(), table=table)
+    assert "<script>alert" not in result.to_html()
+    assert "&lt;script&gt;" in result.to_html()
+    assert r"b\|c" in result.to_markdown()
+
+
+@pytest.mark.slow
+def test_of_many_classes_no_picture_has_all_pairs():
+    html = many().to_html()
+    page = Page(html)
+    assert page.count("figure") == 9 + 1
+    assert "10 further classes" in html
+    assert "Of all classes at most" in html
+    assert "if all probabilities were right" in html.lower()

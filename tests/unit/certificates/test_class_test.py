@@ -1,0 +1,163 @@
+"""The test of several classes against slow definitions, and where there is little to test."""
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import ArgumentError, ClassScores, DataError
+from calibrant.certificates.class_test import STATISTICS, ClassTest, _Labels, _Ranges, _reaching, _Statistics
+from calibrant.table.pooling import score_order
+from support.class_worlds import largest_over_intervals
+
+
+def some_rows(rng, *, ties=False):
+    n, classes = int(rng.integers(1, 40)), int(rng.integers(3, 7))
+    proba = rng.dirichlet(np.ones(classes), n)
+    if ties:
+        proba = np.round(proba * 3) + 1e-9
+        proba = np.round(proba / proba.sum(axis=1, keepdims=True), 12)
+    return rng.integers(classes, size=n), proba
+
+
+def kernel_error(label, proba):
+    """Sum over pairs of different rows, term by term."""
+    distance = np.abs(proba[:, None] - proba[None]).sum(axis=2)
+    apart = distance[np.triu_indices(len(proba), 1)]
+    width = np.median(apart[apart > 0.0]) if (apart > 0.0).any() else 1.0
+    residual = np.eye(proba.shape[1])[label] - proba
+    terms = np.exp(-distance / width) * (residual @ residual.T)
+    return terms.sum() - np.trace(terms)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_statistics_are_their_definitions(ties):
+    rng = np.random.default_rng(int(ties))
+    for _ in range(25):
+        label, proba = some_rows(rng, ties=ties)
+        n, classes = proba.shape
+        top = proba.argmax(axis=1)
+        residual = np.eye(classes)[label] - proba
+        own = residual[np.arange(n), top], proba.max(axis=1)
+        worst = max(
+            largest_over_intervals(proba[:, k], residual[:, k]) / np.sqrt((proba * (1 - proba))[:, k].sum() + 1)
+            for k in range(classes)
+        )
+        logs = np.log(np.maximum(proba, 1e-300))
+        slow = (
+            worst,
+            (residual.sum(axis=0) ** 2 / (proba.sum(axis=0) + 1)).sum(),
+            largest_over_intervals(own[1], own[0]),
+            largest_over_intervals(proba.ravel(), residual.ravel()),
+            abs((residual * logs).sum()),
+            sum(largest_over_intervals(own[1][top == k], own[0][top == k]) for k in set(top.tolist())),
+        )
+        statistics = _Statistics(proba, top)
+        np.testing.assert_allclose(statistics.of(label)[:-1], slow, rtol=1e-9, atol=1e-9)
+        # the kernel error leaves out what all labels have in common
+        other = rng.integers(classes, size=n)
+        difference = statistics.of(label)[-1] - statistics.of(other)[-1]
+        expected = kernel_error(label, proba) - kernel_error(other, proba)
+        np.testing.assert_allclose(difference, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_ranges_without_events():
+    score = np.array([0.2, 0.5, 0.3])
+    ranges = _Ranges(score, np.array([0, 0, 1], np.uint8), score_order(score))
+    np.testing.assert_allclose(ranges.of(np.array([], np.int64)), [0.7, 0.3])
+
+
+def test_labels_have_their_probabilities():
+    proba = np.array([[0.0, 0.3, 0.0, 0.7, 0.0], [0.2, 0.2, 0.2, 0.2, 0.2]])
+    draws, rng = _Labels(np.repeat(proba, 4000, axis=0)), np.random.default_rng(0)
+    first, second = np.split(draws.once(rng), 2)
+    np.testing.assert_allclose(np.bincount(first, minlength=5) / 4000, proba[0], atol=0.03)
+    np.testing.assert_allclose(np.bincount(second, minlength=5) / 4000, proba[1], atol=0.03)
+    assert not np.bincount(first, minlength=5)[[0, 2, 4]].any()
+
+
+def test_draws_that_agree_reach_each_other():
+    np.testing.assert_array_equal(_reaching(np.array([1.0, 3.0, 1.0 + 1e-12, 2.0])), [4, 1, 4, 2])
+
+
+def test_finds_what_is_wrong_and_says_what():
+    rng = np.random.default_rng(2)
+    true = rng.dirichlet([1, 1, 2], 600)
+    label = np.array(["a", "b", "c"])[(true.cumsum(axis=1) < rng.random((600, 1))).sum(axis=1)]
+    sure = true**2 / (true**2).sum(axis=1, keepdims=True)
+    result = cal.calibration_test(label, sure, n_simulations=199)
+    assert isinstance(result, ClassTest)
+    assert result.p_value == result.statistic == 1 / 200
+    assert tuple(result.p_values) == STATISTICS
+    assert "too extreme by a temperature of" in str(result)
+    assert str(result.claim) in result._repr_html_()
+    assert result.to_dict()["p_values"]["SKCE"] < 0.05
+
+
+def test_the_order_of_rows_does_not_matter():
+    rng = np.random.default_rng(0)
+    label, proba = some_rows(rng, ties=True)
+    classes, other = range(proba.shape[1]), rng.permutation(len(label))
+    first = cal.calibration_test(label, proba, classes=classes, n_simulations=49)
+    assert (
+        first.p_values == cal.calibration_test(label[other], proba[other], classes=classes, n_simulations=49).p_values
+    )
+
+
+def test_a_label_of_probability_0_is_enough():
+    proba = np.tile([0.5, 0.5, 0.0], (50, 1))
+    label = np.array([0, 1] * 24 + [0, 2])
+    result = cal.calibration_test(label, proba, classes=[0, 1, 2], n_simulations=99)
+    assert result.p_value == 0.01
+    assert result.n_impossible == 1
+    assert "A label had probability 0" in str(result)
+
+
+def test_few_rows_and_one_class():
+    one = cal.calibration_test(["b"], [[0.2, 0.3, 0.5]], classes=["a", "b", "c"], n_simulations=99)
+    assert one.p_value > 0.2
+    same = cal.calibration_test(["a"] * 30, [[0.5, 0.3, 0.2]] * 30, classes=["a", "b", "c"], n_simulations=99)
+    assert same.p_value == 0.01
+    certain = cal.calibration_test(["a"] * 5, [[1.0, 0.0, 0.0]] * 5, classes=["a", "b", "c"], n_simulations=9)
+    assert certain.p_value == 1.0
+    assert certain.detectable["temperature"] == np.inf
+
+
+def test_two_classes_are_the_binary_test():
+    rng = np.random.default_rng(1)
+    score = rng.random(60).round(2)
+    label = (rng.random(60) < score).astype(int)
+    both = np.column_stack([1 - score, score])
+    binary = cal.calibration_test(label, score)
+    assert cal.calibration_test(label, both, classes=[0, 1]) == binary
+    assert cal.calibration_test(ClassScores.from_scores(label, both)) == binary
+
+
+def test_many_rows_are_drawn(monkeypatch):
+    monkeypatch.setattr("calibrant.certificates.class_test._MOST_ROWS", 20)
+    monkeypatch.setattr("calibrant.certificates.class_test._KERNEL_ROWS", 10)
+    rng = np.random.default_rng(3)
+    result = cal.calibration_test(rng.integers(3, size=30), rng.dirichlet([1, 1, 1], 30), n_simulations=9)
+    assert (result.n, result.n_tested, result.n_kernel) == (30, 20, 10)
+    assert "Of 30 rows 20 were tested" in str(result)
+    assert "SKCE takes 10" in str(result)
+
+
+@pytest.mark.parametrize(
+    "more", [{"method": "asymptotic"}, {"pos_label": 1}, {"sample_weight": [1] * 3}, {"clusters": [0, 1, 2]}]
+)
+def test_what_is_not_taken_is_refused(more):
+    with pytest.raises(ArgumentError, match="several classes"):
+        cal.calibration_test([0, 1, 2], [[0.2, 0.3, 0.5]] * 3, **more)
+
+
+@pytest.mark.parametrize(
+    "proba", [{"a": [0.2], "b": [0.3], "c": [0.5]}, [(0.2, 0.3, 0.5)], np.array([[0.2, 0.3, 0.5]])]
+)
+def test_kinds_of_matrices(proba):
+    assert cal.calibration_test(["a"], proba, n_simulations=9, classes=["a", "b", "c"]).n == 1
+
+
+def test_one_label_without_classes_is_refused():
+    with pytest.raises(DataError, match="classes=") as error:
+        cal.calibration_test(["a"], [(0.2, 0.3, 0.5)])
+    assert "one only" in str(error.value)

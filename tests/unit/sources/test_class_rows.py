@@ -1,0 +1,177 @@
+"""Labels and probabilities of several classes from dataframes, engines, files and queries: the same as from arrays."""
+
+import re
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from calibrant import ArgumentError, ClassScores, DataError, Query, SourceError, certify_classes
+from calibrant.sources.class_rows import class_scores_of
+
+NAMES = ("ant", "bee", "cat")
+SLOW = pytest.mark.slow
+
+
+def quick_first(names, *quick):
+    """Mark all but a few as slow."""
+    return [name if name in quick else pytest.param(name, marks=SLOW) for name in names]
+
+
+def columns_of(n=300, label=None):
+    rng = np.random.default_rng(5)
+    proba = rng.dirichlet([1.0, 1.0, 2.0], n)
+    code = np.minimum(2, (proba.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1))
+    values = np.array(NAMES if label is None else label)[code]
+    # The order of the columns is that of the classes below, not of their names.
+    return {"p_cat": proba[:, 2], "id": np.arange(n), "y": values, "p_ant": proba[:, 0], "p_bee": proba[:, 1]}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    frame = pd.DataFrame(columns_of())
+    frame.to_parquet(tmp_path / "all.parquet")
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    frame.to_json(tmp_path / "all.jsonl", orient="records", lines=True, double_precision=15)
+    frame[:100].to_csv(tmp_path / "part1.csv", index=False)
+    frame[100:][[*reversed(frame.columns)]].to_csv(tmp_path / "part2.csv", index=False)
+    return tmp_path
+
+
+SOURCES = {
+    "pandas": lambda _: pd.DataFrame(columns_of()),
+    "Polars": lambda _: pl.DataFrame(columns_of()),
+    "lazy Polars": lambda _: pl.LazyFrame(columns_of()),
+    "PyArrow": lambda _: pa.table(columns_of()),
+    "DuckDB": lambda folder: duckdb.connect().read_parquet(str(folder / "all.parquet")),
+    "Parquet": lambda folder: folder / "all.parquet",
+    "CSV": lambda folder: str(folder / "all.csv"),
+    "pattern": lambda folder: str(folder / "part*.csv"),
+    "list": lambda folder: [folder / "part1.csv", folder / "part2.csv"],
+    "query": lambda folder: Query(f"SELECT * FROM '{folder / 'all.parquet'}'"),
+}
+
+
+@pytest.mark.parametrize(
+    "scores", ["p_*", pytest.param(["p_cat", "p_ant", "p_bee"], marks=SLOW)], ids=["pattern", "names"]
+)
+@pytest.mark.parametrize("name", quick_first(SOURCES, "pandas", "lazy Polars", "Parquet", "pattern"))
+def test_every_source_gives_the_rows_of_arrays(name, scores, folder):
+    found = ClassScores.from_source(SOURCES[name](folder), label="y", scores=scores)
+    columns = columns_of()
+    wanted = ClassScores.from_scores(
+        columns["y"],
+        np.column_stack([columns[each] for each in ("p_cat", "p_ant", "p_bee")]),
+        classes=["cat", "ant", "bee"],
+    )
+    assert found.classes == wanted.classes
+    assert np.array_equal(found.code, wanted.code)
+    assert np.array_equal(found.proba, wanted.proba)
+
+
+@pytest.mark.slow
+def test_rounded_text_is_divided_by_its_sum(folder):
+    found = ClassScores.from_source(folder / "all.jsonl", label="y", scores="p_*")
+    assert found.n_rescaled == 0
+    assert np.abs(found.proba.sum(axis=1) - 1.0).max() < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("label", [(0, 1, 2), (2.5, 3.0, 4.0), (10, 2, 7)])
+def test_labels_of_any_kind(label, ending, tmp_path):
+    columns, file = columns_of(label=label), tmp_path / f"scores.{ending}"
+    write = pd.DataFrame.to_csv if ending == "csv" else pd.DataFrame.to_parquet
+    write(pd.DataFrame(columns), file, index=False)
+    order = [label[2], label[0], label[1]]
+    found = ClassScores.from_source(file, label="y", scores="p_*", classes=order)
+    assert np.array_equal(
+        found.code, ClassScores.from_source(pd.DataFrame(columns), label="y", scores="p_*", classes=order).code
+    )
+
+
+def test_front_functions_take_names_of_columns(folder):
+    columns = columns_of()
+    proba = np.column_stack([columns[f"p_{name}"] for name in NAMES])
+    one = certify_classes(folder / "all.parquet", label="y", scores=[f"p_{name}" for name in NAMES])
+    assert one.to_json() == certify_classes(columns["y"], proba).to_json()
+    with pytest.raises(
+        ArgumentError, match="label and scores, and no matrix of probabilities, found label and y_proba"
+    ):
+        class_scores_of(columns["y"], proba, label="y")
+
+
+def changed(columns, name, row, value):
+    values = columns[name].astype(object)
+    values[row] = value
+    return columns | {name: values}
+
+
+P = ("p_cat", "p_ant", "p_bee")
+BAD = {
+    "rows that do not add up": (lambda c: c | {"p_cat": c["p_cat"] / 2}, ["add up to 1 in every row", "add them"]),
+    "logits": (lambda c: c | {name: np.log(c[name]) + 2.0 for name in P}, ["logits"]),
+    "logarithms": (lambda c: c | {name: np.log(c[name]) for name in P}, ["logarithms of probabilities"]),
+    "percentages": (lambda c: c | {name: 100.0 * c[name] for name in P}, ["percentages"]),
+    "NaN": (lambda c: changed(c, "p_ant", 3, np.nan), ["row {3}"]),
+    "empty": (lambda c: changed(c, "p_ant", 3, None), ["row {3}"]),
+    "text": (lambda c: c | {"p_ant": c["p_ant"].astype(str) + "x"}, ["numbers as"]),
+    "infinite": (lambda c: changed(c, "p_ant", 3, np.inf), ["finite probabilities", "inf in row {3}"]),
+    "another label": (lambda c: c | {"y": np.where(c["y"] == "bee", "dog", c["y"])}, ["'dog'", "p_cat, p_ant, p_bee"]),
+    "no label": (lambda c: changed(c, "y", 4, None), ["a label in every row", "row {4}"]),
+    "no labels": (lambda c: c | {"y": np.full(300, None)}, ["a label in every row", "row {0}", "299 more"]),
+    "no rows": (lambda c: {name: values[:0] for name, values in c.items()}, ["at least one row"]),
+}
+
+
+@pytest.mark.parametrize("ending", quick_first(["frame", "engine", "csv", "parquet"], "frame"))
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_used_gets_one_clear_sentence(name, ending, tmp_path):
+    change, words = BAD[name]
+    columns = change(columns_of())
+    frame = pd.DataFrame({each: pd.Series(list(values)) for each, values in columns.items()})
+    source, first = frame, 1
+    if ending in ("frame", "engine"):
+        source, first = frame if ending == "frame" else pl.DataFrame(frame).lazy(), 0
+    else:
+        source = tmp_path / f"scores.{ending}"
+        (pd.DataFrame.to_csv if ending == "csv" else pd.DataFrame.to_parquet)(frame, source, index=False)
+    with pytest.raises(DataError) as error:
+        ClassScores.from_source(source, label="y", scores="p_*")
+    message = str(error.value)
+    for word in words:
+        assert re.sub(r"{(\d+)}", lambda row: str(int(row[1]) + first), word) in message, message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ({"scores": "q_*"}, ["two or more classes", "none by scores='q_*' among p_cat, id, y, p_ant, p_bee"]),
+        ({"scores": "p_ant"}, ["two or more classes", "p_ant by scores='p_ant'"]),
+        ({"scores": "p_ant*"}, ["two or more classes", "p_ant by scores='p_ant*'"]),
+        ({"scores": ["p_ant"]}, ["two or more classes"]),
+        ({"scores": ["p_ant", "y"]}, ["beside that of labels", "p_ant, y"]),
+        ({"scores": ["p_ant", "p_bee", "p_ant"]}, ["different columns", "'p_ant' twice"]),
+        ({"scores": ["p_ant", "p_dog"]}, ["a column 'p_dog'", "p_cat, id, y, p_ant, p_bee"]),
+        ({"label": "Y"}, ["a column 'Y'", "did you mean 'y'?"]),
+        ({"classes": ["cat", "ant", "cat"]}, ["different classes", "'cat' twice"]),
+        ({"classes": ["cat", "ant"]}, ["2 classes and 3 columns"]),
+        ({"classes": ["cat", "ant", "owl"]}, ["labels among the classes cat, ant, owl", "'bee' in row"]),
+    ],
+)
+@pytest.mark.parametrize("source", quick_first(["pandas", "lazy Polars", "Parquet", "CSV", "query"], "pandas"))
+def test_names_have_to_fit(source, names, words, folder):
+    with pytest.raises((DataError, ArgumentError, SourceError)) as error:
+        ClassScores.from_source(SOURCES[source](folder), **({"label": "y", "scores": "p_*"} | names))
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_what_is_no_source():
+    with pytest.raises(DataError, match="a dataframe: pandas, Polars"):
+        ClassScores.from_source(columns_of(), label="y", scores="p_*")
+    with pytest.raises(SourceError, match=r"no file nowhere\.csv"):
+        ClassScores.from_source("nowhere.csv", label="y", scores="p_*")

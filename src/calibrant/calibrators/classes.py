@@ -64,8 +64,8 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
     - "auto": `AutoCalibrator` for each class against the rest. From 50 rows on, up to 100 classes.
     - "isotonic": isotonic maps, one against the rest, of what "vector" gives. From 20 K rows on, up to 100 classes.
 
-    Coefficients of classes are shrunk by an amount that the rows choose (empirical Bayes). Of more than ``2**25``
-    probabilities those of rows drawn at random are fitted to.
+    Coefficients of classes are shrunk by an amount that the rows choose (empirical Bayes). Of more than 20,000
+    rows and ``2**21`` probabilities those of rows drawn at random are fitted to.
 
     Examples
     --------

@@ -21,8 +21,10 @@ _TAIL_SPREAD = 0.3  # standard deviation of the factor of -log(1 - p)
 # they are drawn with the weight of a few coefficients.
 _FIRST, _SMALL, _COUNT = (0.1, 0.05, 0.05), (0.03, 0.01, 0.01), 2.0
 _ROUNDS, _SETTLED = 6, 0.05  # rounds of EM, and the change of all logarithms of variances that ends them
-_STEPS, _NEAR = 30, 1e-6  # Newton's steps, and the rise in nats below which the step taken is the last
+_STEPS, _NEAR = 30, 1e-4  # Newton's steps, and the rise in nats below which the step taken is the last
 _NUMBERS = 1 << 19  # entries of temporary arrays
+
+Derivatives = tuple[float, FloatArray, FloatArray]  # a value, its gradient and minus its second derivatives
 
 
 @dataclass(eq=False)
@@ -95,9 +97,10 @@ def shrunk(likelihood: Likelihood, scale: float) -> tuple[FloatArray, FloatArray
     centre = np.zeros(n_common + len(group))
     centre[0] = scale
     of_common = np.array([1.0 / scale**2, 1.0 / _TAIL_SPREAD**2])[:n_common]
-    at = centre
+    at, known = centre, None
     for _ in range(_ROUNDS):
-        at, information = climb(likelihood, at, centre, np.append(of_common, 1.0 / variance[group]))
+        precision = np.append(of_common, 1.0 / variance[group])
+        at, information, known = climb(likelihood, at, centre, precision, known)
         if not len(group):
             break
         spread = np.diagonal(np.linalg.inv(information))[n_common:]
@@ -109,28 +112,31 @@ def shrunk(likelihood: Likelihood, scale: float) -> tuple[FloatArray, FloatArray
 
 
 def climb(
-    likelihood: Likelihood, start: FloatArray, centre: FloatArray, precision: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the mode of the posterior under a normal prior, by Newton's method, and the information there, nearly."""
+    likelihood: Likelihood, at: FloatArray, centre: FloatArray, precision: FloatArray, known: Derivatives | None = None
+) -> tuple[FloatArray, FloatArray, Derivatives]:
+    """Return the mode of the posterior under a normal prior, by Newton's method, with the information there.
 
-    def derivatives(at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        height, slope, information = likelihood.derivatives(at)
-        information[np.diag_indices(len(at))] += precision
+    `known` are the derivatives of the likelihood at the start; those at the mode are returned last.
+    """
+
+    def posterior(at: FloatArray, of_rows: Derivatives) -> Derivatives:
+        height, slope, information = of_rows
         off = precision * (at - centre)
-        return height - 0.5 * float(off @ (at - centre)), slope - off, information
+        return height - 0.5 * float(off @ (at - centre)), slope - off, information + np.diag(precision)
 
-    at, (height, slope, information) = start, derivatives(start)
+    known = known or likelihood.derivatives(at)
+    here = posterior(at, known)
     for _ in range(_STEPS):
-        step = np.linalg.solve(information, slope)
-        rise = float(slope @ step)
-        there = derivatives(at + step)
-        while there[0] < height - _NEAR and rise > _NEAR:
+        step = np.linalg.solve(here[2], here[1])
+        rise = float(here[1] @ step)
+        known = likelihood.derivatives(at + step)
+        while (there := posterior(at + step, known))[0] < here[0] - _NEAR and rise > _NEAR:
             step, rise = step / 2.0, rise / 2.0
-            there = derivatives(at + step)
-        at, (height, slope, information) = at + step, there
+            known = likelihood.derivatives(at + step)
+        at, here = at + step, there
         if rise < _NEAR:
             break
-    return at, information
+    return at, here[2], known
 
 
 class Likelihood:
@@ -163,7 +169,7 @@ class Likelihood:
                 own = np.stack([np.ones_like(x), x], axis=2)[:, :, : self._own]
             yield rows, common, own
 
-    def derivatives(self, at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    def derivatives(self, at: FloatArray) -> Derivatives:
         """Return the log likelihood, its gradient and minus the matrix of its second derivatives."""
         n_common, n_own, height = self.n_common, self._own, 0.0
         slope, information = np.zeros(len(at)), np.zeros((len(at), len(at)))

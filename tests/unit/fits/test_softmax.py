@@ -49,7 +49,7 @@ def test_the_mode_is_that_of_a_general_solver(kind):
     centre = np.zeros(size_of(likelihood))
     centre[0] = 1.0
     precision = np.random.default_rng(2).uniform(0.5, 20.0, len(centre))
-    mode, _ = climb(likelihood, centre, centre, precision)
+    mode, _, _ = climb(likelihood, centre, centre, precision)
     theirs = minimize(
         lambda at: -likelihood.derivatives(at)[0] + 0.5 * precision @ (at - centre) ** 2,
         centre,
@@ -74,7 +74,7 @@ def test_em_climbs_to_the_largest_marginal_likelihood(monkeypatch):
 
     def evidence(variance):
         precision = np.r_[1.0, module._TAIL_SPREAD**-2, np.full(6, 1.0 / variance)]
-        mode, information = climb(likelihood, centre, centre, precision)
+        mode, information, _ = climb(likelihood, centre, centre, precision)
         drawn = -0.5 * module._COUNT * (np.log(variance) + module._SMALL[0] / variance)
         prior = 0.5 * np.log(precision).sum() - 0.5 * precision @ (mode - centre) ** 2
         return likelihood.derivatives(mode)[0] + prior - 0.5 * np.linalg.slogdet(information)[1] + drawn, mode[2:]

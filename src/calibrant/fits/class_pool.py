@@ -34,7 +34,7 @@ MEMBERS: dict[str, tuple[Callable[[], ClassMap], Callable[[int, int], bool]]] = 
     "temperature": (lambda: Softmax("temperature"), lambda n, k: True),
     "bias": (lambda: Softmax("bias"), lambda n, k: k > _SOME),
     "vector": (lambda: Softmax("vector"), lambda n, k: k <= _SOME),
-    "matrix": (lambda: Softmax("matrix"), lambda n, k: k <= _FEW and n >= max(100, 20 * k)),
+    "matrix": (lambda: Softmax("matrix"), lambda n, k: k <= _FEW and n >= max(100, 10 * k)),
     "shared isotonic": (lambda: Shared(Isotonic()), lambda n, k: True),
     "auto": (lambda: OneVsRest(Auto(), Identity()), lambda n, k: k <= _SOME and n >= 50),
     "isotonic": (lambda: OneVsRest(Isotonic(), Softmax("vector")), lambda n, k: k <= _SOME and n >= 100 * k),

@@ -34,9 +34,9 @@ class Softmax(ClassMap):
     """Probabilities whose logits are linear in logarithms of the scores.
 
     The logit of class k is ``slope_[k] * z[k] + tail_ * t[k] + bias_[k] + cross_[k] @ z``, where z is
-    ``log(max(p, floor_))`` less its mean over classes, and ``t = -log(1 - p)`` takes what is lost where one class is nearly certain, as in beta
-    calibration. "temperature" has one slope for all classes and nothing else, "bias" adds the tail and biases, "vector"
-    a slope for each class, "matrix" cross terms.
+    ``log(max(p, floor_))`` less its mean over classes, and ``t = -log(1 - p)`` takes what is lost where one class is
+    nearly certain, as in beta calibration. "temperature" has one slope for all classes and nothing else, "bias" adds
+    the tail and biases, "vector" a slope for each class, "matrix" cross terms.
 
     The common slope is a normal variable around 1 a priori, the tail one around 0; biases, deviations of slopes, and
     cross terms are around 0 with variances that the rows choose (empirical Bayes, by the EM algorithm with a normal

@@ -181,7 +181,7 @@ def test_members_by_rows_and_classes():
 
     assert default_members(40, 3) == ["temperature", "vector", "shared isotonic"]
     assert default_members(300, 3) == ["temperature", "vector", "matrix", "shared isotonic", "auto", "isotonic"]
-    assert default_members(299, 20) == ["temperature", "vector", "shared isotonic", "auto"]
+    assert default_members(199, 20) == ["temperature", "vector", "shared isotonic", "auto"]
     assert default_members(10_000, 1000) == ["temperature", "bias", "shared isotonic"]
     assert default_members(300, 30) == ["temperature", "vector", "shared isotonic", "auto"]
 

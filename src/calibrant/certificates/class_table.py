@@ -84,7 +84,7 @@ class ClassTable(ClassStatement):
             which = f"{rows(n_off)} of {rows(len(self.name))} classes"
             yield f"Shown to be off: {which}, class {worst} by at least {lower} (asymptotic)."
         else:
-            yield "No class is shown to be off."
+            yield "No single class is shown to be off."
         if self.count_bounds:
             off_by = [(rows(most), write_upper(by, self.tolerance)) for most, by in self.count_bounds.items()]
             (most, by), *further = off_by

@@ -141,7 +141,7 @@ def test_what_is_shown_of_many_classes():
     result = certify_each_class(label, proba, classes=list(range(100)))
     text = str(result)
     assert text.endswith("... and 80 more classes")
-    assert "No class is shown to be off." in text
+    assert "No single class is shown to be off." in text
     assert "At most 9 classes are off by more than 0.0" in text
     assert ", at most 49 by more than 0.0" in text
     assert json.loads(result.to_json())["count_bounds"]["9"] == result.count_bounds[9]

@@ -68,6 +68,11 @@ ELSEWHERE = {
         "guarantees/test_classes.py::test_bounds_are_seldom_wrong",
         "guarantees/test_classes.py::test_no_world_was_found_by_search",
     ],
+    "decisions.swap_regret": [
+        "guarantees/test_swap_regret.py::test_one_score_vector_exactly",
+        "guarantees/test_swap_regret.py::test_bounds_are_seldom_wrong",
+        "guarantees/test_swap_regret.py::test_no_world_was_found_by_search",
+    ],
     "selective": [
         "guarantees/test_selective.py::test_seldom_certified_where_risk_is_too_high",
         "guarantees/test_selective.py::test_every_outcome_of_small_worlds",

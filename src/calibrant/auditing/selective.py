@@ -14,6 +14,8 @@ from calibrant.decisions.selections import BinarySelection, Selections, groups_s
 from calibrant.decisions.selective import Cutoffs, Selection, select, target_errors
 from calibrant.segments.values import distinct_values
 from calibrant.sources.protocol import Rows
+from calibrant.table.class_checks import is_of_several, need_alone
+from calibrant.table.class_scores import ClassScores, as_class_scores
 from calibrant.table.clusters import Clusters, one_row_each
 from calibrant.table.parameters import check_between, failure_probability
 from calibrant.table.score_table import ScoreTable
@@ -35,6 +37,7 @@ def selective(
     weight: str | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
+    classes: Sequence[Any] | None = None,
     target_error: float | Sequence[float] = 0.05,
     confidence_level: float = 0.95,
     clusters: Clusters | str | Sequence[str] | None = None,
@@ -48,11 +51,14 @@ def selective(
     correct, y_score : array-like of shape (n,)
         Whether each decision was right, and its score: any number, higher where one is more confident; or a
         `ScoreTable`; or, with `label` and `score`, a dataframe of any library, a file, a pattern, a folder, a list of
-        files, or a `calibrant.Query`.
+        files, or a `calibrant.Query`. Or labels and probabilities of several classes as in `certify_classes`: the
+        decision is the most probable class, and its probability the score.
     label, score, weight : str, optional
         Names of columns, where the first argument has columns.
     sample_weight, pos_label : optional
         Whole numbers that count repeated independent rows, others are refused; the value of `correct` that says so.
+    classes : sequence of length K, optional
+        Label of each column, where there are several.
     target_error : float or sequence of float
         Largest acceptable share of errors among the cases decided without review, in (0, 1). Of several, to choose
         among after looking, each has its part of the confidence.
@@ -98,6 +104,11 @@ def selective(
     delta = failure_probability(confidence_level)
     targets = target_errors(target_error)
     columns: dict[str, Any] = {"label": label, "score": score, "weight": weight, "clusters": clusters, "by": by}
+    if isinstance(correct, ClassScores) or classes is not None or is_of_several(y_score):
+        remedy = "pass whether the class predicted is right, y == predicted, and its probability, P.max(axis=1)"
+        need_alone(remedy, **columns, sample_weight=sample_weight, pos_label=pos_label)
+        top = as_class_scores(correct, y_score, classes=classes).of_confidence()
+        correct, y_score = top.outcome, top.score
     values = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": missing, "limits": ANY_NUMBER}
     with given_rows(correct, y_score, **columns, **values) as rows:
         sampling, clustered = INDEPENDENT, None if clusters is None else rows.clustered()

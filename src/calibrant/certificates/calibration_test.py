@@ -18,7 +18,7 @@ from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import calibrated_p_value
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.class_checks import is_of_several
+from calibrant.table.class_checks import is_of_several, need_alone
 from calibrant.table.class_scores import ClassScores, as_class_scores
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -115,8 +115,9 @@ def calibration_test(
     n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     check_random_state(random_state)
     if isinstance(y_true, ClassScores) or classes is not None or is_of_several(y_proba):
-        others = {"clusters": clusters, "sample_weight": sample_weight, "pos_label": pos_label}
-        _need_rows_alone(method, [name for name, value in others.items() if value is not None])
+        other = None if method == "exact" else method
+        remedy = "leave it out: the test of several classes is exact, and takes independent rows"
+        need_alone(remedy, method=other, clusters=clusters, sample_weight=sample_weight, pos_label=pos_label)
         scores = as_class_scores(y_true, y_proba, classes=classes)
         if len(scores.classes) > 2:
             return class_test(scores, n_simulations, random_state)
@@ -148,13 +149,6 @@ def calibration_test(
         return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
     p_value, made = _by_simulation(table, n_simulations, generator_for(table, random_state))
     return _result(table, statistic, p_value, f"exact test, {made} simulations of the labels", method, made)
-
-
-def _need_rows_alone(method: str, others: list[str]) -> None:
-    """Raise an `ArgumentError` if more is asked for than a test of several classes does."""
-    if method != "exact" or others:
-        expected = "labels, probabilities and method 'exact', of several classes"
-        raise ArgumentError(expected, f"`{others[0]}`" if others else repr(method), "leave it out")
 
 
 def _result(

@@ -17,11 +17,11 @@ import numpy as np
 
 from calibrant.certificates.certify import certify_table
 from calibrant.certificates.question import Question
-from calibrant.certificates.results import Bounds, verdict_on
-from calibrant.certificates.split import PROPOSE, repeated_lower_bound
+from calibrant.certificates.results import Bounds
 from calibrant.certificates.widths.default import charged_bound
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.distributions.sharp_mean import simultaneous_width
+from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound
+from calibrant.distributions.sharp_mean import single_width
 from calibrant.metrics.all_classes import pooled_extremes, signed_residuals
 from calibrant.metrics.classes import ClassCalibration, class_fields, class_rows
 from calibrant.sources.class_rows import class_scores_of
@@ -33,7 +33,7 @@ from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.shown import html_grid, text_grid
-from calibrant.table.statements import INDEPENDENT, Statement
+from calibrant.table.statements import INDEPENDENT, Statement, verdict_on
 
 Notion = Literal["worst_class", "sum", "pooled", "top_label", "confidence"]
 
@@ -276,25 +276,12 @@ def _bounds(scores: ClassScores, notion: str, question: Question, fields: Mappin
         estimate, bound = fields["worst"], float(fields["upper"].max())
     else:
         estimate = pooled_extremes(scores)[0] if notion == "pooled" else fields["total"]
-        most, away = _SIZE[notion], scores.miss if notion in _BY_CLASS else scores.confidence_residuals
-        bound = min(most, estimate + most * _width(away * away, question.delta, estimate / most))
+        most, squares = _SIZE[notion], np.square(scores.miss if notion in _BY_CLASS else scores.confidence_residuals)
+        moments = squares.mean(), np.square(squares).mean()
+        bound = min(most, estimate + most * single_width(len(scores), *moments, question.delta, estimate / most))
     rng = generator_for(scores, question.random_state)
     lower_bound = repeated_lower_bound(len(scores), question.delta, rng, partial(_split_bound, scores, notion))
     return Bounds(estimate, bound, lower_bound, bound - estimate)
-
-
-def _width(squares: FloatArray, delta: float, estimate: float) -> float:
-    """How far a mean of terms in [-1, 1] can be below its expectation, with squares of at most these."""
-    one = np.ones(1)
-    width = simultaneous_width(
-        len(squares) * one,
-        squares.mean() * one,
-        (squares * squares).mean() * one,
-        delta * one,
-        estimate=min(1.0, estimate) * one,
-        identical=np.ones(1, dtype=bool),
-    )
-    return float(width[0])
 
 
 def _split_bound(scores: ClassScores, notion: str, delta: float, rng: np.random.Generator) -> float:

@@ -18,10 +18,10 @@ import numpy as np
 from calibrant.certificates.question import Question, need_cluster_method
 from calibrant.certificates.results import Bounds, CalibrationTest, Certificate, CutoffInterval, Method, conclude
 from calibrant.certificates.sample_size import rows_to_decide
-from calibrant.certificates.split import PROPOSE, repeated_lower_bound
 from calibrant.distributions.brownian import MEAN_RANGE
 from calibrant.distributions.cluster_bound import ClusterSums, largest_error, largest_ratio
 from calibrant.distributions.cluster_draws import hidden_share
+from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals, round_up
 from calibrant.table.clusters import ClusteredRows

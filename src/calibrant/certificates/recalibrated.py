@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.question import Question
-from calibrant.certificates.results import SIMULATED_BAND, verdict_on
+from calibrant.certificates.results import SIMULATED_BAND
 from calibrant.certificates.widths.closed_form import monotone_width
 from calibrant.certificates.widths.fixed_design import cumulative_width
 from calibrant.distributions.brownian import range_upper_quantile
@@ -20,7 +20,7 @@ from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.score_table import ScoreTable, Weights, need_counts
-from calibrant.table.statements import INDEPENDENT, INDEPENDENT_CASES, INDEPENDENT_ROWS, Sampling, Statement
+from calibrant.table.statements import INDEPENDENT, INDEPENDENT_CASES, INDEPENDENT_ROWS, Sampling, Statement, verdict_on
 from calibrant.table.validation import clean_rows, clean_scores
 
 # Logistic maps fall by this between neighbouring scores, since exp is not monotone to the last digit. A map that is

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from calibrant.certificates.question import Question
 from calibrant.table.numbers import claim_upper
 from calibrant.table.results import Count, Result
-from calibrant.table.statements import INDEPENDENT, ClusterStatement, Sampling
+from calibrant.table.statements import INDEPENDENT, ClusterStatement, Sampling, verdict_on
 
 ASSUMPTIONS = INDEPENDENT.assumptions("the confidence level, the tolerance and the method")
 SIMULATED_BAND = "The constants of the band were simulated; for finite numbers of rows they were checked, not proved."
@@ -127,15 +127,6 @@ class CalibrationTest(Result):
     references: tuple[str, ...]
     n_clusters: int | None = None
     max_rows_per_cluster: Count | None = None
-
-
-def verdict_on(bound: float, lower_bound: float, trivial_bound: float, tolerance: float) -> str:
-    """Verdict on a tolerance by both bounds."""
-    if lower_bound > tolerance:
-        return "refuted"
-    if bound >= trivial_bound:
-        return "uninformative"
-    return "certified" if bound <= tolerance else "undecided"
 
 
 class Bounds(NamedTuple):

@@ -6,7 +6,6 @@ Several splits are made, so that no single one decides.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,6 +15,7 @@ from calibrant.cells import gathering
 from calibrant.cells.gathering import CELL_BITS
 from calibrant.cells.grid import Grid
 from calibrant.distributions.mean_limits import mean_width
+from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound, repeated_width
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.fixed_point import BITS, UNIT
 from calibrant.table.parameters import check_random_state, failure_probability
@@ -148,39 +148,6 @@ def _moments(score: FloatArray, n: NumberArray, k: NumberArray, interval: Extrem
     squares = float(np.dot(missed, of_miss**2))
     of_miss += interval.sign
     return mean, (squares + float(np.dot(hits, of_miss**2)) + outside * interval.value**2) / rows
-
-
-# Splits, and which of their bounds is taken, counted from the largest. With many units no single table is likely, so
-# that hardly anything hangs on how it is split.
-_MANY = 100_000
-_SPLITS = {True: (8, 2), False: (4, 1)}
-# Chosen units propose: half would propose little better and leave fewer to judge.
-PROPOSE = 1.0 / 3.0
-
-
-def repeated_lower_bound(
-    n: float, delta: float, rng: np.random.Generator, bound: Callable[[float, np.random.Generator], float]
-) -> float:
-    """Return the r-th largest of K lower bounds, each from a split of its own and at ``delta * r / K`` (Theorem 2.3).
-
-    K and r depend on the number n of rows or groups that are split and on nothing else. `bound` takes a failure
-    probability and the source of splits.
-    """
-    splits, rank = _SPLITS[n <= _MANY]
-    share = delta * rank / splits or delta
-    bounds = sorted((bound(share, rng) for _ in range(splits)), reverse=True)
-    return bounds[rank - 1]
-
-
-def repeated_width(n: float, deviation: float, delta: float, width: Callable[[float, float], float]) -> float:
-    """About how far below the truth `repeated_lower_bound` is, for planning, with terms of this standard deviation.
-
-    The mean of the part that judges varies from split to split by ``deviation * sqrt(1 / (2 n))``, and the upper
-    quartile, or the largest of four, is 0.67 or 1.03 such deviations above its centre.
-    """
-    splits, rank = _SPLITS[n <= _MANY]
-    gain = (0.67 if rank > 1 else 1.03) * deviation / math.sqrt(2.0 * n)
-    return max(0.0, width((1.0 - PROPOSE) * n, delta * rank / splits or delta) - gain)
 
 
 # Equal buckets of the scores, fixed before any row is seen; a cell that reading rows makes lies within one. How the

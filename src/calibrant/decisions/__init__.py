@@ -9,6 +9,7 @@ from calibrant.decisions.planning import selective_plan
 from calibrant.decisions.saving import Decision, isotonic_harm_bound, regret_bound, saving_bound
 from calibrant.decisions.selections import BinarySelection, MissedPositives, Selections
 from calibrant.decisions.selective import RiskCoverageCurve, Selection, SelectiveCutoff
+from calibrant.decisions.swap_regret import SwapRegret, swap_regret
 from calibrant.keywords import check_package
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Selection",
     "Selections",
     "SelectiveCutoff",
+    "SwapRegret",
     "confusion",
     "cost_curve",
     "cost_forecast",
@@ -38,6 +40,7 @@ __all__ = [
     "regret_bound",
     "saving_bound",
     "selective_plan",
+    "swap_regret",
 ]
 
 check_package(__name__)

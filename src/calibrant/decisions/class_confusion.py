@@ -91,8 +91,8 @@ def confusion(y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None
     Notes
     -----
     If expected and observed agree in the rows of each decision, decisions cost what the probabilities predict, and no
-    other decision in place of one saves anything (Zhao et al. 2021; docs/theory/14-classes.md). Here the decision is
-    the most probable class.
+    other decision in place of one saves anything (Zhao et al. 2021; docs/theory/15-class-decisions.md). Here the
+    decision is the most probable class.
 
     Examples
     --------

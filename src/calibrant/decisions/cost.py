@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.decisions.cost_matrix import cheapest_actions
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.errors import ArgumentError
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between, failure_probability
-from calibrant.table.pooling import BoolArray, FloatArray, NumberArray
+from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary, need_counts
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, INDEPENDENT, Statement
 from calibrant.table.validation import clean_scores
@@ -73,29 +74,51 @@ def optimal_threshold(false_positive_cost: float, false_negative_cost: float) ->
     return a / (a + b)
 
 
-def decide(y_proba: npt.ArrayLike, *, false_positive_cost: float, false_negative_cost: float) -> BoolArray:
-    """Predict for each case: True where the score reaches the threshold.
+def decide(
+    y_proba: Any,
+    costs: Any = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    actions: Sequence[Any] | None = None,
+    false_positive_cost: float | None = None,
+    false_negative_cost: float | None = None,
+) -> npt.NDArray[Any]:
+    """Take for each case the action that is cheapest if the probabilities are right.
 
     Parameters
     ----------
-    y_proba : array-like of shape (n,)
-        Probabilities of the positive class.
-    false_positive_cost, false_negative_cost : float
-        As in `optimal_threshold`.
+    y_proba : array-like of shape (n,) or (n, K), or dataframe
+        Probabilities of the positive class; with `costs`, of all classes.
+    costs : array-like of shape (A, K), dataframe with a column for each class, or mapping, optional
+        What each action costs if each class is the true one. A mapping has the costs of each action, as a sequence or
+        by class.
+    classes, actions : sequence, optional
+        Names of the columns of `y_proba`, where `costs` names classes; names of the rows of `costs`.
+    false_positive_cost, false_negative_cost : float, optional
+        As in `optimal_threshold`, in place of `costs`.
 
     Returns
     -------
-    ndarray of bool, shape (n,)
-        A score equal to the threshold is predicted positive.
+    ndarray, shape (n,)
+        The name of an action, or its number if there are no names; of equally cheap ones the first. Without `costs`
+        booleans: True where the score reaches the threshold.
 
     Examples
     --------
     >>> from calibrant.decisions import decide
     >>> decide([0.1, 0.2, 0.9], false_positive_cost=1, false_negative_cost=4).tolist()
     [False, True, True]
+    >>> costs = {"wait": [0, 5, 20], "test": [2, 2, 4], "treat": [8, 3, 0]}
+    >>> decide([[0.9, 0.1, 0.0], [0.5, 0.2, 0.3], [0.1, 0.1, 0.8]], costs).tolist()
+    ['wait', 'test', 'treat']
     """
-    tau = optimal_threshold(false_positive_cost, false_negative_cost)
-    return np.asarray(clean_scores(y_proba) >= tau)
+    if costs is not None:
+        names, action = cheapest_actions(y_proba, costs, classes, actions)
+        return np.array(names)[action]
+    if false_positive_cost is None or false_negative_cost is None:
+        remedy = "pass costs=[[...], ...] of every action, or the costs of both mistakes"
+        raise ArgumentError("`costs`, or false_positive_cost and false_negative_cost", "not all of them", remedy)
+    return np.asarray(clean_scores(y_proba) >= optimal_threshold(false_positive_cost, false_negative_cost))
 
 
 def expected_cost(

@@ -67,6 +67,13 @@ def simultaneous_width(
     return width
 
 
+def single_width(n: int, squares: float, fourths: float, delta: float, estimate: float) -> float:
+    """`simultaneous_width` of one mean, of identically distributed terms."""
+    one = np.ones(1)
+    numbers = (n * one, squares * one, fourths * one, delta * one)
+    return float(simultaneous_width(*numbers, estimate=min(1.0, estimate) * one, identical=one.astype(bool))[0])
+
+
 def _second_moment(n: float, squares: float, fourth: float, delta: float) -> float:
     """Upper limit of the expected mean square, which fails with a small part of delta."""
     spent = 0.5 * _MOMENT * delta

@@ -72,6 +72,13 @@ def is_of_several(y_proba: Any) -> bool:
     return len(shape) == 2 and shape[1] > 2
 
 
+def need_alone(remedy: str, **others: Any) -> None:
+    """Raise an `ArgumentError` if more is given than labels and probabilities of several classes."""
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise ArgumentError(f"the probabilities of several classes without `{given[0]}`", "both", remedy)
+
+
 def columns_of(y_proba: Any) -> tuple[list[Any] | None, npt.NDArray[Any]]:
     """Return probabilities as an array with one column for each class, and their names if they have some."""
     names = names_of(y_proba)

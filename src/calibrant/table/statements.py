@@ -135,3 +135,12 @@ def weighting(cap: float) -> str:
     if cap == 1.0:
         return "every cluster has equal weight"
     return "every row has equal weight" if cap == math.inf else f"no cluster has more weight than {cap:,.0f} rows"
+
+
+def verdict_on(bound: float, lower_bound: float, trivial_bound: float, tolerance: float) -> str:
+    """Verdict on a tolerance by both bounds."""
+    if lower_bound > tolerance:
+        return "refuted"
+    if bound >= trivial_bound:
+        return "uninformative"
+    return "certified" if bound <= tolerance else "undecided"

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import calibrant as cal
 from calibrant.auditing.wording import error_limits
 from calibrant.certificates import certify
-from calibrant.certificates.results import verdict_on
 from calibrant.table import numbers
 from calibrant.table.numbers import claim_lower, claim_upper, number, share, signed, write_interval
+from calibrant.table.statements import verdict_on
 
 LIMITS = st.floats(-1e6, 1e6, allow_subnormal=False)
 SHARES = st.floats(0.0, 1.0, allow_subnormal=False)

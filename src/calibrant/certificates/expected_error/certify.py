@@ -9,12 +9,11 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.certificates.expected_error import bounds
-from calibrant.certificates.results import verdict_on
 from calibrant.errors import ArgumentError
 from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.score_table import Labels, Scores, Weights, as_table, need_binary, need_counts
-from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
+from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement, verdict_on
 
 REVERSAL_LEVEL = 0.01  # of the test that refuses the assumption; fixed, so that nobody chooses it by its outcome
 

@@ -1,0 +1,104 @@
+"""Costs of actions by class, and the action that is cheapest if the probabilities are right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant.errors import ArgumentError
+from calibrant.table import class_checks
+from calibrant.table.pooling import FloatArray, IntArray
+from calibrant.table.validation import as_array
+
+_ROUNDING = 1e-12  # expected costs that differ by less, relative to the largest cost, are equal
+_BLOCK = 1 << 22  # expected costs held at a time
+
+
+class CostMatrix(NamedTuple):
+    """What each action costs if each class is the true one, and names of the actions."""
+
+    actions: list[Any]
+    cost: FloatArray  # (A, K)
+    classes: list[Any] | None  # in the order of the columns, where the costs name them
+
+    def ordered(self, classes: Sequence[Any]) -> CostMatrix:
+        """Put the columns in the order of some classes."""
+        if self.cost.shape[1] != len(classes):
+            expected = f"`costs` with a row for each action and a column for each of {len(classes)} classes"
+            actual = f"{self.cost.shape[0]} rows and {self.cost.shape[1]} columns"
+            raise ArgumentError(expected, actual, "transpose them, or add what is missing")
+        if self.classes is None:
+            return self
+        column = {str(name): k for k, name in enumerate(self.classes)}
+        missing = [name for name in classes if str(name) not in column]
+        if missing:
+            expected = f"`costs` of the classes {class_checks.listed(classes)}"
+            raise ArgumentError(
+                expected, f"none of class {missing[0]!r}", "name the classes of costs as the labels are"
+            )
+        return self._replace(cost=self.cost[:, [column[str(name)] for name in classes]], classes=list(classes))
+
+    def cheapest(self, proba: FloatArray) -> IntArray:
+        """Return the action with the smallest expected cost in each row, of equal ones the first."""
+        slack, action = _ROUNDING * np.abs(self.cost).max(), np.empty(len(proba), dtype=np.int64)
+        step = max(1, _BLOCK // len(self.cost))
+        for start in range(0, len(proba), step):
+            expected = proba[start : start + step] @ self.cost.T
+            near = expected <= expected.min(axis=1, keepdims=True) + slack
+            action[start : start + step] = near.argmax(axis=1)
+        return action
+
+
+def read_costs(costs: Any, actions: Sequence[Any] | None = None) -> CostMatrix:
+    """Check costs: an array, a dataframe with a column for each class, or a mapping of actions to costs."""
+    named, classes, values = _parts(costs)
+    remedy = "give what each action costs if each class is the true one, in any currency"
+    try:
+        cost = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError("`costs` as a matrix of numbers", "rows of several lengths, or text", remedy) from None
+    if cost.ndim != 2 or len(cost) < 2:
+        raise ArgumentError("`costs` of at least two actions, a row for each", f"shape {cost.shape}", remedy)
+    if not np.isfinite(cost).all():
+        row, column = (int(at) for at in np.argwhere(~np.isfinite(cost))[0])
+        where = f"{cost[row, column]} in row {row}, column {column}"
+        raise ArgumentError("`costs` that are finite, for every action and class", where, remedy)
+    if classes is not None:
+        class_checks.need_different(list(map(str, classes)), "classes")
+    names = list(actions if actions is not None else range(len(cost)) if named is None else named)
+    class_checks.need_different(names, "actions")
+    if len(names) != len(cost):
+        counts = f"{len(names)} names and {len(cost)} rows of costs"
+        raise ArgumentError("a name for each action", counts, "name the action of every row")
+    return CostMatrix(names, cost, classes)
+
+
+def _parts(costs: Any) -> tuple[list[Any] | None, list[Any] | None, Any]:
+    """Names of the actions and of the classes, as far as costs have them, and the numbers."""
+    if isinstance(costs, Mapping):
+        rows = list(costs.values())
+        if not any(isinstance(row, Mapping) for row in rows):
+            return list(costs), None, rows
+        classes = list(dict.fromkeys(name for row in rows for name in row))
+        return list(costs), classes, [[row.get(name, np.nan) for name in classes] for row in rows]
+    classes = class_checks.names_of(costs)
+    if not classes:
+        return None, None, costs
+    index = getattr(costs, "index", None)  # of pandas
+    values = np.column_stack([as_array(costs[name], "costs") for name in classes])
+    return None if index is None else list(index), classes, values
+
+
+def cheapest_actions(
+    y_proba: Any, costs: Any, classes: Sequence[Any] | None, actions: Sequence[Any] | None
+) -> tuple[list[Any], IntArray]:
+    """Return names of actions, and which is cheapest in each row of a matrix of probabilities."""
+    matrix = read_costs(costs, actions)
+    columns, raw = class_checks.columns_of(y_proba)
+    proba, _ = class_checks.clean_probabilities(raw)
+    names: Sequence[Any] = range(proba.shape[1])
+    if matrix.classes is not None:
+        names, _ = class_checks.classes_of(matrix.classes, columns, classes, proba.shape[1])
+    return matrix.actions, matrix.ordered(names).cheapest(proba)

@@ -1,0 +1,250 @@
+"""What acting on the probabilities of several classes costs beside the best other action in place of each one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.decisions.cost_matrix import read_costs
+from calibrant.distributions.mean_limits import mean_width
+from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound
+from calibrant.distributions.sharp_mean import single_width
+from calibrant.errors import ArgumentError
+from calibrant.table.class_scores import as_class_scores
+from calibrant.table.numbers import claim_upper, given, number, rows, significant, write_interval, write_lower
+from calibrant.table.parameters import check_between, check_random_state, failure_probability
+from calibrant.table.pooling import FloatArray, IntArray
+from calibrant.table.results import Tabular
+from calibrant.table.seeding import generator_for
+from calibrant.table.shown import html_grid, text_grid
+from calibrant.table.statements import INDEPENDENT, Statement, verdict_on
+
+_ONLY_SWAPS = (
+    "Other decisions are compared that depend on the probabilities through the action they suggest, and no others: a "
+    "different use of the same probabilities may save more."
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SwapRegret(Statement, Tabular):
+    """What could be saved by taking another action in place of each one, the same wherever that one is taken.
+
+    Attributes
+    ----------
+    claim, confidence_level, assumptions, references
+        As in every `Statement`; all costs are per case.
+    verdict : {"certified", "refuted", "undecided", "uninformative"} or None
+        As in `Certificate`, about the tolerance.
+    tolerance : float or None
+        A saving that would be too small to matter, if one was given.
+    estimate : float
+        The saving in these rows; never negative.
+    bound, lower_bound : float
+        Confidence bounds on the true one, each wrong with probability at most ``1 - confidence_level``.
+    trivial_bound : float
+        What holds without any outcomes.
+    cost, predicted_cost, error : float
+        What acting on the probabilities cost in these rows, what they predicted, and the difference.
+    error_lower, error_upper : float
+        Confidence interval for the expected difference.
+    n : int
+        Rows.
+    action : ndarray of str
+        The actions; each array has an entry for each of them.
+    share : ndarray
+        Share of the rows in which it is taken.
+    instead : ndarray of str
+        The action that would have been cheapest in these rows; itself if it is.
+    saving : ndarray
+        What that would have saved per case of all rows. They add up to `estimate`.
+    """
+
+    verdict: str | None
+    tolerance: float | None
+    estimate: float
+    bound: float
+    lower_bound: float
+    trivial_bound: float
+    cost: float
+    predicted_cost: float
+    error: float
+    error_lower: float
+    error_upper: float
+    n: int
+    action: npt.NDArray[Any]
+    share: FloatArray
+    instead: npt.NDArray[Any]
+    saving: FloatArray
+
+    def __str__(self) -> str:
+        return "\n".join([*self._sentences(), text_grid(self._lines(), words=(0, 2))])
+
+    def _repr_html_(self) -> str:
+        heads, *lines = self._lines()
+        return html_grid(" ".join(self._sentences()), heads, lines)
+
+    def _sentences(self) -> list[str]:
+        lower = write_lower(self.lower_bound, self.tolerance)
+        seen = f"In these {rows(self.n)} rows it would save {number(self.estimate)}; lower confidence bound {lower}."
+        error = write_interval(self.error, self.error_lower, self.error_upper)
+        costs = (
+            f"Acting on the probabilities cost {number(self.cost)} per case, where they predicted "
+            f"{number(self.predicted_cost)}: a difference of {error}."
+        )
+        sentences = [self.claim, seen, costs]
+        if self.tolerance is not None:
+            sentences.append(f"At tolerance {given(self.tolerance)}: {self.verdict}.")
+        return sentences
+
+    def _lines(self) -> list[list[str]]:
+        lines = [["Action", "Share", "Better instead", "Saves"]]
+        for action, part, instead, saving in zip(self.action, self.share, self.instead, self.saving, strict=True):
+            better = [str(instead), number(float(saving))] if saving > 0.0 else ["", ""]
+            lines.append([str(action), significant(float(part), digits=3), *better])
+        return lines
+
+
+def swap_regret(
+    y_true: Any,
+    y_proba: Any = None,
+    costs: Any = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    actions: Sequence[Any] | None = None,
+    tolerance: float | None = None,
+    confidence_level: float = 0.95,
+    random_state: int | np.random.Generator = 0,
+) -> SwapRegret:
+    """Bound what decisions by the cheapest expected action lose because the probabilities are not right.
+
+    Parameters
+    ----------
+    y_true, y_proba, classes
+        Labels and probabilities as in `certify_classes`.
+    costs : array-like of shape (A, K), dataframe with a column for each class, or mapping
+        As in `decide`, fixed before seeing the rows; of any scale.
+    actions : sequence of length A, optional
+        Names of the rows of `costs`.
+    tolerance : float, optional
+        A saving per case that would be too small to matter, above 0; asks for a verdict.
+    confidence_level : float
+        Probability with which each bound holds, in (0, 1).
+    random_state : int or numpy.random.Generator
+        Seeds the lower bound, together with a digest of the rows. Choose before seeing bounds.
+
+    Returns
+    -------
+    SwapRegret
+        Print it, or see ``to_frame``, ``to_dict`` and ``to_json``.
+
+    Notes
+    -----
+    In each row the action with the smallest expected cost is taken. The regret is what the best map from actions to
+    actions would save. That map is one fixed function, though nobody knows which, so neither the number of actions nor
+    that of classes widens the bound (docs/theory/15-class-decisions.md).
+
+    References
+    ----------
+    Zhao, Kim, Sahoo, Ma & Ermon (2021). NeurIPS. Bentkus (2004). Annals of Probability.
+
+    Examples
+    --------
+    >>> from calibrant.decisions import swap_regret
+    >>> y, p = ["a", "b", "c", "c"] * 250, [[0.5, 0.3, 0.2]] * 1000
+    >>> result = swap_regret(y, p, {"first": [0, 4, 4], "third": [3, 3, 0]})
+    >>> result.cost, round(result.predicted_cost, 6), result.action.tolist(), result.instead.tolist()
+    (3.0, 2.0, ['first', 'third'], ['third', 'third'])
+    >>> result.estimate, round(result.bound, 2), round(result.lower_bound, 2)
+    (1.5, 1.71, 1.17)
+    """
+    scores = as_class_scores(y_true, y_proba, classes=classes)
+    matrix = read_costs(costs, actions).ordered(scores.classes)
+    delta = failure_probability(confidence_level)
+    check_random_state(random_state)
+    if tolerance is not None:
+        check_between("tolerance", tolerance, 0.0, np.inf, remedy="it is a cost per case, in the currency of `costs`")
+    proba, cost, n = scores.need_matrix("decisions"), matrix.cost, len(scores)
+    # Actions are compared class by class: what all of them cost does not count.
+    least, most = cost.min(axis=0), cost.max(axis=0)
+    unit = float((most - least).max())
+    if unit == 0.0:
+        raise ArgumentError("actions that differ in cost", "the same costs for all", "give what each action costs")
+    taken = matrix.cheapest(proba)
+    cell = taken * cost.shape[1] + scores.code
+    share = _counts(cell, cost) / n
+    saving, instead = _savings(share, cost)
+    estimate = float(saving.sum())
+    # The most that changing the action can change the cost, in units of the range.
+    squares = (np.maximum(cost - least, most - cost) / unit) ** 2
+    moments = float((share * squares).sum()), float((share * squares**2).sum())
+    bound = min(unit, estimate + unit * single_width(n, *moments, delta, estimate / unit))
+    rng = generator_for(scores, random_state)
+    lower_bound = repeated_lower_bound(n, delta, rng, partial(_split_bound, cell, cost, unit))
+    trivial = float(share.sum(axis=1) @ (cost - least).max(axis=1))
+    paid = cost[taken, scores.code]
+    predicted = (proba * cost[taken]).sum(axis=1)
+    half = _half_width(paid - predicted, float(np.ptp(cost, axis=1).max()), delta)
+    error = float(paid.mean() - predicted.mean())
+    return SwapRegret(
+        claim=f"{INDEPENDENT.sure(confidence_level)}, another action in place of each one, the same wherever that one "
+        f"is taken, would save at most {claim_upper(bound, tolerance)} per case (finite-sample bound).",
+        confidence_level=confidence_level,
+        assumptions=(*INDEPENDENT.assumptions("the costs, the confidence level and the tolerance"), _ONLY_SWAPS),
+        references=("zhao2021", "bentkus2004", "shevtsova2013", "fan2015"),
+        verdict=None if tolerance is None else verdict_on(bound, lower_bound, trivial, tolerance),
+        tolerance=tolerance,
+        estimate=estimate,
+        bound=bound,
+        lower_bound=lower_bound,
+        trivial_bound=trivial,
+        cost=float(paid.mean()),
+        predicted_cost=float(predicted.mean()),
+        error=error,
+        error_lower=error - half,
+        error_upper=error + half,
+        n=n,
+        action=np.array(list(map(str, matrix.actions))),
+        share=share.sum(axis=1),
+        instead=np.array(list(map(str, matrix.actions)))[instead],
+        saving=saving,
+    )
+
+
+def _counts(cell: IntArray, cost: FloatArray) -> IntArray:
+    """Count the rows of each action and class."""
+    return np.bincount(cell, minlength=cost.size).reshape(cost.shape)
+
+
+def _savings(share: FloatArray, cost: FloatArray) -> tuple[FloatArray, IntArray]:
+    """What the best action in place of each would save, and which it is; the same action if none is better."""
+    paid = share @ cost.T  # what each action would cost in the rows where each is taken
+    own = np.diag(paid)
+    instead = paid.argmin(axis=1)
+    saving = own - paid.min(axis=1)
+    return saving, np.where(saving > 0.0, instead, np.arange(len(cost)))
+
+
+def _split_bound(cell: IntArray, cost: FloatArray, unit: float, delta: float, rng: np.random.Generator) -> float:
+    """Lower bound of one split: a third of the rows proposes what to do instead, the others judge it."""
+    chosen = rng.random(len(cell)) < PROPOSE
+    if chosen.all() or not chosen.any():
+        return 0.0
+    proposing, judging = _counts(cell[chosen], cost), _counts(cell[~chosen], cost)
+    _, instead = _savings(proposing / chosen.sum(), cost)
+    gain = (cost - cost[instead]) / unit
+    expected = float((proposing * gain**2).sum()) / chosen.sum()
+    m = int(judging.sum())
+    mean, square = float((judging * gain).sum()) / m, float((judging * gain**2).sum()) / m
+    return max(0.0, unit * (mean - float(mean_width(m, square, delta, expected=max(expected, 1.0 / len(cell))))))
+
+
+def _half_width(terms: FloatArray, largest: float, delta: float) -> float:
+    """How far the mean of terms of a limited size can be from its expectation, on either side."""
+    if largest == 0.0:
+        return 0.0
+    return largest * float(mean_width(len(terms), float(np.square(terms / largest).mean()), 0.5 * delta or delta))

@@ -24,8 +24,8 @@ from calibrant.table.pooling import FloatArray, IntArray, score_order
 FLOOR = 1e-15  # least probability of a pool, and of members on rows held out
 PRIOR = 0.25  # rows, for each member
 GATE = 1.64  # standard errors by which held-out labels have to be likelier for the probabilities to be changed
-_MOST = 1 << 25  # probabilities that are fitted to: of more, those of rows drawn at random
 _MANY = 20_000  # rows above which one fold is held out, not one after the other
+_MOST = 1 << 21  # probabilities that are fitted to beyond these rows: of more, those of rows drawn at random
 _SOME, _FEW = 100, 20  # classes up to which there are maps for each of them, and cross terms
 
 # Name of a member -> what makes it, and whether so many rows of so many classes can tell it from others at a cost that
@@ -34,10 +34,10 @@ MEMBERS: dict[str, tuple[Callable[[], ClassMap], Callable[[int, int], bool]]] = 
     "temperature": (lambda: Softmax("temperature"), lambda n, k: True),
     "bias": (lambda: Softmax("bias"), lambda n, k: k > _SOME),
     "vector": (lambda: Softmax("vector"), lambda n, k: k <= _SOME),
-    "matrix": (lambda: Softmax("matrix"), lambda n, k: k <= _FEW and n >= 100),
+    "matrix": (lambda: Softmax("matrix"), lambda n, k: k <= _FEW and n >= max(100, 10 * k)),
     "shared isotonic": (lambda: Shared(Isotonic()), lambda n, k: True),
     "auto": (lambda: OneVsRest(Auto(), Identity()), lambda n, k: k <= _SOME and n >= 50),
-    "isotonic": (lambda: OneVsRest(Isotonic(), Softmax("vector")), lambda n, k: k <= _SOME and n >= 20 * k),
+    "isotonic": (lambda: OneVsRest(Isotonic(), Softmax("vector")), lambda n, k: k <= _SOME and n >= 100 * k),
 }
 
 
@@ -56,8 +56,9 @@ class MulticlassAuto(FittedMap):
         check_random_state(self.random_state)
         rng = np.random.default_rng(self.random_state)
         sample = ClassSample(scores.need_matrix("a repair"), scores.code, weight)
-        if sample.proba.size > _MOST:
-            sample = sample.pick(rng.permutation(len(scores))[: _MOST // len(scores.classes)])
+        most = max(_MANY, _MOST // len(scores.classes))
+        if len(scores) > most:
+            sample = sample.pick(rng.permutation(len(scores))[:most])
         self.classes_ = list(scores.classes)
         names = self._named(*sample.proba.shape)
         members = [Identity(), *(MEMBERS[name][0]() for name in names)]

@@ -168,6 +168,7 @@ def test_of_many_rows_a_part_is_held_out_once_and_of_very_many_some_are_used(mon
     monkeypatch.setattr(class_pool, "_MANY", 500)
     fitted = MulticlassAutoCalibrator(["temperature"]).fit(scores, label)
     assert 120 < int(fitted.reason_.split(" rows not")[0].split()[-1]) < 240
+    monkeypatch.setattr(class_pool, "_MANY", 300)
     monkeypatch.setattr(class_pool, "_MOST", 3 * 300)
     fewer = MulticlassAutoCalibrator(["temperature"]).fit(scores, label)
     assert " on 300 rows not fitted to" in fewer.reason_
@@ -179,7 +180,8 @@ def test_members_by_rows_and_classes():
         return MulticlassAutoCalibrator()._named(rows, classes)
 
     assert default_members(40, 3) == ["temperature", "vector", "shared isotonic"]
-    assert default_members(100, 3) == ["temperature", "vector", "matrix", "shared isotonic", "auto", "isotonic"]
+    assert default_members(300, 3) == ["temperature", "vector", "matrix", "shared isotonic", "auto", "isotonic"]
+    assert default_members(199, 20) == ["temperature", "vector", "shared isotonic", "auto"]
     assert default_members(10_000, 1000) == ["temperature", "bias", "shared isotonic"]
     assert default_members(300, 30) == ["temperature", "vector", "shared isotonic", "auto"]
 

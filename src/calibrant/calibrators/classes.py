@@ -60,10 +60,10 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
     - "temperature": softmax of a multiple of the log probabilities (Guo et al. 2017).
     - "vector": also a factor and a bias of each class, and the tail of beta calibration. "bias", without the factors,
       for more than 100 classes.
-    - "matrix": also the log probabilities of the other classes. From 100 rows on, up to 20 classes.
+    - "matrix": also the log probabilities of the other classes. From 100 and 10 K rows on, up to 20 classes.
     - "shared isotonic": one nondecreasing function of all K probabilities, divided by its sum.
     - "auto": `AutoCalibrator` for each class against the rest. From 50 rows on, up to 100 classes.
-    - "isotonic": isotonic maps, one against the rest, of what "vector" gives. From 20 K rows on, up to 100 classes.
+    - "isotonic": isotonic maps, one against the rest, of what "vector" gives. From 100 K rows on, up to 100 classes.
 
     Coefficients of classes are shrunk by an amount that the rows choose (empirical Bayes). Of more than 20,000
     rows and ``2**21`` probabilities those of rows drawn at random are fitted to.

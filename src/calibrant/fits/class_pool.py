@@ -36,10 +36,10 @@ MEMBERS: dict[str, tuple[Callable[[], ClassMap], Callable[[int, int], bool]]] = 
     "temperature": (lambda: Softmax("temperature"), lambda n, k: True),
     "bias": (lambda: Softmax("bias"), lambda n, k: k > _SOME),
     "vector": (lambda: Softmax("vector"), lambda n, k: k <= _SOME),
-    "matrix": (lambda: Softmax("matrix"), lambda n, k: k <= _FEW and n >= 100),
+    "matrix": (lambda: Softmax("matrix"), lambda n, k: k <= _FEW and n >= max(100, 10 * k)),
     "shared isotonic": (lambda: Shared(Isotonic()), lambda n, k: True),
     "auto": (lambda: OneVsRest(Auto(), Identity()), lambda n, k: k <= _SOME and n >= 50),
-    "isotonic": (lambda: OneVsRest(Isotonic(), Softmax("vector")), lambda n, k: k <= _SOME and n >= 20 * k),
+    "isotonic": (lambda: OneVsRest(Isotonic(), Softmax("vector")), lambda n, k: k <= _SOME and n >= 100 * k),
 }
 
 
@@ -107,13 +107,11 @@ class MulticlassAuto(FittedMap):
         with np.errstate(divide="ignore"):
             before, after = (float(-np.log(p) @ count / count.sum()) for p in (likelihood[0], weights @ likelihood))
         self.gain_ = before - after
-        judged = (
-            f"on {len(count):,} rows not fitted to, the log loss of the scores is {_loss(before)}, that of the best "
-        )
-        judged += f"pool {after:.4g}; were the scores right, labels would be off by {deviation:.3g} standard errors"
+        judged = f"on {len(count):,} rows not fitted to, the log loss of the scores is {_loss(before)}, that of the "
+        judged += f"best pool {after:.4g}; labels are {deviation:.3g} standard errors from what right scores would give"
         # A score of 0 is changed in any case, since it may yet be wrong.
         if (self.gain_ <= 0.0 or deviation <= _WRONG) and sample.proba.min() > 0.0:
-            self.reason_ = f"Left alone: {judged}, and {_WRONG} with a lower loss are asked for."
+            self.reason_ = f"Left alone: {judged}, and {_WRONG} and a lower loss are asked for."
             return
         shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(self.members_, weights, strict=True))
         self.decision_, self.weights_ = "pooled", weights

@@ -14,12 +14,14 @@ from calibrant.table.pooling import FloatArray, IntArray
 
 Kind = Literal["temperature", "bias", "vector", "matrix"]
 
-CLIP, TAIL_CLIP = 1e-12, 1e-6  # least probability, and least rest to 1, of which a logarithm is taken
+FLOORS = (1e-12, 1e-4, 1e-2)  # least probability of which a logarithm is taken: the rows choose among these
+TAIL_CLIP = 1e-6  # least rest to 1 of which a logarithm is taken
 MOST_LOGIT = 300.0  # whose exponential, and the sum of many, is a number everywhere
 _TAIL_SPREAD = 0.3  # standard deviation of the factor of -log(1 - p)
 # Variances of biases, slopes and cross terms (these over the number of classes): at the start, and those towards which
-# they are drawn with the weight of a few coefficients.
-_FIRST, _SMALL, _COUNT = (0.1, 0.05, 0.05), (0.03, 0.01, 0.01), 2.0
+# they are drawn with the weight of a few coefficients. EM that starts from small ones stays there: of ten digits, cross
+# terms were never found.
+_FIRST, _SMALL, _COUNT = (1.0, 1.0, 5.0), (0.03, 0.01, 0.01), 2.0
 _ROUNDS, _SETTLED = 6, 0.05  # rounds of EM, and the change of all logarithms of variances that ends them
 _STEPS, _NEAR = 30, 1e-4  # Newton's steps, and the rise in nats below which the step taken is the last
 _NUMBERS = 1 << 19  # entries of temporary arrays
@@ -31,14 +33,15 @@ Derivatives = tuple[float, FloatArray, FloatArray]  # a value, its gradient and 
 class Softmax(ClassMap):
     """Probabilities whose logits are linear in logarithms of the scores.
 
-    The logit of class k is ``slope_[k] * z[k] + tail_ * t[k] + bias_[k] + cross_[k] @ z``, where z is ``log(p)`` less
-    its mean over classes, and ``t = -log(1 - p)`` takes what is lost where one class is nearly certain, as in beta
-    calibration. "temperature" has one slope for all classes and nothing else, "bias" adds the tail and biases, "vector"
-    a slope for each class, "matrix" cross terms.
+    The logit of class k is ``slope_[k] * z[k] + tail_ * t[k] + bias_[k] + cross_[k] @ z``, where z is
+    ``log(max(p, floor_))`` less its mean over classes, and ``t = -log(1 - p)`` takes what is lost where one class is
+    nearly certain, as in beta calibration. "temperature" has one slope for all classes and nothing else, "bias" adds
+    the tail and biases, "vector" a slope for each class, "matrix" cross terms.
 
     The common slope is a normal variable around 1 a priori, the tail one around 0; biases, deviations of slopes, and
     cross terms are around 0 with variances that the rows choose (empirical Bayes, by the EM algorithm with a normal
     approximation of the posterior: MacKay 1992). Rows that show no such differences have them shrunk to next to none.
+    The floor is for shares of votes, as forests and neighbours give, whose zeros are not meant as certainty.
     """
 
     kind: Kind = "vector"
@@ -46,9 +49,10 @@ class Softmax(ClassMap):
     def fit_rows(self, sample: ClassSample) -> Self:
         """Find the largest posterior density."""
         n_classes = sample.proba.shape[1]
-        z, tail = log_features(sample.proba)
-        weight = np.ones(len(z)) if sample.weight is None else sample.weight
-        scale = float(np.sqrt(weight @ (z**2).mean(axis=1) / weight.sum())) or 1.0
+        weight = np.ones(len(sample.code)) if sample.weight is None else sample.weight
+        self.floor_ = likeliest_floor(sample, weight)
+        z, tail = log_features(sample.proba, self.floor_)
+        scale = _size(z, weight)
         common, own = shrunk(Likelihood(self.kind, z / scale, tail, sample.code, weight), scale)
         self.tail_ = float(common[1:].sum())
         self.slope_, self.bias_ = np.full(n_classes, common[0] / scale), np.zeros(n_classes)
@@ -64,7 +68,7 @@ class Softmax(ClassMap):
 
     def map_rows(self, proba: FloatArray) -> FloatArray:
         """Map rows of probabilities."""
-        z, tail = log_features(proba)
+        z, tail = log_features(proba, self.floor_)
         logit = self.slope_ * z + self.bias_
         if self.tail_:
             logit += self.tail_ * tail
@@ -73,9 +77,27 @@ class Softmax(ClassMap):
         return softmax(np.clip(logit, -MOST_LOGIT, MOST_LOGIT))
 
 
-def log_features(proba: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return ``log(p)`` less its mean in each row, and ``-log(1 - p)``."""
-    z = np.log(np.maximum(proba, CLIP))
+def likeliest_floor(sample: ClassSample, weight: FloatArray) -> float:
+    """Return the floor of probabilities with which one slope for all classes makes the labels most likely."""
+
+    def height(floor: float) -> float:
+        z, tail = log_features(sample.proba, floor)
+        scale = _size(z, weight)
+        likelihood = Likelihood("temperature", z / scale, tail, sample.code, weight)
+        return likelihood.derivatives(shrunk(likelihood, scale)[0])[0]
+
+    least = sample.proba.min()
+    return max((floor for i, floor in enumerate(FLOORS) if i == 0 or least < floor), key=height)
+
+
+def _size(z: FloatArray, weight: FloatArray) -> float:
+    """Return the root mean square of z, or 1 if all are 0."""
+    return float(np.sqrt(weight @ (z**2).mean(axis=1) / weight.sum())) or 1.0
+
+
+def log_features(proba: FloatArray, floor: float) -> tuple[FloatArray, FloatArray]:
+    """Return ``log(p)`` less its mean in each row, and ``-log(1 - p)``; no p counts as less than the floor."""
+    z = np.log(np.maximum(proba, floor))
     return z - z.mean(axis=1, keepdims=True), -np.log(np.maximum(1.0 - proba, TAIL_CLIP))
 
 

@@ -45,10 +45,9 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
         Weight of each, adding up to 1.
     maps_ : list
         The members, fitted to all rows.
-    decision_ : {"pooled", "left alone"}
-        "left alone": `predict` returns the probabilities as they are; never where some are 0, which may yet be wrong.
-    reason_ : str
-        What was decided and why, in a sentence.
+    decision_, reason_ : str
+        "pooled", or "left alone": `predict` returns the probabilities as they are; never where some are 0, which may
+        yet be wrong. What was decided and why, in a sentence.
     gain_ : float
         Fall of the mean log loss per held-out row, optimistic for a little, since the weights were chosen on them;
         infinite if a probability of 0 was wrong, NaN if nothing could be held out.

@@ -28,7 +28,7 @@ from calibrant.table.visible_scores import View, score_view
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase, SubFigure
 
-_NAME = 32  # letters of a title
+_NAME, _TITLE = 18, 32  # letters of the name of a class, and of a title
 _LEAST_ACROSS, _ACROSS = 3, 4  # small diagrams in a row
 _PANEL = (2.5, 2.3)  # inches of each
 
@@ -47,7 +47,10 @@ class SmallDiagram(ReliabilityDisplay):
         assert self.points is not None
         self.line_ = layers.draw_points(self.points, ax, {"color": palette.blue, "markersize": 3.5}, "bins")
         limits = self.view.limits()
-        ticks = [0.0, 0.5, 1.0] if self.view == (0.0, 1.0, False) else tick_places(*limits, self.view)[::2]
+        places = [0.0, 0.25, 0.5, 0.75, 1.0] if self.view == (0.0, 1.0, False) else tick_places(*limits, self.view)
+        ticks = places[::2]
+        if self.view.square_root and places[-1] not in ticks:
+            ticks.append(places[-1])
         ax.set(xlim=limits, ylim=limits)
         for axis in (ax.xaxis, ax.yaxis):
             write_ticks(axis)
@@ -57,7 +60,7 @@ class SmallDiagram(ReliabilityDisplay):
         """Draw under the title, which a page has outside of the drawing."""
         super().draw_on(canvas, **keywords)
         manner: dict[str, Any] = {"loc": "left", "fontsize": 8.5, "color": canvas.palette.ink}
-        canvas.ax.set_title(short_name(self.title, _NAME), parse_math=False, **manner)
+        canvas.ax.set_title(short_name(self.title, _TITLE), parse_math=False, **manner)
 
     def draw_panel(self, figure: FigureBase) -> None:
         """Draw on a part of a figure, without the title."""
@@ -70,7 +73,7 @@ def small_diagrams(audit: ClassFindings) -> list[SmallDiagram]:
     view = score_view(*(np.concatenate([getattr(curve, name) for curve in curves]) for name in ("score", "n")))
     view = view._replace(low=0.0, high=max(view.high, *(float(curve.rate.max()) for curve in curves)))
     return [
-        SmallDiagram(curve, f"{number(float(table.error[i]))} {table.name[i]}", view=view)
+        SmallDiagram(curve, f"{short_name(table.name[i], _NAME)}: error {number(float(table.error[i]))}", view=view)
         for i, curve in zip(audit.shown, curves, strict=True)
     ]
 
@@ -110,7 +113,8 @@ class ClassAuditDisplay(AuditDisplay):
             display.draw_on(Canvas(ax, None, own=True, palette=LIGHT))
         for ax in axes[len(self._displays) :]:
             ax.set_axis_off()
-        body.supxlabel("predicted probability", fontsize=9.5)
+        scales = " (both axes are square-root scales)" if self._displays[0].view.square_root else ""
+        body.supxlabel(f"predicted probability{scales}", fontsize=9.5)
         body.supylabel("observed rate", fontsize=9.5)
 
 

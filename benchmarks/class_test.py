@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant import calibration_test
-from calibrant.certificates.class_test import STATISTICS, _Labels, _Statistics, judge
+from calibrant.certificates.class_test import STATISTICS, _Statistics, draw_labels, judge
 
 FloatArray = npt.NDArray[np.float64]
 SPREAD = {3: 1.8, 10: 2.5, 50: 3.5}  # of the logits
@@ -98,13 +98,13 @@ def power(n: int, classes: int, repetitions: int, rng: np.random.Generator) -> l
     def statistics(label: npt.NDArray[np.int64]) -> FloatArray:
         return np.array([*ours.of(label), *others.of(label)])
 
-    draw = _Labels(proba)
-    null = np.array([statistics(draw.once(rng)) for _ in range(SIMULATIONS)])
+    cumulative = np.cumsum(proba, axis=1)
+    null = np.array([statistics(draw_labels(cumulative, rng)) for _ in range(SIMULATIONS)])
     lines = []
     for name, truth in TRUTHS.items():
-        draw, rejected = _Labels(np.maximum(truth(proba), 0.0)), []
+        cumulative, rejected = np.cumsum(np.maximum(truth(proba), 0.0), axis=1), []
         for _ in range(repetitions):
-            values = np.vstack([statistics(draw.once(rng)), null])
+            values = np.vstack([statistics(draw_labels(cumulative, rng)), null])
             p_value, counts = judge(values[:, : len(STATISTICS)])
             p_others = [judge(values[:, [column, column]])[0] for column in (-2, -1)]
             rejected.append([p_value, counts[0, STATISTICS.index("SKCE")] / len(values), *p_others])
@@ -119,7 +119,7 @@ def level(n: int, classes: int, repetitions: int, rng: np.random.Generator) -> f
     for _ in range(repetitions):
         proba = some_probabilities(n, classes, rng)
         proba /= proba.sum(axis=1, keepdims=True)
-        label = _Labels(proba).once(rng)
+        label = draw_labels(np.cumsum(proba, axis=1), rng)
         rejected += calibration_test(label, proba, classes=range(classes)).p_value <= LEVEL
     return rejected / repetitions
 

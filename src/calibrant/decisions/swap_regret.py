@@ -188,7 +188,9 @@ def swap_regret(
     trivial = float(share.sum(axis=1) @ (cost - least).max(axis=1))
     paid = cost[taken, scores.code]
     predicted = (proba * cost[taken]).sum(axis=1)
-    half = _half_width(paid - predicted, float(np.ptp(cost, axis=1).max()), delta)
+    largest = float(np.ptp(cost, axis=1).max())  # of the difference between what is paid and predicted
+    squares_of_error = np.square((paid - predicted) / (largest or 1.0)).mean()
+    half = largest * float(mean_width(n, squares_of_error, 0.5 * delta or delta))
     error = float(paid.mean() - predicted.mean())
     return SwapRegret(
         claim=f"{INDEPENDENT.sure(confidence_level)}, another action in place of each one, the same wherever that one "
@@ -241,10 +243,3 @@ def _split_bound(cell: IntArray, cost: FloatArray, unit: float, delta: float, rn
     m = int(judging.sum())
     mean, square = float((judging * gain).sum()) / m, float((judging * gain**2).sum()) / m
     return max(0.0, unit * (mean - float(mean_width(m, square, delta, expected=max(expected, 1.0 / len(cell))))))
-
-
-def _half_width(terms: FloatArray, largest: float, delta: float) -> float:
-    """How far the mean of terms of a limited size can be from its expectation, on either side."""
-    if largest == 0.0:
-        return 0.0
-    return largest * float(mean_width(len(terms), float(np.square(terms / largest).mean()), 0.5 * delta or delta))

@@ -60,7 +60,7 @@ def standard_error(difference: Numbers, row: npt.NDArray[np.int64]) -> float:
 
 def read(path: Path) -> Result:
     with np.load(path) as arrays:
-        notes = json.loads(str(arrays["notes"]))
+        notes = dict(sorted(json.loads(str(arrays["notes"])).items()))
         row = arrays["row"]
         losses = {name: arrays[name] if name in arrays else arrays[NONE] for name in notes}
     size = int(re.search(r"(\d+) rows$", path.stem)[1])  # type: ignore[index]
@@ -132,6 +132,8 @@ def main() -> None:
     parser.add_argument("--harm", action="store_true", help="name the tasks that ours harmed")
     options = parser.parse_args()
     results = [read(path) for path in sorted(options.losses.glob("*.npz"))]
+    fielded = set().union(*(result.methods for result in results))
+    results = [result for result in results if fielded == set(result.methods)]  # of a run that was stopped
     parts = {
         "Real score sets": [result for result in results if not result.is_world],
         "Simulated worlds": [result for result in results if result.is_world],

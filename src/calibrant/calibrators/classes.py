@@ -22,7 +22,8 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
     """Weighted mean of several maps of the probabilities of all classes; it may leave probabilities alone.
 
     The weights make the labels most likely on rows that the maps were not fitted to, as in `AutoCalibrator`. The
-    probabilities are changed only where that gain is above 1.64 of its standard errors.
+    probabilities are changed only where these labels become likelier, and where a test at level 0.005 finds that they
+    do not go with the probabilities.
 
     Parameters
     ----------
@@ -44,10 +45,9 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
         Weight of each, adding up to 1.
     maps_ : list
         The members, fitted to all rows.
-    decision_ : {"pooled", "left alone"}
-        "left alone": `predict` returns the probabilities as they are; never where some are 0, which may yet be wrong.
-    reason_ : str
-        What was decided and why, in a sentence.
+    decision_, reason_ : str
+        "pooled", or "left alone": `predict` returns the probabilities as they are; never where some are 0, which may
+        yet be wrong. What was decided and why, in a sentence.
     gain_ : float
         Fall of the mean log loss per held-out row, optimistic for a little, since the weights were chosen on them;
         infinite if a probability of 0 was wrong, NaN if nothing could be held out.
@@ -59,13 +59,13 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
     - "temperature": softmax of a multiple of the log probabilities (Guo et al. 2017).
     - "vector": also a factor and a bias of each class, and the tail of beta calibration. "bias", without the factors,
       for more than 100 classes.
-    - "matrix": also the log probabilities of the other classes. From 100 rows on, up to 20 classes.
+    - "matrix": also the log probabilities of the other classes. From 100 and 10 K rows on, up to 20 classes.
     - "shared isotonic": one nondecreasing function of all K probabilities, divided by its sum.
     - "auto": `AutoCalibrator` for each class against the rest. From 50 rows on, up to 100 classes.
-    - "isotonic": isotonic maps, one against the rest, of what "vector" gives. From 20 K rows on, up to 100 classes.
+    - "isotonic": isotonic maps, one against the rest, of what "vector" gives. From 100 K rows on, up to 100 classes.
 
-    Coefficients of classes are shrunk by an amount that the rows choose (empirical Bayes). Of more than ``2**25``
-    probabilities those of rows drawn at random are fitted to.
+    Coefficients of classes are shrunk by an amount that the rows choose (empirical Bayes). Of more than 20,000
+    rows and ``2**21`` probabilities those of rows drawn at random are fitted to.
 
     Examples
     --------

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest
+from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.numbers import given, number, rows, significant
 from calibrant.table.pooling import (
@@ -136,7 +137,7 @@ def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.r
         n=n,
         method="exact",
         n_simulations=n_simulations,
-        assumptions=_ASSUMPTIONS,
+        assumptions=(*_ASSUMPTIONS, *of_rescaled(scores.n_rescaled)),
         references=("gao2017", "gupta2022", "widmann2019", "vaicenavicius2019"),
         smallest=STATISTICS[int(counts[0].argmin())],
         p_values=p_values,

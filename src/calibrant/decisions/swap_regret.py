@@ -15,6 +15,7 @@ from calibrant.distributions.mean_limits import mean_width
 from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound
 from calibrant.distributions.sharp_mean import single_width
 from calibrant.errors import ArgumentError
+from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import as_class_scores
 from calibrant.table.numbers import claim_upper, given, number, rows, significant, write_interval, write_lower
 from calibrant.table.parameters import check_between, check_random_state, failure_probability
@@ -28,6 +29,7 @@ _ONLY_SWAPS = (
     "Other decisions are compared that depend on the probabilities through the action they suggest, and no others: a "
     "different use of the same probabilities may save more."
 )
+_ASSUMPTIONS = (*INDEPENDENT.assumptions("the costs, the confidence level and the tolerance"), _ONLY_SWAPS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,13 +84,14 @@ class SwapRegret(Statement, Tabular):
     saving: FloatArray
 
     def __str__(self) -> str:
-        return "\n".join([*self._sentences(), text_grid(self._lines(), words=(0, 2))])
+        return "\n".join([*self.sentences(), text_grid(self.lines(), words=(0, 2))])
 
     def _repr_html_(self) -> str:
-        heads, *lines = self._lines()
-        return html_grid(" ".join(self._sentences()), heads, lines)
+        heads, *rest = self.lines()
+        return html_grid(" ".join(self.sentences()), heads, rest)
 
-    def _sentences(self) -> list[str]:
+    def sentences(self) -> list[str]:
+        """Say what another action in place of each one would save, and what acting on the probabilities cost."""
         lower = write_lower(self.lower_bound, self.tolerance)
         seen = f"In these {rows(self.n)} rows it would save {number(self.estimate)}; lower confidence bound {lower}."
         error = write_interval(self.error, self.error_lower, self.error_upper)
@@ -101,7 +104,8 @@ class SwapRegret(Statement, Tabular):
             sentences.append(f"At tolerance {given(self.tolerance)}: {self.verdict}.")
         return sentences
 
-    def _lines(self) -> list[list[str]]:
+    def lines(self) -> list[list[str]]:
+        """Return heads and rows of the table of actions."""
         lines = [["Action", "Share", "Better instead", "Saves"]]
         for action, part, instead, saving in zip(self.action, self.share, self.instead, self.saving, strict=True):
             better = [str(instead), number(float(saving))] if saving > 0.0 else ["", ""]
@@ -196,7 +200,7 @@ def swap_regret(
         claim=f"{INDEPENDENT.sure(confidence_level)}, another action in place of each one, the same wherever that one "
         f"is taken, would save at most {claim_upper(bound, tolerance)} per case (finite-sample bound).",
         confidence_level=confidence_level,
-        assumptions=(*INDEPENDENT.assumptions("the costs, the confidence level and the tolerance"), _ONLY_SWAPS),
+        assumptions=(*_ASSUMPTIONS, *of_rescaled(scores.n_rescaled)),
         references=("zhao2021", "bentkus2004", "shevtsova2013", "fan2015"),
         verdict=None if tolerance is None else verdict_on(bound, lower_bound, trivial, tolerance),
         tolerance=tolerance,

@@ -9,7 +9,7 @@ from calibrant.export.writer import Writer
 from calibrant.fits.class_maps import LEAST_SHARE, ClassMap, OneVsRest, Shared
 from calibrant.fits.class_pool import FLOOR, MulticlassAuto
 from calibrant.fits.score_map import ScoreMap
-from calibrant.fits.softmax import CLIP, MOST_LOGIT, TAIL_CLIP, Softmax
+from calibrant.fits.softmax import MOST_LOGIT, TAIL_CLIP, Softmax
 
 
 def write_classes(writer: Writer, fitted: MulticlassAuto, scores: Sequence[str]) -> list[str]:
@@ -51,7 +51,7 @@ def _shares(writer: Writer, values: Sequence[str]) -> list[str]:
 
 
 def _exponentials(writer: Writer, of: Softmax, scores: Sequence[str]) -> list[str]:
-    logs = writer.together("log", [writer.apply("Log", writer.greatest(score, CLIP)) for score in scores])
+    logs = writer.together("log", [writer.apply("Log", writer.greatest(score, of.floor_)) for score in scores])
     sum_of_logs = writer.group(writer.sum(logs))
     (mean,) = writer.together("mean", [writer.apply("Mul", writer.literal(1.0 / len(logs)), sum_of_logs)])
     z = writer.together("z", [writer.apply("Sub", log, mean) for log in logs])

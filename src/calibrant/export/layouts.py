@@ -203,6 +203,7 @@ def _auto_formula(calibrator: Auto) -> Formula:
 _Numbers = Annotated[npt.NDArray[np.float64], within()]
 _Clip = tuple[Annotated[float, within(0.0, 0.5)], Annotated[float, within(0.0, 0.5)]]
 _Distances = tuple[Annotated[Positive, within(0.0, 0.5)], Annotated[Positive, within(0.0, 0.5)]]
+_Floor = Annotated[Positive, within(0.0, 1.0)]
 _Factor = Annotated[float, within(0.0)]
 
 # Name in files and on the command line -> layout.
@@ -236,7 +237,7 @@ LAYOUTS = {
     "identity": Layout(Identity, {}),
     "softmax": Layout(
         Softmax,
-        {"slope_": _Numbers, "bias_": _Numbers, "tail_": Finite, "cross_": _Numbers},
+        {"slope_": _Numbers, "bias_": _Numbers, "tail_": Finite, "cross_": _Numbers, "floor_": _Floor},
         checks=_softmax,
     ),
     "shared": Layout(Shared, {"map_": ScoreMap}),

@@ -14,29 +14,34 @@ from calibrant.table.pooling import FloatArray, IntArray
 
 Kind = Literal["temperature", "bias", "vector", "matrix"]
 
-CLIP, TAIL_CLIP = 1e-12, 1e-6  # least probability, and least rest to 1, of which a logarithm is taken
+FLOORS = (1e-12, 1e-4, 1e-2)  # least probability of which a logarithm is taken: the rows choose among these
+TAIL_CLIP = 1e-6  # least rest to 1 of which a logarithm is taken
 MOST_LOGIT = 300.0  # whose exponential, and the sum of many, is a number everywhere
 _TAIL_SPREAD = 0.3  # standard deviation of the factor of -log(1 - p)
 # Variances of biases, slopes and cross terms (these over the number of classes): at the start, and those towards which
-# they are drawn with the weight of a few coefficients.
-_FIRST, _SMALL, _COUNT = (0.1, 0.05, 0.05), (0.03, 0.01, 0.01), 2.0
+# they are drawn with the weight of a few coefficients. EM that starts from small ones stays there: of ten digits, cross
+# terms were never found.
+_FIRST, _SMALL, _COUNT = (1.0, 1.0, 5.0), (0.03, 0.01, 0.01), 2.0
 _ROUNDS, _SETTLED = 6, 0.05  # rounds of EM, and the change of all logarithms of variances that ends them
-_STEPS, _NEAR = 30, 1e-6  # Newton's steps, and the rise in nats below which the step taken is the last
+_STEPS, _NEAR = 30, 1e-4  # Newton's steps, and the rise in nats below which the step taken is the last
 _NUMBERS = 1 << 19  # entries of temporary arrays
+
+Derivatives = tuple[float, FloatArray, FloatArray]  # a value, its gradient and minus its second derivatives
 
 
 @dataclass(eq=False)
 class Softmax(ClassMap):
     """Probabilities whose logits are linear in logarithms of the scores.
 
-    The logit of class k is ``slope_[k] * z[k] + tail_ * t[k] + bias_[k] + cross_[k] @ z``, where z is ``log(p)`` less
-    its mean over classes, and ``t = -log(1 - p)`` takes what is lost where one class is nearly certain, as in beta
-    calibration. "temperature" has one slope for all classes and nothing else, "bias" adds the tail and biases, "vector"
-    a slope for each class, "matrix" cross terms.
+    The logit of class k is ``slope_[k] * z[k] + tail_ * t[k] + bias_[k] + cross_[k] @ z``, where z is
+    ``log(max(p, floor_))`` less its mean over classes, and ``t = -log(1 - p)`` takes what is lost where one class is
+    nearly certain, as in beta calibration. "temperature" has one slope for all classes and nothing else, "bias" adds
+    the tail and biases, "vector" a slope for each class, "matrix" cross terms.
 
     The common slope is a normal variable around 1 a priori, the tail one around 0; biases, deviations of slopes, and
     cross terms are around 0 with variances that the rows choose (empirical Bayes, by the EM algorithm with a normal
     approximation of the posterior: MacKay 1992). Rows that show no such differences have them shrunk to next to none.
+    The floor is for shares of votes, as forests and neighbours give, whose zeros are not meant as certainty.
     """
 
     kind: Kind = "vector"
@@ -44,9 +49,10 @@ class Softmax(ClassMap):
     def fit_rows(self, sample: ClassSample) -> Self:
         """Find the largest posterior density."""
         n_classes = sample.proba.shape[1]
-        z, tail = log_features(sample.proba)
-        weight = np.ones(len(z)) if sample.weight is None else sample.weight
-        scale = float(np.sqrt(weight @ (z**2).mean(axis=1) / weight.sum())) or 1.0
+        weight = np.ones(len(sample.code)) if sample.weight is None else sample.weight
+        self.floor_ = likeliest_floor(sample, weight)
+        z, tail = log_features(sample.proba, self.floor_)
+        scale = _size(z, weight)
         common, own = shrunk(Likelihood(self.kind, z / scale, tail, sample.code, weight), scale)
         self.tail_ = float(common[1:].sum())
         self.slope_, self.bias_ = np.full(n_classes, common[0] / scale), np.zeros(n_classes)
@@ -62,7 +68,7 @@ class Softmax(ClassMap):
 
     def map_rows(self, proba: FloatArray) -> FloatArray:
         """Map rows of probabilities."""
-        z, tail = log_features(proba)
+        z, tail = log_features(proba, self.floor_)
         logit = self.slope_ * z + self.bias_
         if self.tail_:
             logit += self.tail_ * tail
@@ -71,9 +77,27 @@ class Softmax(ClassMap):
         return softmax(np.clip(logit, -MOST_LOGIT, MOST_LOGIT))
 
 
-def log_features(proba: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return ``log(p)`` less its mean in each row, and ``-log(1 - p)``."""
-    z = np.log(np.maximum(proba, CLIP))
+def likeliest_floor(sample: ClassSample, weight: FloatArray) -> float:
+    """Return the floor of probabilities with which one slope for all classes makes the labels most likely."""
+
+    def height(floor: float) -> float:
+        z, tail = log_features(sample.proba, floor)
+        scale = _size(z, weight)
+        likelihood = Likelihood("temperature", z / scale, tail, sample.code, weight)
+        return likelihood.derivatives(shrunk(likelihood, scale)[0])[0]
+
+    least = sample.proba.min()
+    return max((floor for i, floor in enumerate(FLOORS) if i == 0 or least < floor), key=height)
+
+
+def _size(z: FloatArray, weight: FloatArray) -> float:
+    """Return the root mean square of z, or 1 if all are 0."""
+    return float(np.sqrt(weight @ (z**2).mean(axis=1) / weight.sum())) or 1.0
+
+
+def log_features(proba: FloatArray, floor: float) -> tuple[FloatArray, FloatArray]:
+    """Return ``log(p)`` less its mean in each row, and ``-log(1 - p)``; no p counts as less than the floor."""
+    z = np.log(np.maximum(proba, floor))
     return z - z.mean(axis=1, keepdims=True), -np.log(np.maximum(1.0 - proba, TAIL_CLIP))
 
 
@@ -95,9 +119,10 @@ def shrunk(likelihood: Likelihood, scale: float) -> tuple[FloatArray, FloatArray
     centre = np.zeros(n_common + len(group))
     centre[0] = scale
     of_common = np.array([1.0 / scale**2, 1.0 / _TAIL_SPREAD**2])[:n_common]
-    at = centre
+    at, known = centre, None
     for _ in range(_ROUNDS):
-        at, information = climb(likelihood, at, centre, np.append(of_common, 1.0 / variance[group]))
+        precision = np.append(of_common, 1.0 / variance[group])
+        at, information, known = climb(likelihood, at, centre, precision, known)
         if not len(group):
             break
         spread = np.diagonal(np.linalg.inv(information))[n_common:]
@@ -109,28 +134,31 @@ def shrunk(likelihood: Likelihood, scale: float) -> tuple[FloatArray, FloatArray
 
 
 def climb(
-    likelihood: Likelihood, start: FloatArray, centre: FloatArray, precision: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the mode of the posterior under a normal prior, by Newton's method, and the information there, nearly."""
+    likelihood: Likelihood, at: FloatArray, centre: FloatArray, precision: FloatArray, known: Derivatives | None = None
+) -> tuple[FloatArray, FloatArray, Derivatives]:
+    """Return the mode of the posterior under a normal prior, by Newton's method, with the information there.
 
-    def derivatives(at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        height, slope, information = likelihood.derivatives(at)
-        information[np.diag_indices(len(at))] += precision
+    `known` are the derivatives of the likelihood at the start; those at the mode are returned last.
+    """
+
+    def posterior(at: FloatArray, of_rows: Derivatives) -> Derivatives:
+        height, slope, information = of_rows
         off = precision * (at - centre)
-        return height - 0.5 * float(off @ (at - centre)), slope - off, information
+        return height - 0.5 * float(off @ (at - centre)), slope - off, information + np.diag(precision)
 
-    at, (height, slope, information) = start, derivatives(start)
+    known = known or likelihood.derivatives(at)
+    here = posterior(at, known)
     for _ in range(_STEPS):
-        step = np.linalg.solve(information, slope)
-        rise = float(slope @ step)
-        there = derivatives(at + step)
-        while there[0] < height - _NEAR and rise > _NEAR:
+        step = np.linalg.solve(here[2], here[1])
+        rise = float(here[1] @ step)
+        known = likelihood.derivatives(at + step)
+        while (there := posterior(at + step, known))[0] < here[0] - _NEAR and rise > _NEAR:
             step, rise = step / 2.0, rise / 2.0
-            there = derivatives(at + step)
-        at, (height, slope, information) = at + step, there
+            known = likelihood.derivatives(at + step)
+        at, here = at + step, there
         if rise < _NEAR:
             break
-    return at, information
+    return at, here[2], known
 
 
 class Likelihood:
@@ -163,7 +191,7 @@ class Likelihood:
                 own = np.stack([np.ones_like(x), x], axis=2)[:, :, : self._own]
             yield rows, common, own
 
-    def derivatives(self, at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    def derivatives(self, at: FloatArray) -> Derivatives:
         """Return the log likelihood, its gradient and minus the matrix of its second derivatives."""
         n_common, n_own, height = self.n_common, self._own, 0.0
         slope, information = np.zeros(len(at)), np.zeros((len(at), len(at)))

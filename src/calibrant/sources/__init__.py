@@ -10,5 +10,6 @@ slices for a table, which `calibrant.cells` makes; by segment (`segment_scan`); 
 
 A row of a dataframe is taken out of it by `frames`, if it is in memory, and is one of `array_rows` from then on. In an
 engine it stays there: `frame_checks` leaves it out if it lacks something, and looks at it, `frames` asks for
-it pooled. Rows that come in chunks are read by `chunks`.
+it pooled. Rows that come in chunks are read by `chunks`; the probabilities of several classes, into one matrix, by
+`class_rows`.
 """

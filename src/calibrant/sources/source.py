@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -78,8 +79,9 @@ class Source:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of columns as they stand in the file, those left out that stand there more than once."""
-        return tuple(name for name, columns in self._by_name().items() if len(columns) == 1)
+        return tuple(name for name, columns in self._by_name.items() if len(columns) == 1)
 
+    @cached_property
     def _by_name(self) -> dict[str, list[str]]:
         """Return which of `columns` have a name in the file; that of a text file without the spaces around it."""
         columns: dict[str, list[str]] = {}
@@ -93,7 +95,7 @@ class Source:
 
     def found(self, name: str) -> str:
         """Return which of `columns` has that name in the file; a `SourceError` if none has, or more than one."""
-        by_name = self._by_name()
+        by_name = self._by_name
         meant = by_name.get(name, [])
         if len(meant) > 1:
             several = f"{len(meant)} in {self.name}"

@@ -63,8 +63,8 @@ def clean_lists(listed: npt.ArrayLike, y_proba: npt.ArrayLike, classes: Sequence
         raise DataError("listed classes and as many probabilities in each row", shapes, remedy)
     if not len(raw):
         raise row_errors.describe_no_rows()
-    proba = class_checks.finite_numbers(values)
     names, codes = _classes_listed(raw, classes)
+    proba = class_checks.finite_numbers(values)
     order = row_order(codes)
     codes, proba = np.take_along_axis(codes, order, axis=1), np.take_along_axis(proba, order, axis=1)
     empty = codes >= len(names)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError
 from calibrant.table import class_checks
 from calibrant.table.class_lists import clean_lists, codes_of_labels
-from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, key_order, pool_counts, score_order
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, places_of, pool_counts, score_order
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
@@ -275,28 +275,25 @@ class ClassScores:
 
     def probability_of(self, code: IntArray) -> FloatArray:
         """Return the probability of one class in each row, which lists it."""
-        return (
-            self.proba[np.arange(len(self)), code] if self.listed is None else self.proba[self.listed == code[:, None]]
-        )
+        if self.listed is None:
+            return np.asarray(self.proba[np.arange(len(self)), code])
+        return np.asarray(self.proba[self.listed == code[:, None]])
 
     def by_class(self) -> Iterator[ClassRows]:
         """Ask of each class, over all rows, whether it occurred; of lists, over the rows that have it, if any do."""
-        order, ends = self._entries
         for k, name in enumerate(map(str, self.classes)):
-            entries = order[ends[k] : ends[k + 1]]
             if self.listed is None:
                 yield ClassRows(name, slice(None), np.ascontiguousarray(self.proba[:, k]), self.code == k)
-            elif len(entries):
-                rows = entries // self.proba.shape[1]
-                score, outcome = self.proba.ravel()[entries], self.code[rows] == k
-                yield ClassRows(name, rows, score, outcome, unlisted=len(self) - len(rows))
+            elif len(self._entries[k]):
+                rows, column = np.divmod(self._entries[k], self.proba.shape[1])
+                unlisted = len(self) - len(rows)
+                yield ClassRows(name, rows, self.proba[rows, column], self.code[rows] == k, unlisted)
 
     @cached_property
-    def _entries(self) -> tuple[IndexArray, IntArray]:
-        """The entries of lists in the order of the classes, and where those of each class begin."""
-        flat = np.empty(0, dtype=np.int64) if self.listed is None else self.listed.ravel()
-        sizes = np.bincount(flat, minlength=len(self.classes))
-        return key_order(flat), np.append(0, sizes.cumsum())
+    def _entries(self) -> list[IndexArray]:
+        """Where the entries of each class stand among those of all lists."""
+        assert self.listed is not None
+        return places_of(self.listed.ravel(), len(self.classes))
 
     def of_confidence(self) -> ClassRows:
         """Ask whether the most probable class occurred."""
@@ -312,8 +309,7 @@ class ClassScores:
     def by_predicted(self) -> Iterator[ClassRows]:
         """Ask the same in the rows of each predicted class; classes that are never predicted are left out."""
         part = self.of_confidence()
-        for k, name in enumerate(self.classes):
-            rows = np.flatnonzero(self.predicted == k)
+        for name, rows in zip(self.classes, places_of(self.predicted, len(self.classes)), strict=True):
             if len(rows):
                 yield ClassRows(str(name), rows, part.score[rows], part.outcome[rows])
 

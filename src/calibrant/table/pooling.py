@@ -70,6 +70,12 @@ def row_order(values: npt.NDArray[Any]) -> IndexArray:
     return np.argsort(values, axis=1, kind="stable")
 
 
+def places_of(code: IntArray, codes: int) -> list[IndexArray]:
+    """Return where each of the whole numbers from 0 on, so many, stands, in increasing order."""
+    ends = np.bincount(code, minlength=codes)[:codes].cumsum()
+    return np.split(key_order(code), ends)[:codes]
+
+
 def distinct_numbers(*numbers: npt.NDArray[np.integer]) -> IntArray:
     """Put whole numbers in increasing order, equal ones once."""
     # `np.unique` looks each up in a hash table, which takes several times as long as to sort those that differ.

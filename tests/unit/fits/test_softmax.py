@@ -21,7 +21,7 @@ def draw(n, classes, seed=0, sharp=2.0):
 
 def likelihood_of(kind, n=40, classes=4, seed=0):
     proba, code = draw(n, classes, seed)
-    z, tail = log_features(proba)
+    z, tail = log_features(proba, 1e-12)
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, n)
     return Likelihood(kind, z, tail, code, weight)
 
@@ -49,7 +49,7 @@ def test_the_mode_is_that_of_a_general_solver(kind):
     centre = np.zeros(size_of(likelihood))
     centre[0] = 1.0
     precision = np.random.default_rng(2).uniform(0.5, 20.0, len(centre))
-    mode, _ = climb(likelihood, centre, centre, precision)
+    mode, _, _ = climb(likelihood, centre, centre, precision)
     theirs = minimize(
         lambda at: -likelihood.derivatives(at)[0] + 0.5 * precision @ (at - centre) ** 2,
         centre,
@@ -67,14 +67,14 @@ def test_em_climbs_to_the_largest_marginal_likelihood(monkeypatch):
     monkeypatch.setattr(module, "_SETTLED", 1e-6)
     true, code = draw(3000, 6)
     off = np.linspace(-1.0, 1.0, 6)
-    z, tail = log_features(softmax(np.log(true) + off))
+    z, tail = log_features(softmax(np.log(true) + off), 1e-12)
     likelihood = Likelihood("bias", z, tail, code, np.ones(len(z)))
     _, bias = module.shrunk(likelihood, 1.0)
     centre = np.append(1.0, np.zeros(7))
 
     def evidence(variance):
         precision = np.r_[1.0, module._TAIL_SPREAD**-2, np.full(6, 1.0 / variance)]
-        mode, information = climb(likelihood, centre, centre, precision)
+        mode, information, _ = climb(likelihood, centre, centre, precision)
         drawn = -0.5 * module._COUNT * (np.log(variance) + module._SMALL[0] / variance)
         prior = 0.5 * np.log(precision).sum() - 0.5 * precision @ (mode - centre) ** 2
         return likelihood.derivatives(mode)[0] + prior - 0.5 * np.linalg.slogdet(information)[1] + drawn, mode[2:]
@@ -96,7 +96,7 @@ def test_a_known_map_is_found_again(kind):
         bias = rng.normal(size=classes) * 0.7
     if kind == "matrix":
         linear += rng.normal(size=(classes, classes)) * 0.2
-    z = log_features(true)[0]
+    z = log_features(true, 1e-12)[0]
     scores = softmax(2.0 * z @ linear.T + bias)
     mapped = Softmax(kind).fit_rows(ClassSample(scores, code)).map_rows(scores)
     excess = (true * np.log(true / mapped)).sum(axis=1).mean()
@@ -131,3 +131,25 @@ def test_extreme_rows_give_probabilities(kind):
         mapped = Softmax(kind).fit_rows(ClassSample(proba, code)).map_rows(np.vstack([proba, np.eye(4)]))
         assert (mapped > 0.0).all()
         np.testing.assert_allclose(mapped.sum(axis=1), 1.0)
+
+
+def test_zeros_of_votes_count_as_a_floor_and_small_probabilities_as_they_are():
+    rng = np.random.default_rng(0)
+    true, code = draw(1500, 5)
+    votes = rng.multinomial(20, true) / 20
+    of_votes = Softmax("vector").fit_rows(ClassSample(votes, code))
+    assert of_votes.floor_ == 1e-2
+    excess = (true * np.log(true / of_votes.map_rows(votes))).sum(axis=1).mean()
+    assert excess < 0.15 < (true * np.log(true / np.maximum(votes, 1e-9))).sum(axis=1).mean()
+    sharp, code = draw(1500, 5, sharp=6.0)
+    assert Softmax("vector").fit_rows(ClassSample(sharp, code)).floor_ == module.FLOORS[0]
+
+
+def test_cross_terms_of_many_classes_are_found():
+    """EM from small variances leaves all of these at 0."""
+    rng = np.random.default_rng(0)
+    true, code = draw(400, 10)
+    scores = softmax(np.log(true) @ (np.eye(10) + 0.25 * rng.normal(size=(10, 10))))
+    fitted = {kind: Softmax(kind).fit_rows(ClassSample(scores, code)).map_rows(scores) for kind in ("vector", "matrix")}
+    excess = {kind: (true * np.log(true / mapped)).sum(axis=1).mean() for kind, mapped in fitted.items()}
+    assert excess["matrix"] < 0.6 * excess["vector"]

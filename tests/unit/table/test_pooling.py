@@ -48,3 +48,9 @@ def test_order_by_scores_that_differ_in_the_last_bit_and_by_a_further_key(sign, 
     score, further = sign * np.array([s for s, _ in rows]), np.array([key for _, key in rows])
     assert pooling.score_order(score).tolist() == np.lexsort([score]).tolist()
     assert pooling.score_order(score, further).tolist() == np.lexsort([further, score]).tolist()
+
+
+def test_places_of_whole_numbers():
+    code = np.array([3, 0, 3, 1, 7, 0])
+    assert [places.tolist() for places in pooling.places_of(code, 5)] == [[1, 5], [3], [], [0, 2], []]
+    assert [places.tolist() for places in pooling.places_of(code[:0], 2)] == [[], []]

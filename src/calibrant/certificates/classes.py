@@ -136,9 +136,9 @@ class ClassCertificate(ClassStatement):
         if self.tolerance is not None:
             yield f"At tolerance {given(self.tolerance)}: {self.verdict}."
         if self.notion == "top_label":
-            yield f"Of it {number(self.worst)} is from rows where {self.worst_class} is predicted."
+            yield f"Of it {number(self.worst)} is from rows where class {self.worst_class} is predicted."
         elif self.notion != "confidence":
-            yield f"The largest error in these rows, {number(self.worst)}, is that of {self.worst_class}."
+            yield f"The largest error in these rows, {number(self.worst)}, is that of class {self.worst_class}."
 
 
 def certify_classes(

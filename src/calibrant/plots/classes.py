@@ -103,6 +103,7 @@ class ClassAuditDisplay(AuditDisplay):
         diagrams = small_diagrams(audit)
         across = max(_LEAST_ACROSS, min(_ACROSS, math.ceil(math.sqrt(len(diagrams)))))
         self._grid = math.ceil(len(diagrams) / across), across
+        self._scales = " (both axes are square-root scales)" if diagrams[0].view.square_root else ""
         body = _PANEL[0] * across, _PANEL[1] * self._grid[0]
         self._prepare(audit, diagrams, visible(verdict_sentence(audit)), body)
 
@@ -113,8 +114,7 @@ class ClassAuditDisplay(AuditDisplay):
             display.draw_on(Canvas(ax, None, own=True, palette=LIGHT))
         for ax in axes[len(self._displays) :]:
             ax.set_axis_off()
-        scales = " (both axes are square-root scales)" if self._displays[0].view.square_root else ""
-        body.supxlabel(f"predicted probability{scales}", fontsize=9.5)
+        body.supxlabel(f"predicted probability{self._scales}", fontsize=9.5)
         body.supylabel("observed rate", fontsize=9.5)
 
 

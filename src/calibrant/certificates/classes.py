@@ -214,7 +214,7 @@ def certify_classes(
     data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
     n_classes = len(data.classes) if notion in _BY_CLASS else 1
     own = partial(own_bound, delta=question.delta, n_classes=n_classes)
-    fields = class_fields(data, _parts(data, notion), upper=own)
+    fields = class_fields(len(data), _parts(data, notion), upper=own)
     bounds = _bounds(data, notion, question, fields)
     trivial = _trivial_bound(data, notion, fields["mean_predicted"])
     sure = INDEPENDENT.sure(confidence_level)
@@ -222,7 +222,7 @@ def certify_classes(
         **fields,
         claim=f"{sure}, {data.scope}{_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
         confidence_level=confidence_level,
-        assumptions=(*_ASSUMPTIONS, *of_lists(data), NOT_ALL),
+        assumptions=(*_ASSUMPTIONS, *of_lists(data.scope), NOT_ALL),
         references=("gao2017", "bentkus2004", "shevtsova2013", "fan2015", "berger1982"),
         notion=notion,
         verdict=None if tolerance is None else verdict_on(bounds.bound, bounds.lower_bound, trivial, tolerance),
@@ -235,9 +235,9 @@ def certify_classes(
     )
 
 
-def of_lists(scores: ClassScores) -> tuple[str, ...]:
-    """What must hold besides where rows list some of the classes."""
-    if scores.listed is None:
+def of_lists(scope: str) -> tuple[str, ...]:
+    """What must hold besides where rows list some of the classes, so that claims have a scope."""
+    if not scope:
         return ()
     return ("All classes that a row may list were named beforehand (`classes`): some bounds depend on their number.",)
 

@@ -23,7 +23,7 @@ def draw(n, rng):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_labels_that_depend_on_the_vector_alone_are_far_from_it(seed):
-    """Proposition 14.6: the error is about what the proof says, where nothing is random given the vector."""
+    """Proposition 14.4: the error is about what the proof says, where nothing is random given the vector."""
     proba = draw(100_000, np.random.default_rng(seed))
     label = fixed_labels(proba, seed)
     error = 2.0 * (1.0 - proba[np.arange(len(label)), label]).mean()

@@ -134,7 +134,8 @@ def audit(
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     costs : (float, float) or mapping, optional
-        Cost of a false positive and of a false negative, also as ``{"false_positive": a, "false_negative": b}``.
+        Cost of a false positive and of a false negative, also as ``{"false_positive": a, "false_negative": b}``; of
+        several classes a matrix, see `calibrant.audit_classes`.
     target_error : float or (float, float), optional
         As in `calibrant.selective_binary`; asks which independent cases may be called positive or negative unreviewed.
     method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}, optional
@@ -161,7 +162,7 @@ def audit(
 
     Returns
     -------
-    Audit
+    Audit, or ClassAudit of more than two classes
         Print it; or ``details``, ``to_html``, ``to_json`` or ``plot``. docs/explanation/certificate.md has the sources.
 
     Raises

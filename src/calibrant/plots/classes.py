@@ -48,7 +48,10 @@ class SmallDiagram(ReliabilityDisplay):
         assert self.points is not None
         self.line_ = layers.draw_points(self.points, ax, {"color": palette.blue, "markersize": 3.5}, "bins")
         limits = self.view.limits()
-        ticks = [0.0, 0.5, 1.0] if self.view == (0.0, 1.0, False) else tick_places(*limits, self.view)[::2]
+        places = tick_places(*limits, self.view)
+        ticks = [0.0, 0.5, 1.0] if self.view == (0.0, 1.0, False) else places[::2]
+        if self.view.square_root and places[-1] not in ticks:
+            ticks.append(places[-1])
         ax.set(xlim=limits, ylim=limits)
         for axis in (ax.xaxis, ax.yaxis):
             write_ticks(axis)

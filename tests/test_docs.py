@@ -70,7 +70,9 @@ def test_the_guide_of_classes_runs(tmp_path, monkeypatch):
     plt.switch_backend("Agg")
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "how_to" / "calibrate_ten_classes.md").read_text(encoding="utf-8")
-    cells = re.findall(r"^```\{code-cell\} ipython3\n(?::tags:.*\n)?(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    cells = re.findall(
+        r"^```\{code-cell\} ipython3\n(?::tags:[^\n]*\n)?(.*?)^```", text, flags=re.DOTALL | re.MULTILINE
+    )
     assert len(cells) > 8
     known = {}
     for cell in cells:

@@ -42,6 +42,12 @@ def test_text_json_and_report_are_those_of_python(file, tmp_path):
     assert listed.exit_code == 0
     assert listed.stdout.startswith(("CERTIFIED", "REJECTED"))
     assert "Errors of all classes, with bounds" in listed.stdout
+    costs = tmp_path / "costs.csv"
+    costs.write_text("0,1,1\n1,0,1\n1,1,0\n.3,.3,.3\n")
+    priced = run(file, "--scores", "p_*", "--cost-matrix", costs, "--json")
+    assert json.loads(priced.stdout)["decision"]["cost"] > 0.1
+    costs.write_text("a,b,c\n0,1,1\n")
+    assert "expected numbers alone, between commas" in run(file, "--scores", "p_*", "--cost-matrix", costs).stderr
     assert "Sum over classes" in run(file, "--scores", "p_*", "--details").stdout
 
 
@@ -51,6 +57,8 @@ def test_text_json_and_report_are_those_of_python(file, tmp_path):
         ([], "expected --score, or --scores where there are several classes, found neither"),
         (["--scores", "p_*", "--score", "p_a"], "several classes without --score, found both"),
         (["--scores", "p_*", "--weight", "w"], "several classes without --weight, found both"),
+        (["--scores", "p_*", "--cost-fp", "1", "--cost-fn", "2"], "--cost-matrix with --scores"),
+        (["--score", "p_a", "--cost-matrix", "costs.csv"], "--cost-matrix with --scores"),
         (["--scores", "q_*"], "columns of probabilities for two or more classes"),
         (["--scores", "p_a", "--scores", "p_b"], "add up to 1"),
     ],

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.stats import multinomial
 
 from calibrant import ClassScores, ScoreTable, certify_each_class
 from calibrant.certificates.class_table import _lower_bound
@@ -50,6 +51,30 @@ def test_bounds_of_one_score_exactly(n, classes, score):
     worst = max(failure_probability(n, r, lower > abs(r - score) + 1e-15) for r in rates if 0.0 <= r <= 1.0)
     print(f"lower: {worst:.2e} of {DELTA / 3.0 / classes:.2e}")
     assert_probability_within(worst, DELTA / 3.0 / classes)
+
+
+@pytest.mark.parametrize("score", [(0.5, 0.3, 0.2), pytest.param((0.9, 0.1, 0.0), marks=pytest.mark.slow)])
+def test_every_outcome_of_three_classes(score):
+    """All counts of three classes, at a net of true rates: the whole table, and the second largest error."""
+    n, score = 40, np.array(score)
+    counts = np.array([(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)])
+
+    def bounds(level):
+        return np.array([[of_count(p, n, k, level, 3) for p, k in zip(score, row, strict=True)] for row in counts])
+
+    bound, half = bounds(DELTA / 3.0).max(axis=1, keepdims=True), np.sort(bounds(DELTA / 2.0), axis=1)[:, -2]
+    upper = np.minimum(bound, bounds(DELTA / 9.0))
+    lower = np.array(
+        [[lower_of_count(p, n, k, DELTA / 9.0) for p, k in zip(score, row, strict=True)] for row in counts]
+    )
+    worst = np.zeros(2)
+    for rate in np.array([(a, b, 40 - a - b) for a in range(41) for b in range(41 - a)]) / 40.0:
+        error = np.abs(rate - score)
+        chance = multinomial.pmf(counts, n, rate)
+        together = (bound[:, 0] < error.max()) | (upper < error).any(axis=1) | (lower > error).any(axis=1)
+        worst = np.maximum(worst, [chance[together].sum(), chance[half < np.sort(error)[1]].sum()])
+    print(f"together {worst[0]:.4f}, second largest {worst[1]:.4f}")
+    assert_probability_within(worst.max(), DELTA)
 
 
 class Said:

@@ -35,7 +35,7 @@ DRAWN, IMPROVED, ROUNDS = 2_000, 20, 25
 def mean_evidence_of_rows(size, mass, residual, *, n: int, delta: float):
     """Expectation of the evidence of Theorem 1.2 in each world, for n rows; `size` does not count."""
     height, rate = mean_limits.exponentials(n, residual**2, delta)
-    weight = np.array(mean_limits._MIXTURE)[:, 1]
+    weight = np.array(mean_limits.MIXTURE)[:, 1]
     short = (mass * residual).sum(axis=-1, keepdims=True) - residual
     factor = (mass * np.exp(height + rate * short) / weight.reshape(-1, 1, 1)).sum(axis=-1)
     return weight @ factor**n

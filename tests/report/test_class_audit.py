@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from calibrant.report.classes import _matrix
 from calibrant.table.numbers import number
 from support.class_audits import many, wrong
 from support.html_page import Page
@@ -22,6 +23,8 @@ def test_headings_in_order(html):
         ("h2", "Reliability diagrams"),
         ("h2", "Classes"),
         ("h2", "Calibration errors"),
+        ("h2", "Confusion"),
+        ("h2", "Decisions"),
         ("h2", "Test of whole vectors"),
         ("h2", "Recalibration"),
         ("h2", "Assumptions and limitations"),
@@ -38,6 +41,17 @@ def test_verdict_advice_and_numbers_are_those_of_the_audit(html):
     assert "MulticlassAutoCalibrator" in html
     assert html == wrong().to_html()
     assert replace(result, provenance=replace(result.provenance, title="T <b>")).to_html().count("T &lt;b&gt;") >= 1
+
+
+def test_pairs_of_classes_that_are_far_off_are_marked():
+    confusion = wrong().confusion
+    lines = _matrix(confusion)
+    assert lines[0] == ["Predicted", "0", "1", "2"]
+    for i, line in enumerate(lines[1:]):
+        for j, cell in enumerate(line[1:]):
+            assert (cell.kind == "more") == (confusion.standardised[i, j] > 3)
+            assert float(cell.text or 0) == pytest.approx(confusion.observed[i, j] - confusion.expected[i, j], abs=0.06)
+    assert _matrix(None) == []
 
 
 def test_every_diagram_is_described(html):
@@ -72,5 +86,5 @@ def test_of_many_classes_no_picture_has_all_pairs():
     page = Page(html)
     assert page.count("figure") == 9 + 1
     assert "10 further classes" in html
-    assert "Of all classes at most" in html
+    assert "off by more than" in html
     assert "if all probabilities were right" in html.lower()

@@ -7,6 +7,8 @@ import numpy as np
 import calibrant as cal
 from support.class_worlds import six_vectors
 
+COSTS = {"0": [0, 1, 1], "1": [1, 0, 1], "2": [1, 1, 0], "ask": [0.3, 0.3, 0.3]}
+
 
 def world(n, classes=3, power=1.0, seed=0, concentration=1.0):
     """Labels, and probabilities that are too extreme if the power is above 1."""
@@ -20,7 +22,7 @@ def world(n, classes=3, power=1.0, seed=0, concentration=1.0):
 @cache
 def wrong():
     """Of three classes, far too extreme."""
-    return cal.audit(*world(500, power=4.0), tolerance=0.01, name="model")
+    return cal.audit(*world(500, power=4.0), tolerance=0.01, name="model", costs=COSTS)
 
 
 @cache

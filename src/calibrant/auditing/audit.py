@@ -179,36 +179,20 @@ def audit(
     if scores is not None or classes is not None or isinstance(y_true, ClassScores) or is_of_several(y_proba):
         from calibrant.auditing.class_audit import audit_classes, need_no_others
 
-        need_no_others(
-            score=score,
-            pos_label=pos_label,
-            weight=weight,
-            sample_weight=sample_weight,
-            clusters=clusters,
-            max_rows_per_cluster=max_rows_per_cluster,
-            by=by,
-            target_error=target_error,
-            method=method,
-            guarantee=None if guarantee == "ordinary" else guarantee,
-            depth=None if depth == 1 else depth,
-            missing=None if missing == "raise" else missing,
-        )
-        return audit_classes(
-            y_true,
-            y_proba,
-            label=label,
-            scores=scores,
-            classes=classes,
-            tolerance=tolerance,
-            confidence_level=confidence_level,
-            costs=costs,
-            n_folds=n_folds,
-            random_state=random_state,
-            name=name,
-            title=title,
-            note=note,
-            author=author,
-        )
+        others = {"score": score, "pos_label": pos_label, "weight": weight, "sample_weight": sample_weight, "by": by}
+        others |= {"clusters": clusters, "max_rows_per_cluster": max_rows_per_cluster, "target_error": target_error}
+        defaults = {"method": None, "guarantee": "ordinary", "depth": 1, "missing": "raise"}
+        chosen = {"method": method, "guarantee": guarantee, "depth": depth, "missing": missing}
+        need_no_others(others | {name: value for name, value in chosen.items() if value != defaults[name]})
+        given: dict[str, Any] = {
+            "label": label,
+            "scores": scores,
+            "classes": classes,
+            "tolerance": tolerance,
+            "costs": costs,
+        }
+        given |= {"confidence_level": confidence_level, "n_folds": n_folds, "random_state": random_state}
+        return audit_classes(y_true, y_proba, **given, name=name, title=title, note=note, author=author)
     question = Question(
         tolerance=tolerance,
         confidence_level=confidence_level,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from calibrant.auditing.rows import READ
 from calibrant.certificates import ClassTable, calibration_test, certify_classes, certify_each_class
 from calibrant.certificates.question import Question
 from calibrant.curves import Curve
+from calibrant.decisions import confusion, swap_regret
 from calibrant.distributions.binomial import share_interval
 from calibrant.distributions.brownian import range_survival
 from calibrant.errors import ArgumentError
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WIDTH = 80  # columns of a printed audit: a usual terminal
-FEW_CLASSES = 30  # up to which there is a picture with all pairs of classes
+FEW_CLASSES = 30  # up to which all pairs of classes are counted
 _DIAGRAMS = 12  # up to so many classes all have a reliability diagram, else the worst nine
 _WORST = 9
 _BINS = 10  # of a reliability diagram
@@ -121,8 +122,8 @@ def audit_classes(
         Largest acceptable calibration error of any class, in (0, 1); asks for a verdict.
     confidence_level : float
         Probability with which each statement holds, in (0, 1).
-    costs : array-like of shape (A, K), optional
-        Cost of each action if the class is that of the column.
+    costs : array-like of shape (A, K), dataframe with a column for each class, or mapping, optional
+        What each action costs if each class is the true one, as in `calibrant.decisions.swap_regret`.
     n_folds, random_state : int, and int or numpy.random.Generator
         As in `calibrant.audit`.
     name, title, note, author : str, optional
@@ -153,8 +154,10 @@ def audit_classes(
     )
     with subtask(READ):
         rows = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
+    asked: dict[str, Any] = {"confidence_level": confidence_level, "random_state": random_state}
+    decision = None if costs is None else swap_regret(rows, costs=costs, **asked)
     report_progress("Certificates")
-    certify = partial(certify_classes, rows, confidence_level=confidence_level, random_state=random_state)
+    certify = partial(certify_classes, rows, **asked)
     certificate = certify(tolerance=tolerance)
     table = certify_each_class(rows, tolerance=tolerance, confidence_level=confidence_level)
     with subtask(_TEST):
@@ -180,6 +183,8 @@ def audit_classes(
         table=table,
         test=test,
         losses=ClassLosses.of(rows),
+        confusion=confusion(rows) if rows.listed is None and len(rows.classes) <= FEW_CLASSES else None,
+        decision=decision,
         recalibration=recalibration,
         null_errors=null_errors,
         shown=shown,
@@ -194,7 +199,7 @@ def audit_classes(
     return complete(result, class_facts.assumptions(result), class_facts.limitations(result))
 
 
-def need_no_others(**others: Any) -> None:
+def need_no_others(others: Mapping[str, Any]) -> None:
     """Raise an `ArgumentError` if arguments are given that an audit of several classes does not take."""
     given = [name for name, value in others.items() if value is not None]
     if given:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from calibrant.auditing.class_findings import ClassFindings
-from calibrant.auditing.facts import audit_facts, provenance_sentence
-from calibrant.auditing.wording import evidence_text
+from calibrant.auditing.facts import INDEPENDENT, audit_facts, provenance_sentence
+from calibrant.auditing.wording import advice_sentence, evidence_text
 from calibrant.certificates import ClassCertificate, ClassTable, ClassTest
 from calibrant.table.numbers import (
     WrittenInterval,
@@ -77,9 +77,7 @@ def _meaning(audit: ClassFindings) -> str:
     sure, limits = f"{confidence(certificate.confidence_level)} confidence", error_limits(certificate)
     largest = f"the largest error of these rows, {limits.value}, is that of class {worst_name(audit)}"
     tolerance = given(certificate.tolerance)
-    each = "the error of every class, each against the rest" + (
-        ", in the rows that list it," if audit.n_listed else ","
-    )
+    each = f"the error of every class, each against the rest,{' in the rows that list it,' if audit.n_listed else ''}"
     if certificate.verdict is None:
         no_verdict = "(no tolerance was given, so there is no verdict)"
         return f"{each} is at most {limits.upper} with {sure}; {largest} {no_verdict}."
@@ -153,6 +151,7 @@ def _headline(audit: ClassFindings) -> Iterator[Fact]:
     yield fact("confidence", "Top label", _of_predicted(audit), rank=7)
     yield fact("accuracy", "Accuracy", _accuracy(audit), rank=5)
     yield fact("data", "Data", _data(audit), rank=6)
+    yield fact("cost", "Cost", _cost(audit), rank=7)
     yield fact("advice", "Advice", advice_sentence(audit), rank=3)
     yield fact("command", "Next", audit.advice.command or "", rank=0)
     yield fact("python", "In Python", audit.advice.python or "", rank=0)
@@ -207,27 +206,36 @@ def _data(audit: ClassFindings) -> str:
     return joined(counts, rescaled)
 
 
+def changes(audit: ClassFindings) -> list[tuple[str, str, str]]:
+    """Write what recalibration changes: names, and values before and after."""
+    effect = audit.recalibration
+    if effect is None:
+        return []
+    before, after = effect.losses_before, effect.losses_after
+    return [
+        ("log loss", *write_change(before.log_loss, after.log_loss)),
+        ("Brier score", *write_change(before.brier_score, after.brier_score)),
+        ("error of the worst class", *write_change(effect.worst_before, effect.worst_after)),
+        ("accuracy", share(before.accuracy), share(after.accuracy)),
+    ]
+
+
 def recalibration_sentence(audit: ClassFindings) -> str:
     """What recalibration did to rows that it was not fitted to."""
     effect = audit.recalibration
     if effect is None:
         return "not assessed: too few rows, or lists of some classes only"
-    before, after = effect.losses_before, effect.losses_after
-    changes = (
-        ("log loss", before.log_loss, after.log_loss),
-        ("Brier score", before.brier_score, after.brier_score),
-        ("error of the worst class", effect.worst_before, effect.worst_after),
-    )
-    accuracy = f"accuracy {share(before.accuracy)} -> {share(after.accuracy)}"
-    written = ", ".join(f"{name} {' -> '.join(write_change(*values))}" for name, *values in changes)
+    written = ", ".join(f"{name} {before} -> {after}" for name, before, after in changes(audit))
     fitted = f"judged on {rows(effect.n)} rows, by maps fitted to {rows(effect.n_fitted)} others each time"
-    return f"{fitted}: {written}, {accuracy}; {share(effect.decisions_changed)} of the most probable classes change"
+    return f"{fitted}: {written}; {share(effect.decisions_changed)} of the most probable classes change"
 
 
-def advice_sentence(audit: ClassFindings) -> str:
-    """The action and why."""
-    action, reason = audit.advice.action, audit.advice.reason
-    return f"{action[0].upper()}{action[1:]}: {reason}" if reason else ""
+def _cost(audit: ClassFindings) -> str:
+    decision = audit.decision
+    if decision is None:
+        return ""
+    costs = f"{number(decision.cost)} per case, {number(decision.predicted_cost)} predicted"
+    return f"{costs}; another action in place of each one saves at most {write_upper(decision.bound)}"
 
 
 def notion_facts(audit: ClassFindings) -> Iterator[Fact]:
@@ -254,16 +262,16 @@ def _details(audit: ClassFindings) -> Iterator[Fact]:
         yield Fact("test", "Test", further, section="calibration")
     yield Fact("accuracy", "Accuracy", _accuracy(audit), section="accuracy")
     yield Fact("data", "Data", _data(audit), section="data")
+    if audit.confusion is not None:
+        cells = [f"{was} where {said} is predicted, {n} rows" for said, was, n, *_ in audit.confusion.lines()[1:4]]
+        yield Fact("confusion", "Confusion", f"{audit.confusion.heading()} {'; '.join(cells)}", section="accuracy")
+    if audit.decision is not None:
+        yield Fact("cost", "Decisions", " ".join(audit.decision.sentences()), section="cost")
     yield Fact("recalibration", "Recalibration", recalibration_sentence(audit), section="effect")
     yield Fact("advice", "Advice", advice_sentence(audit), section="conclusion")
     yield Fact("next", "Next", audit.advice.python or "", section="conclusion")
     yield Fact("limits", "Not shown", MARGINAL, section="origin")
-    yield Fact(
-        "assumptions",
-        "Assumptions",
-        "independent rows, and a classifier that was fixed before they were seen",
-        section="origin",
-    )
+    yield Fact("assumptions", "Assumptions", INDEPENDENT, section="origin")
     yield Fact("provenance", "Provenance", provenance_sentence(audit.provenance), section="origin")
 
 

@@ -12,6 +12,7 @@ from calibrant.auditing.findings import Advice
 from calibrant.auditing.provenance import Provenance
 from calibrant.certificates import CalibrationTest, ClassCertificate, ClassTable
 from calibrant.curves import Curve
+from calibrant.decisions import ClassConfusion, SwapRegret
 from calibrant.fits.class_pool import GATE
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.pooling import FloatArray
@@ -117,6 +118,10 @@ class ClassFindings(Result):
         two classes; None of lists of some classes.
     losses : ClassLosses
         Accuracy, log loss and Brier score.
+    confusion : ClassConfusion or None
+        Observed and expected confusion; None of more than 30 classes, and of lists.
+    decision : SwapRegret or None
+        What acting on the probabilities costs; None if no costs were given.
     recalibration : ClassRecalibration or None
         What recalibration would do, on rows that it was not fitted to; None if there are too few rows, or lists of some
         classes only.
@@ -146,6 +151,8 @@ class ClassFindings(Result):
     table: ClassTable
     test: CalibrationTest | None
     losses: ClassLosses
+    confusion: ClassConfusion | None
+    decision: SwapRegret | None
     recalibration: ClassRecalibration | None
     null_errors: FloatArray
     shown: tuple[int, ...]

@@ -12,7 +12,14 @@ import numpy.typing as npt
 from calibrant.auditing import segments
 from calibrant.auditing.rows import segment_totals
 from calibrant.certificates.question import Question
-from calibrant.certificates.segments import SHARES, confidence_shares, largest_error, lower_bounds, upper_bounds
+from calibrant.certificates.segments import (
+    SHARES,
+    confidence_shares,
+    largest_error,
+    lower_bounds,
+    upper_bounds,
+    verdict_within,
+)
 from calibrant.printable import visible
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import SegmentTotals
@@ -211,23 +218,17 @@ def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_
         claim=f"None of {which} (at least {rows(min_rows)} row{'s' if min_rows > 1 else ''} each) is off by more than "
         f"{write_upper(bound, tolerance)}, with {confidence(question.confidence_level)} "
         f"confidence{segments.of_mixtures(mixed=judged.mixed)}.",
-        verdict=None if tolerance is None else _verdict(least, bound, tolerance),
+        verdict=None if tolerance is None else verdict_within(least, bound, tolerance),
         bound=bound,
         confidence_level=question.confidence_level,
         tolerance=tolerance,
         n_families=len(families),
         upper=upper,
-        verdicts=np.array([_verdict(*ends, tolerance) for ends in zip(lower, upper, strict=True)]),
+        verdicts=np.array([verdict_within(*ends, tolerance) for ends in zip(lower, upper, strict=True)]),
         contribution=judged.columns["share"] * judged.columns["error"],
         exact=found.exact,
         references=_REFERENCES,
     )
-
-
-def _verdict(lower: float, upper: float, tolerance: float | None) -> str:
-    if tolerance is None:
-        return ""
-    return "refuted" if lower > tolerance else "certified" if upper <= tolerance else "undecided"
 
 
 def notable(audit: SegmentAudit) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
@@ -15,6 +16,9 @@ from calibrant.decisions.selective import percent
 from calibrant.table import numbers
 from calibrant.table.numbers import confidence, number, rows, share, write_interval, write_upper
 from calibrant.table.statements import weighting
+
+if TYPE_CHECKING:
+    from calibrant.auditing.class_findings import ClassFindings
 
 
 def error_limits(certificate: Certificate) -> numbers.WrittenInterval:
@@ -212,7 +216,7 @@ def cells_sentence(audit: Findings) -> str:
     )
 
 
-def advice_sentence(audit: Findings) -> str:
+def advice_sentence(audit: Findings | ClassFindings) -> str:
     """What to do and why."""
     action = audit.advice.action
     return f"{'No advice' if action == 'none' else action[0].upper() + action[1:]}: {audit.advice.reason}"

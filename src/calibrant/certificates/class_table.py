@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from calibrant.certificates.classes import NOT_ALL, ClassStatement, of_lists, own_bound
 from calibrant.certificates.question import Question
-from calibrant.certificates.segments import SHARES
+from calibrant.certificates.segments import SHARES, verdict_within
 from calibrant.certificates.widths import brownian_width
 from calibrant.metrics.classes import class_fields
+from calibrant.printable import visible
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper, confidence, given, rows, significant, write_lower, write_upper
@@ -79,11 +80,11 @@ class ClassTable(ClassStatement):
             yield f"At tolerance {given(self.tolerance)}: {counts}."
         n_off = int((self.lower > 0.0).sum())
         if n_off:
-            worst, lower = self.name[int(np.argmax(self.lower))], write_lower(self.lower_bound, self.tolerance)
+            worst, lower = visible(self.name[np.argmax(self.lower)]), write_lower(self.lower_bound, self.tolerance)
             which = f"{rows(n_off)} of {rows(len(self.name))} classes"
             yield f"Shown to be off: {which}, class {worst} by at least {lower} (asymptotic)."
         else:
-            yield "No class is shown to be off."
+            yield "No single class is shown to be off."
         if self.count_bounds:
             off_by = [(rows(most), write_upper(by, self.tolerance)) for most, by in self.count_bounds.items()]
             (most, by), *further = off_by
@@ -179,8 +180,7 @@ def certify_each_class(
     # Both hold together with what is said of the worst class, so that caps all of them.
     bound = float(fields.pop("as_worst").max())
     fields["upper"] = np.minimum(fields["upper"], bound)
-    ends = list(zip(fields["lower"].tolist(), fields["upper"].tolist(), strict=True))
-    lower_bound = float(fields["lower"].max())
+    lower_bound, ends = float(fields["lower"].max()), zip(fields["lower"], fields["upper"], strict=True)
     return ClassTable(
         count_bounds=_count_bounds(fields.pop("counted").tolist(), n_classes),
         **fields,
@@ -190,11 +190,11 @@ def certify_each_class(
         confidence_level=confidence_level,
         assumptions=(*_ASSUMPTIONS, *of_lists(data), NOT_ALL),
         references=("gao2017", "shevtsova2013", "fan2015", "berger1982", "feller1951"),
-        verdict=_verdict(lower_bound, bound, tolerance) or None,
+        verdict=verdict_within(lower_bound, bound, tolerance) or None,
         tolerance=tolerance,
         bound=bound,
         lower_bound=lower_bound,
-        verdicts=np.array([_verdict(lower, upper, tolerance) for lower, upper in ends]),
+        verdicts=np.array([verdict_within(lower, upper, tolerance) for lower, upper in ends]),
         n_rescaled=data.n_rescaled,
     )
 
@@ -203,12 +203,6 @@ def _lower_bound(table: ScoreTable, delta: float) -> float:
     """Asymptotic lower bound on the error of one table, over all intervals of scores."""
     variance = max(table.squared_total / table.total, table.mean_variance)
     return max(0.0, extremes(cumulative_residuals(table)).value - brownian_width(table.total, variance, delta))
-
-
-def _verdict(lower: float, upper: float, tolerance: float | None) -> str:
-    if tolerance is None:
-        return ""
-    return "refuted" if lower > tolerance else "certified" if upper <= tolerance else "undecided"
 
 
 def _count_bounds(upper: list[float], n_classes: int) -> dict[int, float]:

@@ -39,11 +39,13 @@ Notion = Literal["worst_class", "sum", "pooled", "top_label", "confidence"]
 
 _PRINTED = 20  # classes of a printed table
 _WORDS = ("Class", "Direction", "at", "Verdict")
-# Of many classes, so few rows leave too few events of each for the bound of one class by itself to be tight: in units
-# of 1 / delta, or of log(1 / delta) for each class. The choice must not depend on how often a class occurred.
-_FEW, _FEW_EVENTS = 50.0, 36.0
+# With fewer rows than so many over delta a bound is made for the share that a class has. The choice must not depend on
+# how often a class occurred.
+_FEW = 60.0
 _BY_CLASS = ("worst_class", "sum", "pooled")
-_OF_SHARE = 0.7  # what the mean square of a class is expected to be, over that of its share alone
+# Mean square of a class that occurs as often as others, over that of its share alone, and of a frequent one; their
+# weights, and that of what is between them, in the mixture of Theorem 1.2.
+_OF_SHARE, _FREQUENT, _WEIGHTS = 0.7, 0.12, (0.65, 0.1, 0.25)
 _CLAIMS = {
     "worst_class": "the cutoff calibration error of every class against the rest is at most",
     "sum": "the cutoff calibration errors of all classes against the rest add up to at most",
@@ -254,15 +256,16 @@ def _parts(scores: ClassScores, notion: str) -> Iterable[ClassRows]:
 
 
 def own_bound(table: ScoreTable, delta: float, n_classes: int = 1) -> float:
-    """Upper bound on the error of one table, as that of `certify`; of one of several classes tight for a small share.
+    """Upper bound on the error of one table, as that of `certify`; with few rows, for one of several classes.
 
-    Where few events of each class are expected it is Theorem 1.2 with one rate, charged as Theorem 1.5 has it.
+    It is then Theorem 1.2, with a mixture for the share that such a class has.
     """
-    interval, n, share = extremes(cumulative_residuals(table)), table.total, 1.0 / n_classes
-    if n_classes > 2 and n < max(_FEW / delta, -_FEW_EVENTS * n_classes * math.log(delta)):
-        expected = _OF_SHARE * share * (1.0 - share)
-        return min(1.0, charged_bound(table, interval, delta, method="bernstein", expected=expected))
-    return min(1.0, charged_bound(table, interval, delta, method="default"))
+    interval = extremes(cumulative_residuals(table))
+    if n_classes < 3 or table.total * delta >= _FEW:
+        return min(1.0, charged_bound(table, interval, delta, method="default"))
+    rare = _OF_SHARE * (n_classes - 1.0) / n_classes**2
+    mixture = tuple(zip((rare, math.sqrt(rare * _FREQUENT), _FREQUENT), _WEIGHTS, strict=True))
+    return min(1.0, charged_bound(table, interval, delta, method="bernstein", mixture=mixture))
 
 
 def _bounds(scores: ClassScores, notion: str, question: Question, fields: Mapping[str, Any]) -> Bounds:

@@ -77,6 +77,13 @@ def lower_bounds(families: Sequence[Listed], deltas: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(0.0, value - np.array(widths)))
 
 
+def verdict_within(lower: float, upper: float, tolerance: float | None) -> str:
+    """Verdict on a tolerance, by bounds that hold together with those of others; empty without one."""
+    if tolerance is None:
+        return ""
+    return "refuted" if lower > tolerance else "certified" if upper <= tolerance else "undecided"
+
+
 def detectable_error(n: float, variance: float, mean_score: float, delta: float, power: float) -> float:
     """Error of a segment of n rows whose lower bound is above 0 with a probability of about `power`.
 

@@ -113,6 +113,17 @@ def costs_of(cost_fp: float | None, cost_fn: float | None) -> tuple[float, float
     return None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
 
 
+def read_matrix(path: Path | None) -> Any:
+    """Read a matrix of numbers from a CSV file; None without one."""
+    import numpy as np
+
+    try:
+        return None if path is None else np.loadtxt(path, delimiter=",", ndmin=2)
+    except (OSError, ValueError) as error:
+        expected, remedy = f"numbers alone, between commas, in {path}", "write what an action costs in a line: 0,4,4"
+        raise ArgumentError(expected, str(error), remedy) from None
+
+
 def given_to(function: Callable[..., Any], context: typer.Context) -> dict[str, Any]:
     """Return the options of the command that are parameters of a function, by name; None for a list without entries."""
     named = inspect.signature(function).parameters.keys() & context.params.keys()

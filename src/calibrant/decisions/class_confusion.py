@@ -53,20 +53,22 @@ class ClassConfusion(Result):
         return [(i // len(self.classes), i % len(self.classes)) for i in order.tolist()]
 
     def __str__(self) -> str:
-        return f"{self._heading()}\n{text_grid(self._lines(), words=(0, 1))}"
+        return f"{self.heading()}\n{text_grid(self.lines(), words=(0, 1))}"
 
     def _repr_html_(self) -> str:
-        heads, *lines = self._lines()
-        return html_grid(self._heading(), heads, lines)
+        heads, *rest = self.lines()
+        return html_grid(self.heading(), heads, rest)
 
-    def _heading(self) -> str:
+    def heading(self) -> str:
+        """Say how many rows are predicted right, and how many are expected to."""
         right, expected = np.trace(self.observed), np.trace(self.expected)
         return (
             f"{rows(self.rows.sum())} rows: the class predicted occurred in {rows(right)}, expected in "
             f"{expected:,.1f}. Furthest from what is expected, in standard deviations:"
         )
 
-    def _lines(self) -> list[list[str]]:
+    def lines(self) -> list[list[str]]:
+        """Return heads and rows of the table of the cells that are furthest from what is expected."""
         lines = [["Predicted", "Occurred", "Rows", "Expected", "Deviations"]]
         for cell in self.largest():
             names = [self.classes[k] for k in cell]

@@ -82,13 +82,14 @@ class SwapRegret(Statement, Tabular):
     saving: FloatArray
 
     def __str__(self) -> str:
-        return "\n".join([*self._sentences(), text_grid(self._lines(), words=(0, 2))])
+        return "\n".join([*self.sentences(), text_grid(self.lines(), words=(0, 2))])
 
     def _repr_html_(self) -> str:
-        heads, *lines = self._lines()
-        return html_grid(" ".join(self._sentences()), heads, lines)
+        heads, *rest = self.lines()
+        return html_grid(" ".join(self.sentences()), heads, rest)
 
-    def _sentences(self) -> list[str]:
+    def sentences(self) -> list[str]:
+        """Say what another action in place of each one would save, and what acting on the probabilities cost."""
         lower = write_lower(self.lower_bound, self.tolerance)
         seen = f"In these {rows(self.n)} rows it would save {number(self.estimate)}; lower confidence bound {lower}."
         error = write_interval(self.error, self.error_lower, self.error_upper)
@@ -101,7 +102,8 @@ class SwapRegret(Statement, Tabular):
             sentences.append(f"At tolerance {given(self.tolerance)}: {self.verdict}.")
         return sentences
 
-    def _lines(self) -> list[list[str]]:
+    def lines(self) -> list[list[str]]:
+        """Return heads and rows of the table of actions."""
         lines = [["Action", "Share", "Better instead", "Saves"]]
         for action, part, instead, saving in zip(self.action, self.share, self.instead, self.saving, strict=True):
             better = [str(instead), number(float(saving))] if saving > 0.0 else ["", ""]

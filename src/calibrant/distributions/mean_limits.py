@@ -23,7 +23,8 @@ _MANY = 50.0
 
 # Mean squares, in units of the largest term, for which the rates of the Bernstein mixture are best, and their weights.
 # Fixed once and for all: they decide how tight the bound is, never whether it holds.
-_MIXTURE = ((0.12, 0.9), (0.004, 0.1))
+Mixture = tuple[tuple[float, float], ...]
+MIXTURE: Mixture = ((0.12, 0.9), (0.004, 0.1))
 
 # Share of delta spent on the upper limit of the second moment.
 _MOMENT = 0.025
@@ -63,16 +64,27 @@ def mean_width(
 
 
 def bernstein_mean_width(
-    n: float, squares: npt.ArrayLike, delta: float, *, top: float = 1.0, expected: float | None = None
+    n: float,
+    squares: npt.ArrayLike,
+    delta: float,
+    *,
+    top: float = 1.0,
+    expected: float | None = None,
+    mixture: Mixture = MIXTURE,
 ) -> FloatArray:
-    """Width of the empirical Bernstein bound alone (Theorem 1.2): as `mean_width`, for terms only independent."""
+    """Width of the empirical Bernstein bound alone (Theorem 1.2): as `mean_width`, for terms only independent.
+
+    A `mixture` has mean squares for which its rates are best, and their weights; with `expected` it is that alone.
+    """
     log_inverse = -math.log(delta)
     total_squares = n * np.asarray(squares, dtype=np.float64) / top**2
-    height, rate = exponentials(n, total_squares, delta, None if expected is None else expected / top**2)
+    if expected is not None:
+        mixture = ((expected / top**2, 1.0),)
+    height, rate = exponentials(n, total_squares, delta, mixture)
     # One exponential alone reaches 1 / delta at this total, so the average of all does so earlier.
     total = ((log_inverse - height) / rate).min(axis=0)
     # The logarithm of the average is convex, so Newton's steps never pass the solution. One exponential needs none.
-    for _ in range(_NEWTON if expected is None else 0):
+    for _ in range(_NEWTON if len(mixture) > 1 else 0):
         logs = height + rate * total
         average = np.logaddexp.reduce(logs)
         total -= np.maximum(0.0, (average - log_inverse) / (rate * np.exp(logs - average)).sum(axis=0))
@@ -80,15 +92,15 @@ def bernstein_mean_width(
 
 
 def exponentials(
-    n: float, total_squares: FloatArray, delta: float, expected: float | None = None
+    n: float, total_squares: FloatArray, delta: float, mixture: Mixture = MIXTURE
 ) -> tuple[FloatArray, FloatArray]:
     """Logarithms at 0 and slopes of the exponentials of Theorem 1.2, of ``sum (E X - X)``, for terms of at most 1.
 
     Their sum, the evidence, has an expectation of at most 1, so it exceeds 1 / delta with probability at most delta.
-    The first axis is that of the exponentials: two, or one whose rate is best for the mean square `expected`.
+    The first axis is that of the exponentials.
     """
     rates, heights = [], []
-    for square, weight in _MIXTURE if expected is None else ((expected, 1.0),):
+    for square, weight in mixture:
         rates.append(bernstein_rate(math.sqrt(-2.0 * math.log(delta) / (n * square))))
         heights.append(math.log(weight) - psi(rates[-1]) * total_squares)
     return np.array(heights), np.array(rates).reshape(-1, *[1] * total_squares.ndim)

@@ -11,16 +11,17 @@ import numpy as np
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import verdict_sentence
 from calibrant.errors import ArgumentError, need_package
-from calibrant.plots.canvas import pyplot_figure
+from calibrant.plots.canvas import Inches, pyplot_figure
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decisions import CostCurveDisplay, DecisionCurveDisplay
+from calibrant.plots.display import Display
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import LIGHT, drawing_style
 from calibrant.printable import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 # Heights in inches, and how many letters of the verdict are less wide than the figure.
 _WIDTH, _HEADER, _BODY, _LINE = 11.4, 0.6, 4.4, 0.2
@@ -52,16 +53,20 @@ class AuditDisplay:
     axes_: tuple[Axes, ...]
 
     def __init__(self, audit: Findings) -> None:
-        self.audit = audit
-        self._verdict = fill(verdict_sentence(audit), _LETTERS)
+        self._prepare(audit, [reliability_of(audit), cumulative_residuals_of(audit)], verdict_sentence(audit))
+
+    def _prepare(self, audit: Any, displays: Sequence[Display], verdict: str, body: Inches = (_WIDTH, _BODY)) -> None:
+        """Take what is drawn in a body of so many inches, under a verdict."""
+        self.audit, self._displays, self._body = audit, displays, body
+        self._verdict = fill(verdict, int(_LETTERS * body[0] / _WIDTH))
         self._header = _HEADER + _LINE * self._verdict.count("\n")
-        self.size = (_WIDTH, self._header + _BODY)
+        self.size = (body[0], self._header + body[1])
 
     def __repr__(self) -> str:
-        return "<AuditDisplay>"
+        return f"<{type(self).__name__}>"
 
     @classmethod
-    def from_result(cls, result: Findings) -> Self:
+    def from_result(cls, result: Any) -> Self:
         """Return the display of an audit, not yet drawn."""
         return cls(result)
 
@@ -93,31 +98,34 @@ class AuditDisplay:
             with pyplot_figure(self.size, LIGHT.ground) as figure:
                 self.figure_, self.axes_ = figure, self._compose(figure)
             return self
-        displays = (reliability_of(self.audit), cumulative_residuals_of(self.audit))
         axes: list[Any] = np.ravel(np.asarray(ax, dtype=object)).tolist()
-        if not 1 <= len(axes) <= len(displays):
-            raise ArgumentError("one or two axes", f"{len(axes)}", "pass one of plt.subplots()'s axes, or two")
-        for display, given in zip(displays, axes, strict=False):
+        if not 1 <= len(axes) <= len(self._displays):
+            expected = f"one to {len(self._displays)} axes"
+            raise ArgumentError(expected, f"{len(axes)}", "pass one of plt.subplots()'s axes, or several")
+        for display, given in zip(self._displays, axes, strict=False):
             display.plot(given)
         self.axes_ = tuple(axes)
         self.figure_ = axes[0].figure.canvas.figure
         return self
 
-    def _compose(self, figure: Figure) -> tuple[Axes, Axes]:
-        """Draw verdict and both pictures on an empty figure; return the axes of the pictures."""
+    def _compose(self, figure: Figure) -> tuple[Axes, ...]:
+        """Draw verdict and pictures on an empty figure; return the axes of the pictures."""
         with drawing_style():
-            header, body = figure.subfigures(2, 1, squeeze=False, height_ratios=[self._header, _BODY])[:, 0]
+            header, body = figure.subfigures(2, 1, squeeze=False, height_ratios=[self._header, self._body[1]])[:, 0]
             # Names come from the user: a dollar sign is a dollar sign, not mathematics.
             plain: dict[str, Any] = {"x": 0.012, "parse_math": False}
             name = shorten(visible(self.audit.name), 90)
             header.text(y=1.0 - 0.06 / self._header, s=name, fontsize=13, weight="bold", va="top", **plain)
             muted = {"color": LIGHT.muted, "va": "bottom"} | plain
             header.text(y=0.04 / self._header, s=self._verdict, fontsize=10, **muted)
-            left, right = body.subfigures(1, 2, wspace=0.03)
-            reliability, residuals = reliability_of(self.audit), cumulative_residuals_of(self.audit)
-            reliability.draw_panel(left)
-            residuals.draw_panel(right)
-        return reliability.ax_, residuals.ax_
+            self._draw_body(body)
+        return tuple(display.ax_ for display in self._displays)
+
+    def _draw_body(self, body: SubFigure) -> None:
+        """Draw the pictures side by side."""
+        panels = body.subfigures(1, len(self._displays), squeeze=False, wspace=0.03)[0]
+        for display, panel in zip(self._displays, panels, strict=True):
+            display.draw_panel(panel)
 
 
 def reliability_of(audit: Findings) -> ReliabilityDisplay:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,29 +13,28 @@ from calibrant.auditing.class_audit import audit_classes
 from calibrant.auditing.class_facts import verdict_sentence, worst_first
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.curves import Curve
-from calibrant.errors import ArgumentError, need_package
+from calibrant.errors import ArgumentError
 from calibrant.plots import layers
-from calibrant.plots.canvas import Canvas, prepare_canvas, pyplot_figure, set_scale, tick_places, write_ticks
+from calibrant.plots.audit import AuditDisplay
+from calibrant.plots.canvas import Canvas, set_scale, tick_places, write_ticks
 from calibrant.plots.display import Display
 from calibrant.plots.reliability import ReliabilityDisplay
-from calibrant.plots.style import LIGHT, drawing_style
+from calibrant.plots.style import LIGHT
 from calibrant.printable import visible
 from calibrant.table.numbers import number
 from calibrant.table.shown import short_name
 from calibrant.table.visible_scores import View, score_view
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import FigureBase, SubFigure
 
 _NAME = 32  # letters of a title
 _LEAST_ACROSS, _ACROSS = 3, 4  # small diagrams in a row
 _PANEL = (2.5, 2.3)  # inches of each
-_HEADER, _LINE, _LETTERS = 0.6, 0.2, 32  # inches of the header and of a line of it, and its letters for each diagram
 
 
 class SmallDiagram(ReliabilityDisplay):
-    """The reliability diagram of one class among several: its bins, and few ticks; `title` is for who draws it."""
+    """The reliability diagram of one class among several: its bins, and few ticks."""
 
     def __init__(self, points: Curve, title: str, *, view: View) -> None:
         super().__init__(points, view=view)
@@ -47,13 +45,23 @@ class SmallDiagram(ReliabilityDisplay):
         set_scale(ax, self.view)
         ax.plot([0.0, 1.0], [0.0, 1.0], **canvas.dashed("perfect calibration"))
         assert self.points is not None
-        self.line_ = layers.draw_points(self.points, ax, {"color": palette.blue, "markersize": 3.5} | keywords, "bins")
+        self.line_ = layers.draw_points(self.points, ax, {"color": palette.blue, "markersize": 3.5}, "bins")
         limits = self.view.limits()
         ticks = [0.0, 0.5, 1.0] if self.view == (0.0, 1.0, False) else tick_places(*limits, self.view)[::2]
         ax.set(xlim=limits, ylim=limits)
         for axis in (ax.xaxis, ax.yaxis):
             write_ticks(axis)
             axis.set_ticks(ticks)
+
+    def draw_on(self, canvas: Canvas, *, name: str | None = None, **keywords: Any) -> None:
+        """Draw under the title, which a page has outside of the drawing."""
+        super().draw_on(canvas, **keywords)
+        manner: dict[str, Any] = {"loc": "left", "fontsize": 8.5, "color": canvas.palette.ink}
+        canvas.ax.set_title(short_name(self.title, _NAME), parse_math=False, **manner)
+
+    def draw_panel(self, figure: FigureBase) -> None:
+        """Draw on a part of a figure, without the title."""
+        super().draw_on(Canvas(figure.subplots(), None, own=True, palette=LIGHT))
 
 
 def small_diagrams(audit: ClassFindings) -> list[SmallDiagram]:
@@ -67,14 +75,7 @@ def small_diagrams(audit: ClassFindings) -> list[SmallDiagram]:
     ]
 
 
-def _draw_titled(display: SmallDiagram, canvas: Canvas) -> None:
-    display.draw_on(canvas)
-    canvas.ax.set_title(
-        short_name(display.title, _NAME), loc="left", fontsize=8.5, color=canvas.palette.ink, parse_math=False
-    )
-
-
-class ClassAuditDisplay:
+class ClassAuditDisplay(AuditDisplay):
     """Small reliability diagrams of the classes with the largest upper bounds, of one audit of several classes.
 
     Attributes
@@ -84,7 +85,7 @@ class ClassAuditDisplay:
     figure_ : matplotlib.figure.Figure
         The figure, once it is drawn.
     axes_ : tuple of matplotlib.axes.Axes
-        Axes of the diagrams.
+        Axes of the diagrams; as many as were given.
 
     Examples
     --------
@@ -95,81 +96,22 @@ class ClassAuditDisplay:
     <ClassAuditDisplay>
     """
 
-    figure_: Figure
-    axes_: tuple[Axes, ...]
-
     def __init__(self, audit: ClassFindings) -> None:
-        self.audit, self._diagrams = audit, small_diagrams(audit)
-        self._across = max(_LEAST_ACROSS, min(_ACROSS, math.ceil(math.sqrt(len(self._diagrams)))))
-        self._down = math.ceil(len(self._diagrams) / self._across)
-        self._verdict = fill(visible(verdict_sentence(audit)), _LETTERS * self._across)
-        self._header = _HEADER + _LINE * self._verdict.count("\n")
-        self.size = (_PANEL[0] * self._across, self._header + _PANEL[1] * self._down)
+        diagrams = small_diagrams(audit)
+        across = max(_LEAST_ACROSS, min(_ACROSS, math.ceil(math.sqrt(len(diagrams)))))
+        self._grid = math.ceil(len(diagrams) / across), across
+        body = _PANEL[0] * across, _PANEL[1] * self._grid[0]
+        self._prepare(audit, diagrams, visible(verdict_sentence(audit)), body)
 
-    def __repr__(self) -> str:
-        return "<ClassAuditDisplay>"
-
-    @classmethod
-    def from_result(cls, result: ClassFindings) -> Self:
-        """Return the display of an audit, not yet drawn."""
-        return cls(result)
-
-    def own_figure(self) -> Figure:
-        """Draw the picture on a figure that pyplot does not know."""
-        need_package("matplotlib")
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=self.size, layout="constrained")
-        self._compose(figure)
-        return figure
-
-    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Self:
-        """Draw the picture.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes or several of them, optional
-            Where to draw, one for each of the first classes. By default on a new figure of pyplot, under the verdict.
-
-        Returns
-        -------
-        ClassAuditDisplay
-            Itself.
-        """
-        if ax is None:
-            with pyplot_figure(self.size, LIGHT.ground) as figure:
-                self.figure_, self.axes_ = figure, self._compose(figure)
-            return self
-        axes: list[Any] = np.ravel(np.asarray(ax, dtype=object)).tolist()
-        if not 1 <= len(axes) <= len(self._diagrams):
-            expected = f"at most {len(self._diagrams)} axes, one for each class shown"
-            raise ArgumentError(expected, f"{len(axes)}", "pass some of plt.subplots()'s axes")
-        for display, given in zip(self._diagrams, axes, strict=False):
-            with prepare_canvas(given, display.size) as canvas:
-                _draw_titled(display, canvas)
-        self.axes_ = tuple(axes)
-        self.figure_ = axes[0].figure.canvas.figure
-        return self
-
-    def _compose(self, figure: Figure) -> tuple[Axes, ...]:
-        """Draw verdict and diagrams on an empty figure; return the axes of the diagrams."""
-        with drawing_style():
-            body = self._down * _PANEL[1]
-            header, grid = figure.subfigures(2, 1, squeeze=False, height_ratios=[self._header, body])[:, 0]
-            # Names come from the user: a dollar sign is a dollar sign, not mathematics.
-            plain: dict[str, Any] = {"x": 0.012, "parse_math": False}
-            name = short_name(self.audit.name, 90)
-            header.text(y=1.0 - 0.06 / self._header, s=name, fontsize=13, weight="bold", va="top", **plain)
-            muted = {"color": LIGHT.muted, "va": "bottom"} | plain
-            header.text(y=0.04 / self._header, s=self._verdict, fontsize=10, **muted)
-            axes = grid.subplots(self._down, self._across, squeeze=False).ravel()
-            for display, ax in zip(self._diagrams, axes, strict=False):
-                _draw_titled(display, Canvas(ax, None, own=True, palette=LIGHT))
-            for ax in axes[len(self._diagrams) :]:
-                ax.set_axis_off()
-            grid.supxlabel("predicted probability" + self._diagrams[0].view.remark, fontsize=9.5)
-            grid.supylabel("observed rate", fontsize=9.5)
-        return tuple(axes[: len(self._diagrams)])
+    def _draw_body(self, body: SubFigure) -> None:
+        """Draw the diagrams in a grid."""
+        axes = body.subplots(*self._grid, squeeze=False).ravel()
+        for display, ax in zip(self._displays, axes, strict=False):
+            display.draw_on(Canvas(ax, None, own=True, palette=LIGHT))
+        for ax in axes[len(self._displays) :]:
+            ax.set_axis_off()
+        body.supxlabel("predicted probability", fontsize=9.5)
+        body.supylabel("observed rate", fontsize=9.5)
 
 
 class ClassErrorDisplay(Display):

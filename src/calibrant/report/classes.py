@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from calibrant.auditing import class_facts
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import audit_facts
+from calibrant.auditing.wording import advice_sentence
+from calibrant.decisions import ClassConfusion
 from calibrant.plots.classes import ClassErrorDisplay, small_diagrams
 from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.page import Form, fill_page
 from calibrant.report.pictures import Picture
-from calibrant.table.numbers import confidence, interval_text, number, rows, share, write_change
+from calibrant.table.numbers import confidence, interval_text, number, rows, share
 from calibrant.table.results import of_section
 
 _SHOWN, _MOST = 30, 300  # classes of the table that are not folded, and that are on the page at all
+# Classes of a matrix of all pairs, standard deviations that are marked in it, and rows that are written.
+_PAIRS, _FAR, _VISIBLE = 12, 3.0, 0.05
 # What the first screen says in other places.
 _ELSEWHERE = ("verdict", "advice", "command", "python")
 
@@ -52,7 +55,7 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
         audit=audit,
         verdict=class_facts.verdict_word(audit),
         meaning=f"{meaning[0].upper()}{meaning[1:]}",
-        advice=class_facts.advice_sentence(audit),
+        advice=advice_sentence(audit),
         headline=[(fact.label, fact.value) for fact in of_section(facts, "headline") if fact.key not in _ELSEWHERE],
         diagrams=[
             picture(f"Reliability diagram {i}", display, _diagram_described(audit, i), anchor="class")
@@ -69,12 +72,26 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
         test=[fact.value for fact in facts if fact.key == "test"][-1:],
         p_values=[(name, f"{p:.4g}") for name, p in getattr(audit.test, "p_values", {}).items()],
         sure=confidence(audit.certificate.confidence_level),
+        matrix=_matrix(audit.confusion),
         effect=class_facts.recalibration_sentence(audit),
-        changes=_changes(audit),
+        changes=class_facts.changes(audit),
         provenance=view.provenance(audit.name, known),
         assumptions=list(dict.fromkeys([*audit.certificate.assumptions, *audit.table.assumptions])),
         references=cite(audit.references),
     )
+
+
+def _matrix(confusion: ClassConfusion | None) -> list[list[str | view.Cell]]:
+    """Write observed less expected rows of each pair of classes, if these are few; what is far off is marked."""
+    if confusion is None or len(confusion.classes) > _PAIRS:
+        return []
+    lines: list[list[str | view.Cell]] = [["Predicted", *confusion.classes]]
+    gaps = confusion.observed - confusion.expected
+    for name, line, deviations in zip(confusion.classes, gaps, confusion.standardised, strict=True):
+        kinds = ["more" if value > _FAR else "fewer" if value < -_FAR else "" for value in deviations]
+        cells = [f"{gap:+.1f}" if abs(gap) >= _VISIBLE else "" for gap in line.tolist()]
+        lines.append([name, *(view.Cell(cell, kind=kind) for cell, kind in zip(cells, kinds, strict=True))])
+    return lines
 
 
 def _marked(line: list[str], heads: list[str]) -> list[str | view.Cell]:
@@ -105,17 +122,3 @@ def _errors_described(audit: ClassFindings) -> str:
         f"{number(float(error.min()))}. If all probabilities were right, the largest would be about "
         f"{number(float(null[0]))} and the smallest {number(float(null[-1]))}."
     )
-
-
-def _changes(audit: ClassFindings) -> list[tuple[Any, ...]]:
-    """Write what recalibration changes, before and after."""
-    effect = audit.recalibration
-    if effect is None:
-        return []
-    before, after = effect.losses_before, effect.losses_after
-    return [
-        ("Log loss", *write_change(before.log_loss, after.log_loss), "smaller is better"),
-        ("Brier score", *write_change(before.brier_score, after.brier_score), "sum over classes; smaller is better"),
-        ("Accuracy", share(before.accuracy), share(after.accuracy), "share of rows whose most probable class occurred"),
-        ("Error of the worst class", *write_change(effect.worst_before, effect.worst_after), "each against the rest"),
-    ]

@@ -13,7 +13,7 @@ from calibrant.auditing.class_audit import _null_errors
 from calibrant.auditing.class_facts import MARGINAL
 from calibrant.auditing.class_recalibration import class_recalibration
 from calibrant.auditing.summary import details, summary
-from support.class_audits import many, six, world, wrong
+from support.class_audits import COSTS, many, six, world, wrong
 
 
 def scores_of(*arguments, **keywords):
@@ -116,13 +116,24 @@ def test_many_classes_are_told_by_how_many_are_off():
     result = many()
     assert np.mean(result.table.error) == pytest.approx(result.null_errors.mean(), rel=0.15)
     text = str(result)
-    assert "Of all classes at most" in text
+    assert "off by more than" in text
     assert "... and 20 more classes" in text
     names = [line.split()[0] for line in text.partition("Class ")[2].splitlines()[1:21]]
     order = np.lexsort((-result.table.error, -result.table.upper))
     assert names == result.table.name[order[:20]].tolist()
     assert [result.table.name[i] for i in result.shown] == names[:9]
     assert len(result.reliability) == 9
+
+
+def test_confusion_and_costs_are_those_of_decisions():
+    y, proba = world(500, power=4.0)
+    result = wrong()
+    assert result.confusion.to_json() == cal.decisions.confusion(y, proba).to_json()
+    assert result.decision.to_json() == cal.decisions.swap_regret(y, proba, COSTS).to_json()
+    assert f"Cost       {result.decision.cost:.4f} per case" in str(result)
+    assert "another action in place of each one" in " ".join(result.details().split())
+    with pytest.raises(cal.ArgumentError, match="costs with a row for each action and a column for each of 3 classes"):
+        cal.audit(y, proba, costs=[[0, 1], [1, 0]])
 
 
 def test_bins_expect_the_class_equally_often():
@@ -181,7 +192,7 @@ def test_plain_data_and_provenance():
     assert document["kind"] == "class audit"
     assert document["certificate"]["verdict"] == "refuted"
     known = wrong().provenance
-    assert known.command == "calibrant.audit_classes(y_true, y_proba, tolerance=0.01, name='model')"
+    assert known.command.startswith("calibrant.audit_classes(y_true, y_proba, tolerance=0.01, costs={'0': [0, 1, 1], ")
     assert known.parameters["tolerance"] == 0.01
     assert len(known.fingerprint) == 16
 

@@ -51,7 +51,7 @@ def test_axes_of_the_user(audit):
     assert all(ax.lines for ax in axes)
     alone = plt.figure().subplots()
     assert audit.plot(ax=alone).axes_ == (alone,)
-    with pytest.raises(ArgumentError, match="one or two axes, found 3"):
+    with pytest.raises(ArgumentError, match="one to 2 axes, found 3"):
         audit.plot(ax=plt.figure().subplots(1, 3))
     plt.close("all")
 

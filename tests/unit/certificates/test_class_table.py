@@ -9,8 +9,8 @@ import pytest
 from calibrant import ArgumentError, ClassScores, ScoreTable, certify, certify_classes, certify_each_class
 from calibrant.certificates.classes import own_bound
 from calibrant.distributions.brownian import range_upper_quantile
-from calibrant.distributions.mean_limits import bernstein_rate, psi
-from support.class_worlds import largest_over_intervals, uniform
+from calibrant.distributions.mean_limits import bernstein_mean_width
+from support.class_worlds import uniform
 
 DELTA = 0.05
 
@@ -43,18 +43,32 @@ def test_bounds_are_those_of_single_classes():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_with_few_events_one_rate_is_charged_inside_the_interval(seed):
-    """Theorem 1.5 by brute force: the width is a line in the squares, and counts those of each interval."""
-    label, proba = rows_of(30, 60, seed=seed)
-    delta, expected = 0.01, 0.7 * 29 / 900
-    rate = bernstein_rate(math.sqrt(-2.0 * math.log(delta) / (60 * expected)))
+def test_with_few_rows_squares_inside_each_interval_are_charged(seed):
+    """Theorem 1.5 by brute force over all intervals, with a mixture made for the share of a class."""
+    n, delta, classes = 60, 0.01, 30
+    label, proba = rows_of(classes, n, seed=seed)
+    rare = 0.7 * (1.0 - 1.0 / classes) / classes
+    mixture = ((rare, 0.65), (math.sqrt(0.12 * rare), 0.1), (0.12, 0.25))
     for k in range(3):
-        away = (label == k) - proba[:, k]
-        charged = psi(rate) / rate * away**2
-        largest = max(largest_over_intervals(proba[:, k], s * away + charged) for s in (-1, 1))
-        exact = (largest - math.log(delta) / rate) / 60
-        bound = own_bound(ScoreTable.from_scores(label == k, proba[:, k]), delta, 30)
-        assert exact - 1e-9 <= bound <= min(1.0, 1.02 * exact)
+        order = np.argsort(proba[:, k])
+        away = ((label == k) - proba[:, k])[order]
+        sums, squares = (np.append(0.0, each.cumsum()) for each in (away, away**2))
+        inside = np.maximum(0.0, squares[None, :] - squares[:, None]) / n
+        width = bernstein_mean_width(n, inside, delta, mixture=mixture)
+        exact = np.triu(np.abs(sums[None, :] - sums[:, None]) / n + width).max()
+        bound = own_bound(ScoreTable.from_scores(label == k, proba[:, k]), delta, classes)
+        assert exact - 1e-9 <= bound <= 1.02 * exact
+
+
+def test_with_few_rows_bounds_are_made_for_the_share_of_a_class():
+    """Much narrower for a rare class than that of a class by itself, and hardly wider for a frequent one."""
+    rng = np.random.default_rng(0)
+    frequent, rare = rng.beta(4.0, 2.0, 3000), rng.beta(0.005, 5.0, 3000)
+    for score, least, most in ((frequent, 1.0, 1.08), (rare, 0.5, 0.8)):
+        table = ScoreTable.from_scores(rng.random(3000) < score, score)
+        of_thousand = own_bound(table, DELTA / 3000.0, 1000)
+        assert least < of_thousand / own_bound(table, DELTA / 3000.0) < most
+        assert own_bound(table, DELTA, 1000) == own_bound(table, DELTA)
 
 
 def test_counts_are_bounds_at_half_of_the_probability():
@@ -127,7 +141,7 @@ def test_what_is_shown_of_many_classes():
     result = certify_each_class(label, proba, classes=list(range(100)))
     text = str(result)
     assert text.endswith("... and 80 more classes")
-    assert "No class is shown to be off." in text
+    assert "No single class is shown to be off." in text
     assert "At most 9 classes are off by more than 0.0" in text
     assert ", at most 49 by more than 0.0" in text
     assert json.loads(result.to_json())["count_bounds"]["9"] == result.count_bounds[9]
@@ -159,3 +173,11 @@ def test_lists_of_some_classes():
     assert (many.lower <= few.lower).all()
     assert set(many.count_bounds) == {29, 299, 1499}
     assert many.count_bounds[1499] == many.count_bounds[299] <= many.upper.min()
+
+
+def test_columns_of_a_frame():
+    pd = pytest.importorskip("pandas")
+    label, proba = rows_of(3, 200)
+    frame = pd.DataFrame(proba, columns=["p_0", "p_1", "p_2"]).assign(y=label)
+    result = certify_each_class(frame, label="y", scores="p_*", tolerance=0.3)
+    assert result.to_json() == certify_each_class(label, proba, tolerance=0.3).to_json()

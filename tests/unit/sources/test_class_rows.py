@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from calibrant import ArgumentError, ClassScores, DataError, Query, SourceError, certify_classes
+from calibrant import ArgumentError, ClassScores, DataError, Query, SourceError, certify, certify_classes, read_table
 from calibrant.sources.class_rows import class_scores_of
 
 NAMES = ("ant", "bee", "cat")
@@ -102,6 +102,15 @@ def test_front_functions_take_names_of_columns(folder):
         ArgumentError, match="label and scores, and no matrix of probabilities, found label and y_proba"
     ):
         class_scores_of(columns["y"], proba, label="y")
+
+
+@pytest.mark.slow
+def test_a_file_that_does_not_fit_can_be_read_class_by_class(tmp_path):
+    """What docs/reference/classes.md says of larger files: the largest bound of single classes is that of the worst."""
+    file = tmp_path / "all.parquet"
+    pd.DataFrame(columns_of(3000)).to_parquet(file)
+    bounds = [certify(read_table(file, label="y", score=f"p_{name}", pos_label=name)).bound for name in NAMES]
+    assert max(bounds) == certify_classes(file, label="y", scores="p_*").bound
 
 
 def changed(columns, name, row, value):

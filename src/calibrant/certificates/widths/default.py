@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.distributions.mean_limits import bernstein_mean_width, line_above, mean_width
+from calibrant.distributions.mean_limits import MIXTURE, Mixture, bernstein_mean_width, line_above, mean_width
 from calibrant.table.cumulative_residuals import Extremes
 from calibrant.table.parameters import check_width
 from calibrant.table.pooling import BoolArray, FloatArray
@@ -89,12 +89,10 @@ def bernstein_width(n: float, brier: float, delta: float = 0.05) -> float:
     return float(bernstein_mean_width(n, brier, delta))
 
 
-def charged_bound(
-    table: ScoreTable, walk: Extremes, delta: float, *, method: str, expected: float | None = None
-) -> float:
+def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: str, mixture: Mixture = MIXTURE) -> float:
     """Upper confidence bound that counts squared residuals only inside the interval that it is about; not capped at 1.
 
-    `expected` is for method "bernstein": what the mean square was expected to be before the rows were seen.
+    `mixture` is for method "bernstein", in place of the usual one.
 
     Theorem 1.5: with w(V) the width at a mean square V, the true error is at most the largest, over intervals, of their
     mean residual plus ``w(V)`` at their own mean square. A line ``level + slope V`` above w turns that into the largest
@@ -107,12 +105,12 @@ def charged_bound(
     if method == "default":
         width = _narrowed(n, nodes, delta, walk.at_most)
     else:
-        width = bernstein_mean_width(n, nodes, delta, expected=expected)
+        width = bernstein_mean_width(n, nodes, delta, mixture=mixture)
     bound = walk.at_most + float(width[-1])
     charged = float(squared[walk.rows(table.score)].sum()) / n
     rise, fall = table.rise, table.fall
     hidden = table.low < table.high if table.cells is not None else None
-    for _ in range(_LINES if expected is None else 1):  # with one rate the width is a line itself
+    for _ in range(_LINES):
         slope, level = line_above(nodes, width, charged)
         extra = slope * squared
         rises = [_largest_rise(rise + extra, fall, hidden), _largest_rise(fall + extra, rise, hidden)]

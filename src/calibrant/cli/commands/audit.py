@@ -1,11 +1,12 @@
 """`calibrant audit`: one model."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from calibrant.cli import options, terminal
-from calibrant.cli.options import column, option
+from calibrant.cli.options import column, option, read_matrix
 from calibrant.cli.reporting import with_report
 from calibrant.errors import ArgumentError
 
@@ -32,6 +33,10 @@ def audit(
     confidence_level: options.Confidence = 0.95,
     cost_fp: options.CostFp = None,
     cost_fn: options.CostFn = None,
+    cost_matrix: Annotated[
+        Path | None,
+        option("With --scores: a CSV file of costs, a row for each action, a column for each class in their order."),
+    ] = None,
     target_error: Annotated[
         list[float] | None,
         option(
@@ -79,8 +84,11 @@ def audit(
     if score is None and not scores:
         expected = "--score, or --scores where there are several classes"
         raise ArgumentError(expected, "neither", "name the column of probabilities, or those of all classes")
+    if (cost_matrix is not None) > bool(scores) or (cost_fp is not None and scores):
+        expected = "--cost-matrix with --scores, --cost-fp and --cost-fn with --score"
+        raise ArgumentError(expected, "costs of the other kind", "leave them out, or give those that belong to it")
     if scores:
-        of_classes = {"scores": scores[0] if len(scores) == 1 else list(scores)}
+        of_classes = {"scores": scores[0] if len(scores) == 1 else list(scores), "costs": read_matrix(cost_matrix)}
         result = with_report(run_audit, f"columns {' '.join(scores)}", report, context, **of_classes)
     else:
         result = with_report(run_audit, f"column {score}", report, context)

@@ -25,6 +25,7 @@ from calibrant.distributions.sharp_mean import single_width
 from calibrant.metrics.all_classes import pooled_extremes, signed_residuals
 from calibrant.metrics.classes import ClassCalibration, class_fields, class_rows
 from calibrant.sources.class_rows import class_scores_of
+from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import ClassRows, ClassScores
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper, given, number, rows, write_lower, write_upper
@@ -79,11 +80,11 @@ class ClassStatement(Statement, ClassCalibration):
         heads, *lines = self._rows(_PRINTED)
         grid = text_grid([heads, *lines], words=[i for i, head in enumerate(heads) if head in _WORDS])
         more = [f"... and {rows(left)} more classes"] if left > 0 else []
-        return "\n".join([self.claim, *self.sentences(), *self._of_rescaled(), grid, *more])
+        return "\n".join([self.claim, *self.sentences(), *of_rescaled(self.n_rescaled), grid, *more])
 
     def _repr_html_(self) -> str:
         heads, *lines = self._rows()
-        return html_grid(" ".join([self.claim, *self.sentences(), *self._of_rescaled()]), heads, lines)
+        return html_grid(" ".join([self.claim, *self.sentences(), *of_rescaled(self.n_rescaled)]), heads, lines)
 
     def _rows(self, most: int | None = None) -> list[list[str]]:
         return class_rows(self, most, self._columns())
@@ -94,13 +95,6 @@ class ClassStatement(Statement, ClassCalibration):
     def sentences(self) -> Iterable[str]:
         """Say what there is to say of these classes, beside the claim."""
         raise NotImplementedError
-
-    def _of_rescaled(self) -> Iterable[str]:
-        if self.n_rescaled:
-            yield (
-                f"The probabilities of {rows(self.n_rescaled)} rows did not add up to 1 and were divided by their sum; "
-                "the claim is about these quotients."
-            )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

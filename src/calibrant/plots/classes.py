@@ -139,8 +139,6 @@ class ClassErrorDisplay(Display):
     ['1', '2', '0']
     """
 
-    size = (6.4, 3.8)
-
     def __init__(self, audit: ClassFindings, *, name: str | None = None) -> None:
         self.audit, self.name = audit, name
         self.places = worst_first(audit.table)

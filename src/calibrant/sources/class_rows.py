@@ -31,7 +31,8 @@ def class_scores_of(
 ) -> ClassScores:
     """Return what the arguments of a function of several classes stand for.
 
-    These are `ClassScores`; labels and probabilities; or a source of rows with the names of its columns.
+    These are `ClassScores`; labels and probabilities; or a source of rows with the names of its columns, see
+    `ClassScores.from_source`.
     """
     if label is None and scores is None:
         return as_class_scores(y_true, y_proba, classes=classes)
@@ -42,23 +43,16 @@ def class_scores_of(
             " and ".join(name for name, value in given.items() if value is not None),
             "pass (frame, label='y', scores='p_*'), or labels and probabilities: (y, P)",
         )
-    return read_classes(y_true, label, scores, classes)
-
-
-def read_classes(
-    source: Any, label: str, scores: str | Sequence[str], classes: Sequence[Any] | None = None
-) -> ClassScores:
-    """Read labels and probabilities, see `ClassScores.from_source`."""
     # Imported here, since they load narwhals and DuckDB, which arrays do without.
-    if is_read(source):
+    if is_read(y_true):
         from calibrant.sources.connection import open_source
 
-        with open_source(source, () if isinstance(scores, str) else (label, *scores)) as opened:
+        with open_source(y_true, () if isinstance(scores, str) else (label, *scores)) as opened:
             return _from_file(opened, label, _chosen(scores, label, opened.names), classes)
     from calibrant.sources.frames import as_frame, in_memory, names_of_frame
 
-    names = _chosen(scores, label, names_of_frame(as_frame(source)))
-    frame = in_memory(source, Columns(label, names[0], models=tuple(names)))
+    names = _chosen(scores, label, names_of_frame(as_frame(y_true)))
+    frame = in_memory(y_true, Columns(label, names[0], models=tuple(names)))
     columns = {name: frame[name].to_numpy() for name in names}
     return ClassScores.from_scores(frame[label].to_native(), columns, classes=classes)
 

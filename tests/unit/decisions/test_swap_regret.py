@@ -175,3 +175,9 @@ def test_what_is_printed():
     assert lines[4].split() == ["Action", "Share", "Better", "instead", "Saves"]
     assert result.to_frame().columns.tolist() == ["action", "share", "instead", "saving"]
     assert "Better instead" in result._repr_html_()
+
+
+def test_rows_that_were_rescaled_are_told():
+    proba = [[0.5, 0.3, 0.195]] * 3
+    assert "divided by their sum" in swap_regret([*"abc"], proba, COSTS).assumptions[-1]
+    assert "divided by their sum" not in swap_regret([*"abc"], PROBA, COSTS).assumptions[-1]

@@ -54,7 +54,7 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
 
     Notes
     -----
-    Members, for n rows and K classes; docs/reference/class_repair.md compares them with other packages:
+    Members, for n rows and K classes; docs/reference/class_repair_benchmark.md compares them with other packages:
 
     - "temperature": softmax of a multiple of the log probabilities (Guo et al. 2017).
     - "vector": also a factor and a bias of each class, and the tail of beta calibration. "bias", without the factors,

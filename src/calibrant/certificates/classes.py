@@ -24,6 +24,7 @@ from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_boun
 from calibrant.distributions.sharp_mean import single_width
 from calibrant.metrics.all_classes import pooled_extremes, signed_residuals
 from calibrant.metrics.classes import ClassCalibration, class_fields, class_rows
+from calibrant.printable import visible
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.class_scores import ClassRows, ClassScores
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -142,9 +143,9 @@ class ClassCertificate(ClassStatement):
         if self.tolerance is not None:
             yield f"At tolerance {given(self.tolerance)}: {self.verdict}."
         if self.notion == "top_label":
-            yield f"Of it {number(self.worst)} is from rows where {self.worst_class} is predicted."
+            yield f"Of it {number(self.worst)} is from rows where {visible(self.worst_class)} is predicted."
         elif self.notion != "confidence":
-            yield f"The largest error in these rows, {number(self.worst)}, is that of {self.worst_class}."
+            yield f"The largest error in these rows, {number(self.worst)}, is that of {visible(self.worst_class)}."
 
 
 def certify_classes(

@@ -12,7 +12,7 @@ from typing import Any
 MODULE_OF = {
     "Columns": "sources.protocol",
     "open_frame": "sources.frames",
-    "read_classes": "sources.class_rows",
+    "class_scores_of": "sources.class_rows",
     "table_of_chunks": "sources.chunks",
     "AuditDisplay": "plots.audit",
     "ClassAuditDisplay": "plots.classes",

@@ -11,6 +11,7 @@ from calibrant.errors import ArgumentError, SourceError
 from calibrant.metrics import confusion_metrics
 from calibrant.plots.style import DARK
 from calibrant.report import render
+from support import class_audits
 from support.browser import INSTALLED, browser
 
 needs_browser = pytest.mark.skipif(not INSTALLED, reason="no chromium and chromedriver on this machine")
@@ -59,6 +60,8 @@ def pages(audits, tmp_path_factory):
     several = render(list(audits.values()) * 3, title="Nine audits with names that are compared", note="A note.")
     (folder / "several.html").write_text(several, encoding="utf-8")
     monitor_with_an_alarm().to_html(folder / "monitor.html")
+    class_audits.wrong().to_html(folder / "classes.html")
+    class_audits.many().to_html(folder / "many classes.html")
     return folder
 
 
@@ -68,7 +71,8 @@ def window(tmp_path_factory):
         yield opened
 
 
-PAGES = ("usual", "rare", "very rare", "monitor", "several")
+PAGES = ("usual", "rare", "very rare", "monitor", "several", "classes", "many classes")
+FIRST = (*PAGES[:4], *PAGES[5:])  # which begin with a verdict and a picture
 
 # Texts of pictures that reach beyond the frame of their picture, and how far.
 CLIPPED = """
@@ -109,14 +113,14 @@ class TestLayout:
         window.run("for (const folded of document.querySelectorAll('details')) folded.open = true")
         assert window.run(TOO_WIDE) == []
 
-    @pytest.mark.parametrize("name", PAGES[:4])
+    @pytest.mark.parametrize("name", FIRST)
     def test_verdict_advice_and_picture_are_on_the_first_screen(self, window, pages, name):
         window.open(pages / f"{name}.html")
         for what in (".verdict h2", ".advice", "figure > svg"):
             bottom = window.run(f"return document.querySelector('{what}').getBoundingClientRect().bottom")
             assert 0 < bottom <= 800, what
 
-    @pytest.mark.parametrize("name", PAGES[:4])
+    @pytest.mark.parametrize("name", FIRST)
     def test_type_is_legible_on_a_telephone(self, window, pages, name):
         window.open(pages / f"{name}.html", width=390, height=844)
         smallest = window.run(
@@ -192,10 +196,11 @@ class TestSlider:
 @pytest.mark.slow
 @needs_browser
 class TestColours:
-    def test_pictures_follow_the_dark_scheme(self, window, pages):
+    @pytest.mark.parametrize("name", ["usual.html", "classes.html"])
+    def test_pictures_follow_the_dark_scheme(self, window, pages, name):
         window.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
         try:
-            window.open(pages / "usual.html")
+            window.open(pages / name)
             fills = window.run(
                 "return Array.from(document.querySelectorAll('figure > svg text'), (text) =>"
                 " getComputedStyle(text).fill)"

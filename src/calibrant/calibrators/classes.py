@@ -22,7 +22,8 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
     """Weighted mean of several maps of the probabilities of all classes; it may leave probabilities alone.
 
     The weights make the labels most likely on rows that the maps were not fitted to, as in `AutoCalibrator`. The
-    probabilities are changed only where that gain is above 1.64 of its standard errors.
+    probabilities are changed only where these labels become likelier, and where a test at level 0.005 finds that they
+    do not go with the probabilities.
 
     Parameters
     ----------
@@ -44,10 +45,9 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
         Weight of each, adding up to 1.
     maps_ : list
         The members, fitted to all rows.
-    decision_ : {"pooled", "left alone"}
-        "left alone": `predict` returns the probabilities as they are; never where some are 0, which may yet be wrong.
-    reason_ : str
-        What was decided and why, in a sentence.
+    decision_, reason_ : str
+        "pooled", or "left alone": `predict` returns the probabilities as they are; never where some are 0, which may
+        yet be wrong. What was decided and why, in a sentence.
     gain_ : float
         Fall of the mean log loss per held-out row, optimistic for a little, since the weights were chosen on them;
         infinite if a probability of 0 was wrong, NaN if nothing could be held out.

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest
+from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.numbers import given, number, rows, significant
 from calibrant.table.pooling import (
@@ -116,12 +117,12 @@ def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.r
     # tell observed labels from simulated ones.
     chosen = rng.permutation(n)[: min(_MOST_ROWS, max(1, _MOST_PROBABILITIES // classes))]
     proba, code = matrix[chosen], scores.code[chosen]
-    statistics, draw = _Statistics(proba, scores.predicted[chosen]), _Labels(proba)
+    statistics, cumulative = _Statistics(proba, scores.predicted[chosen]), np.cumsum(proba, axis=1)
     values = np.empty((n_simulations + 1, len(STATISTICS)))
     values[0] = statistics.of(code)
     for i in range(1, n_simulations + 1):
         report_progress("Simulated labels", i / (n_simulations + 1))
-        values[i] = statistics.of(draw.once(rng))
+        values[i] = statistics.of(draw_labels(cumulative, rng))
     p_value, counts = judge(values)
     n_impossible = int((proba[np.arange(len(code)), code] == 0.0).sum())
     if n_impossible:
@@ -136,7 +137,7 @@ def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.r
         n=n,
         method="exact",
         n_simulations=n_simulations,
-        assumptions=_ASSUMPTIONS,
+        assumptions=(*_ASSUMPTIONS, *of_rescaled(scores.n_rescaled)),
         references=("gao2017", "gupta2022", "widmann2019", "vaicenavicius2019"),
         smallest=STATISTICS[int(counts[0].argmin())],
         p_values=p_values,
@@ -165,22 +166,16 @@ def _reaching(values: FloatArray) -> IntArray:
     return np.asarray(len(values) - np.searchsorted(sorted_values(values), values - slack))
 
 
-class _Labels:
-    """Draws a label from each row of probabilities, in O(log K) for each."""
-
-    def __init__(self, proba: FloatArray) -> None:
-        self.cumulative = np.cumsum(proba, axis=1)
-        self.row = np.arange(len(proba))
-
-    def once(self, rng: np.random.Generator) -> IntArray:
-        """Return the first class whose cumulative probability is above a uniform number: never one of probability 0."""
-        uniform = rng.random(len(self.row)) * self.cumulative[:, -1]
-        first, last = np.zeros(len(self.row), np.int64), np.full(len(self.row), self.cumulative.shape[1] - 1)
-        for _ in range((self.cumulative.shape[1] - 1).bit_length()):
-            middle = (first + last) // 2
-            beyond = self.cumulative[self.row, middle] <= uniform
-            first, last = np.where(beyond, middle + 1, first), np.where(beyond, last, middle)
-        return first
+def draw_labels(cumulative: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Draw a label from each row of cumulative probabilities, in O(log K): never one of probability 0."""
+    row, last_class = np.arange(len(cumulative)), cumulative.shape[1] - 1
+    uniform = rng.random(len(row)) * cumulative[:, -1]
+    first, last = np.zeros(len(row), np.int64), np.full(len(row), last_class)
+    for _ in range(last_class.bit_length()):  # the first class whose cumulative probability is above the number
+        middle = (first + last) // 2
+        beyond = cumulative[row, middle] <= uniform
+        first, last = np.where(beyond, middle + 1, first), np.where(beyond, last, middle)
+    return first
 
 
 class _Statistics:

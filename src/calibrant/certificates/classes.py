@@ -26,6 +26,7 @@ from calibrant.metrics.all_classes import pooled_extremes, signed_residuals
 from calibrant.metrics.classes import ClassCalibration, class_fields, class_rows
 from calibrant.printable import visible
 from calibrant.sources.class_rows import class_scores_of
+from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import ClassRows, ClassScores
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper, given, number, rows, write_lower, write_upper
@@ -80,11 +81,11 @@ class ClassStatement(Statement, ClassCalibration):
         heads, *lines = self._rows(_PRINTED)
         grid = text_grid([heads, *lines], words=[i for i, head in enumerate(heads) if head in _WORDS])
         more = [f"... and {rows(left)} more classes"] if left > 0 else []
-        return "\n".join([self.claim, *self.sentences(), *self._of_rescaled(), grid, *more])
+        return "\n".join([self.claim, *self.sentences(), *of_rescaled(self.n_rescaled), grid, *more])
 
     def _repr_html_(self) -> str:
         heads, *lines = self._rows()
-        return html_grid(" ".join([self.claim, *self.sentences(), *self._of_rescaled()]), heads, lines)
+        return html_grid(" ".join([self.claim, *self.sentences(), *of_rescaled(self.n_rescaled)]), heads, lines)
 
     def _rows(self, most: int | None = None) -> list[list[str]]:
         return class_rows(self, most, self._columns())
@@ -95,13 +96,6 @@ class ClassStatement(Statement, ClassCalibration):
     def sentences(self) -> Iterable[str]:
         """Say what there is to say of these classes, beside the claim."""
         raise NotImplementedError
-
-    def _of_rescaled(self) -> Iterable[str]:
-        if self.n_rescaled:
-            yield (
-                f"The probabilities of {rows(self.n_rescaled)} rows did not add up to 1 and were divided by their sum; "
-                "the claim is about these quotients."
-            )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -221,7 +215,7 @@ def certify_classes(
     data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
     n_classes = len(data.classes) if notion in _BY_CLASS else 1
     own = partial(own_bound, delta=question.delta, n_classes=n_classes)
-    fields = class_fields(data, _parts(data, notion), upper=own)
+    fields = class_fields(len(data), _parts(data, notion), upper=own)
     bounds = _bounds(data, notion, question, fields)
     trivial = _trivial_bound(data, notion, fields["mean_predicted"])
     sure = INDEPENDENT.sure(confidence_level)
@@ -229,7 +223,7 @@ def certify_classes(
         **fields,
         claim=f"{sure}, {data.scope}{_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
         confidence_level=confidence_level,
-        assumptions=(*_ASSUMPTIONS, *of_lists(data), NOT_ALL),
+        assumptions=(*_ASSUMPTIONS, *of_lists(data.scope), NOT_ALL),
         references=("gao2017", "bentkus2004", "shevtsova2013", "fan2015", "berger1982"),
         notion=notion,
         verdict=None if tolerance is None else verdict_on(bounds.bound, bounds.lower_bound, trivial, tolerance),
@@ -242,9 +236,9 @@ def certify_classes(
     )
 
 
-def of_lists(scores: ClassScores) -> tuple[str, ...]:
-    """What must hold besides where rows list some of the classes."""
-    if scores.listed is None:
+def of_lists(scope: str) -> tuple[str, ...]:
+    """What must hold besides where rows list some of the classes, so that claims have a scope."""
+    if not scope:
         return ()
     return ("All classes that a row may list were named beforehand (`classes`): some bounds depend on their number.",)
 

@@ -72,7 +72,6 @@ def read_costs(costs: Any, actions: Sequence[Any] | None = None) -> CostMatrix:
     if classes is not None:
         class_checks.need_different(list(map(str, classes)), "classes")
     names = list(actions if actions is not None else range(len(cost)) if named is None else named)
-    class_checks.need_different(names, "actions")
     if len(names) != len(cost):
         counts = f"{len(names)} names and {len(cost)} rows of costs"
         raise ArgumentError("a name for each action", counts, "name the action of every row")

@@ -15,6 +15,7 @@ from calibrant.distributions.mean_limits import mean_width
 from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound
 from calibrant.distributions.sharp_mean import single_width
 from calibrant.errors import ArgumentError
+from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import as_class_scores
 from calibrant.table.numbers import claim_upper, given, number, rows, significant, write_interval, write_lower
 from calibrant.table.parameters import check_between, check_random_state, failure_probability
@@ -28,6 +29,7 @@ _ONLY_SWAPS = (
     "Other decisions are compared that depend on the probabilities through the action they suggest, and no others: a "
     "different use of the same probabilities may save more."
 )
+_ASSUMPTIONS = (*INDEPENDENT.assumptions("the costs, the confidence level and the tolerance"), _ONLY_SWAPS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -193,13 +195,14 @@ def swap_regret(
     base = cost.min(axis=1)
     predicted = (proba * (cost - base[:, None])[taken]).sum(axis=1)
     terms = paid - base[taken] - predicted
-    half = _half_width(terms, float(np.ptp(cost, axis=1).max()), delta)
+    largest = float(np.ptp(cost, axis=1).max())  # of the difference between what is paid and predicted
+    half = largest * float(mean_width(n, np.square(terms / (largest or 1.0)).mean(), 0.5 * delta or delta))
     error = float(terms.mean())
     return SwapRegret(
         claim=f"{INDEPENDENT.sure(confidence_level)}, another action in place of each one, the same wherever that one "
         f"is taken, would save at most {claim_upper(bound, tolerance)} per case (finite-sample bound).",
         confidence_level=confidence_level,
-        assumptions=(*INDEPENDENT.assumptions("the costs, the confidence level and the tolerance"), _ONLY_SWAPS),
+        assumptions=(*_ASSUMPTIONS, *of_rescaled(scores.n_rescaled)),
         references=("zhao2021", "bentkus2004", "shevtsova2013", "fan2015"),
         verdict=None if tolerance is None else verdict_on(bound, lower_bound, trivial, tolerance),
         tolerance=tolerance,
@@ -246,10 +249,3 @@ def _split_bound(cell: IntArray, cost: FloatArray, unit: float, delta: float, rn
     m = int(judging.sum())
     mean, square = float((judging * gain).sum()) / m, float((judging * gain**2).sum()) / m
     return max(0.0, unit * (mean - float(mean_width(m, square, delta, expected=max(expected, 1.0 / len(cell))))))
-
-
-def _half_width(terms: FloatArray, largest: float, delta: float) -> float:
-    """How far the mean of terms of a limited size can be from its expectation, on either side."""
-    if largest == 0.0:
-        return 0.0
-    return largest * float(mean_width(len(terms), float(np.square(terms / largest).mean()), 0.5 * delta or delta))

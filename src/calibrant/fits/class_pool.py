@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass
@@ -13,7 +14,7 @@ from calibrant.clock import utc_now
 from calibrant.errors import ArgumentError
 from calibrant.fits.class_maps import ClassMap, ClassSample, Identity, OneVsRest, Shared
 from calibrant.fits.isotonic import Isotonic
-from calibrant.fits.log_odds import MOST
+from calibrant.fits.log_odds import LEAST, MOST
 from calibrant.fits.pool import Auto, pool_weights
 from calibrant.fits.score_map import FittedMap, Training
 from calibrant.fits.softmax import Softmax
@@ -23,7 +24,8 @@ from calibrant.table.pooling import FloatArray, IntArray, score_order
 
 FLOOR = 1e-15  # least probability of a pool, and of members on rows held out
 PRIOR = 0.25  # rows, for each member
-GATE = 1.64  # standard errors by which held-out labels have to be likelier for the probabilities to be changed
+GATE = 1.64  # standard errors by which labels of rows that nothing was fitted to are likelier where a repair helps
+_WRONG = 2.58  # standard errors, were the probabilities right, from which they are taken as wrong: at level .005
 _MANY = 20_000  # rows above which one fold is held out, not one after the other
 _MOST = 1 << 21  # probabilities that are fitted to beyond these rows: of more, those of rows drawn at random
 _SOME, _FEW = 100, 20  # classes up to which there are maps for each of them, and cross terms
@@ -100,21 +102,17 @@ class MulticlassAuto(FittedMap):
         if len(sample.code) < 2:
             self.reason_ = "Left alone: one row cannot be held out, so a change cannot be assessed."
             return
-        likelihood, count = _predictions(members, sample, min(n_folds, len(sample.code)), rng)
+        likelihood, count, deviation = _predictions(members, sample, min(n_folds, len(sample.code)), rng)
         weights = pool_weights(likelihood, count, count, PRIOR)
         with np.errstate(divide="ignore"):
-            before, after = (-np.log(p) for p in (likelihood[0], weights @ likelihood))
-        share = count / count.sum()
-        self.gain_ = float(share @ (before - after))
-        judged = f"on {len(count):,} rows not fitted to, the log loss of the scores is {_loss(float(share @ before))}"
-        judged += f", that of the best pool {float(share @ after):.4g}"
-        if np.isfinite(self.gain_):
-            error = float(np.sqrt(share**2 @ (before - after - self.gain_) ** 2))
-            judged += f"; the difference is {self.gain_ / error if error else 0.0:.3g} standard errors"
-            # A score of 0 is changed in any case, since it may yet be wrong.
-            if self.gain_ <= GATE * error and sample.proba.min() > 0.0:
-                self.reason_ = f"Left alone: {judged}, and {GATE} are asked for."
-                return
+            before, after = (float(-np.log(p) @ count / count.sum()) for p in (likelihood[0], weights @ likelihood))
+        self.gain_ = before - after
+        judged = f"on {len(count):,} rows not fitted to, the log loss of the scores is {_loss(before)}, that of the "
+        judged += f"best pool {after:.4g}; labels are {deviation:.3g} standard errors from what right scores would give"
+        # A score of 0 is changed in any case, since it may yet be wrong.
+        if (self.gain_ <= 0.0 or deviation <= _WRONG) and sample.proba.min() > 0.0:
+            self.reason_ = f"Left alone: {judged}, and {_WRONG} and a lower loss are asked for."
+            return
         shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(self.members_, weights, strict=True))
         self.decision_, self.weights_ = "pooled", weights
         self.reason_ = f"Pooled ({shares}): {judged}."
@@ -129,22 +127,32 @@ def _loss(value: float) -> str:
 
 def _predictions(
     members: Sequence[ClassMap], sample: ClassSample, n_folds: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, float]:
     """Return the probability of the class that occurred by member and row held out, and the weights of these rows.
 
-    Folds have about as many rows of each class as others.
+    Folds have about as many rows of each class as others. The last is a test of whether the scores are right: how far
+    the log likelihood ratio of the mean of all members and the scores is above what it then is, in standard errors that
+    it then has. Those that rows have themselves hardly tell a score near 0 that was wrong from chance.
     """
     n = len(sample.code)
     fold: IntArray = np.empty(n, dtype=np.int64)
     fold[score_order(sample.code, rng.random(n))] = np.arange(n) % n_folds
     folds = range(n_folds if n <= _MANY else 1)
-    likelihood = np.full((len(members), n), np.nan)
+    likelihood, above, variance = np.full((len(members), n), np.nan), 0.0, 0.0
+    weight = np.ones(n) if sample.weight is None else sample.weight
     for i in folds:
         rest, part = sample.pick(fold != i), np.flatnonzero(fold == i)
+        label = np.arange(len(part)), sample.code[part]
+        proba = sample.proba[part]
+        mean = np.zeros_like(proba)
         for values, member in zip(likelihood, members, strict=True):
-            mapped = deepcopy(member).fit_rows(rest).map_rows(sample.proba[part])
-            values[part] = np.minimum(mapped[np.arange(len(part)), sample.code[part]], MOST)
+            mapped = deepcopy(member).fit_rows(rest).map_rows(proba)
+            values[part] = np.minimum(mapped[label], MOST)
+            mean += mapped / len(members)
+        ratio = np.log(np.maximum(mean, LEAST)) - np.log(np.maximum(proba, LEAST))
+        expected = (proba * ratio).sum(axis=1)
+        above += float(weight[part] @ (ratio[label] - expected))
+        variance += float(weight[part] ** 2 @ ((proba * ratio**2).sum(axis=1) - expected**2))
     likelihood[1:] = np.maximum(likelihood[1:], FLOOR)
     used = np.isin(fold, folds)
-    weight = np.ones(n) if sample.weight is None else sample.weight
-    return likelihood[:, used], weight[used]
+    return likelihood[:, used], weight[used], above / math.sqrt(max(variance, LEAST))

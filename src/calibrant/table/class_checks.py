@@ -72,6 +72,15 @@ def is_of_several(y_proba: Any) -> bool:
     return len(shape) == 2 and shape[1] > 2
 
 
+def of_rescaled(count: int) -> tuple[str, ...]:
+    """Say in how many rows probabilities were divided by their sum, if in some."""
+    said = (
+        f"The probabilities of {count:,} rows did not add up to 1 and were divided by their sum; the claim is about "
+        "these quotients."
+    )
+    return (said,) if count else ()
+
+
 def need_alone(remedy: str, **others: Any) -> None:
     """Raise an `ArgumentError` if more is given than labels and probabilities of several classes."""
     given = [name for name, value in others.items() if value is not None]

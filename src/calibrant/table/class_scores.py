@@ -217,7 +217,7 @@ class ClassScores:
         >>> ClassScores.from_source(frame, label="y", scores="p_*").classes
         ('b', 'a')
         """
-        read: ClassScores = resolve("read_classes")(source, label, scores, classes)
+        read: ClassScores = resolve("class_scores_of")(source, label=label, scores=scores, classes=classes)
         return read
 
     def __len__(self) -> int:

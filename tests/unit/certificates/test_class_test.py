@@ -5,7 +5,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import ArgumentError, ClassScores, DataError
-from calibrant.certificates.class_test import STATISTICS, ClassTest, _Labels, _Ranges, _reaching, _Statistics
+from calibrant.certificates.class_test import STATISTICS, ClassTest, _Ranges, _reaching, _Statistics, draw_labels
 from calibrant.table.pooling import score_order
 from support.class_worlds import largest_over_intervals
 
@@ -68,8 +68,8 @@ def test_ranges_without_events():
 
 def test_labels_have_their_probabilities():
     proba = np.array([[0.0, 0.3, 0.0, 0.7, 0.0], [0.2, 0.2, 0.2, 0.2, 0.2]])
-    draws, rng = _Labels(np.repeat(proba, 4000, axis=0)), np.random.default_rng(0)
-    first, second = np.split(draws.once(rng), 2)
+    cumulative = np.repeat(proba, 4000, axis=0).cumsum(axis=1)
+    first, second = np.split(draw_labels(cumulative, np.random.default_rng(0)), 2)
     np.testing.assert_allclose(np.bincount(first, minlength=5) / 4000, proba[0], atol=0.03)
     np.testing.assert_allclose(np.bincount(second, minlength=5) / 4000, proba[1], atol=0.03)
     assert not np.bincount(first, minlength=5)[[0, 2, 4]].any()
@@ -155,6 +155,12 @@ def test_what_is_not_taken_is_refused(more):
 )
 def test_kinds_of_matrices(proba):
     assert cal.calibration_test(["a"], proba, n_simulations=9, classes=["a", "b", "c"]).n == 1
+
+
+def test_lists_are_refused():
+    lists = ClassScores.from_top(["a", "b"], [["a", "b"], ["a", "c"]], [[0.5, 0.3], [0.8, 0.1]])
+    with pytest.raises(ArgumentError, match="all classes for the test"):
+        cal.calibration_test(lists)
 
 
 def test_one_label_without_classes_is_refused():

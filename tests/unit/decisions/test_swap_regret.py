@@ -177,6 +177,12 @@ def test_what_is_printed():
     assert "Better instead" in result._repr_html_()
 
 
+def test_rows_that_were_rescaled_are_told():
+    proba = [[0.5, 0.3, 0.195]] * 3
+    assert "divided by their sum" in swap_regret([*"abc"], proba, COSTS).assumptions[-1]
+    assert "divided by their sum" not in swap_regret([*"abc"], PROBA, COSTS).assumptions[-1]
+
+
 @pytest.mark.parametrize("offset", [1e9, -1e9, np.array([0.0, 1e9, -1e7])])
 def test_what_all_actions_cost_does_not_count(offset):
     rng = np.random.default_rng(6)

@@ -137,9 +137,10 @@ class ClassCertificate(ClassStatement):
         if self.tolerance is not None:
             yield f"At tolerance {given(self.tolerance)}: {self.verdict}."
         if self.notion == "top_label":
-            yield f"Of it {number(self.worst)} is from rows where {visible(self.worst_class)} is predicted."
+            yield f"Of it {number(self.worst)} is from rows where class {visible(self.worst_class)} is predicted."
         elif self.notion != "confidence":
-            yield f"The largest error in these rows, {number(self.worst)}, is that of {visible(self.worst_class)}."
+            worst = visible(self.worst_class)
+            yield f"The largest error in these rows, {number(self.worst)}, is that of class {worst}."
 
 
 def certify_classes(

@@ -28,7 +28,7 @@ class CostMatrix(NamedTuple):
     def ordered(self, classes: Sequence[Any]) -> CostMatrix:
         """Put the columns in the order of some classes."""
         if self.cost.shape[1] != len(classes):
-            expected = f"`costs` with a row for each action and a column for each of {len(classes)} classes"
+            expected = f"costs with a row for each action and a column for each of {len(classes)} classes"
             actual = f"{self.cost.shape[0]} rows and {self.cost.shape[1]} columns"
             raise ArgumentError(expected, actual, "transpose them, or add what is missing")
         if self.classes is None:
@@ -36,7 +36,7 @@ class CostMatrix(NamedTuple):
         column = {str(name): k for k, name in enumerate(self.classes)}
         missing = [name for name in classes if str(name) not in column]
         if missing:
-            expected = f"`costs` of the classes {class_checks.listed(classes)}"
+            expected = f"costs of the classes {class_checks.listed(classes)}"
             raise ArgumentError(
                 expected, f"none of class {missing[0]!r}", "name the classes of costs as the labels are"
             )
@@ -62,13 +62,13 @@ def read_costs(costs: Any, actions: Sequence[Any] | None = None) -> CostMatrix:
     try:
         cost = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentError("`costs` as a matrix of numbers", "rows of several lengths, or text", remedy) from None
+        raise ArgumentError("costs as a matrix of numbers", "rows of several lengths, or text", remedy) from None
     if cost.ndim != 2 or len(cost) < 2:
-        raise ArgumentError("`costs` of at least two actions, a row for each", f"shape {cost.shape}", remedy)
+        raise ArgumentError("costs of at least two actions, a row for each", f"shape {cost.shape}", remedy)
     if not np.isfinite(cost).all():
         row, column = (int(at) for at in np.argwhere(~np.isfinite(cost))[0])
         where = f"{cost[row, column]} in row {row}, column {column}"
-        raise ArgumentError("`costs` that are finite, for every action and class", where, remedy)
+        raise ArgumentError("costs that are finite, for every action and class", where, remedy)
     if classes is not None:
         class_checks.need_different(list(map(str, classes)), "classes")
     names = list(actions if actions is not None else range(len(cost)) if named is None else named)

@@ -168,6 +168,7 @@ def audit_classes(
     curves, null_errors = _of_classes(rows, shown, confidence_level)
     with subtask(_FOLDS):
         recalibration = class_recalibration(rows, n_folds=n_folds, random_state=random_state)
+    statements: tuple[Any, ...] = (certificate, table, test, decision)
     sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "scores": scores, "classes": classes}
     words = {"name": name, "title": title, "note": note, "author": author}
     given = vars(question) | sources | {"costs": costs} | words
@@ -190,9 +191,7 @@ def audit_classes(
         shown=shown,
         reliability=curves,
         advice=NO_ADVICE,
-        references=tuple(
-            dict.fromkeys([*certificate.references, *table.references, *(test.references if test else ())])
-        ),
+        references=tuple(dict.fromkeys(key for part in statements if part for key in part.references)),
         provenance=provenance_of(audit_classes, given, rows=len(rows), digest=rows.digest),
     )
     result = replace(result, advice=advise_on_classes(result))

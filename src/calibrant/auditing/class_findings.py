@@ -18,6 +18,8 @@ from calibrant.table.class_scores import ClassScores
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Count, Result
 
+_LEVEL = 0.05  # of the test
+
 
 @dataclass(frozen=True)
 class ClassLosses(Result):
@@ -163,8 +165,8 @@ class ClassFindings(Result):
 
     @property
     def rejected(self) -> bool:
-        """Whether the test rejects the probabilities at the confidence level of the statements."""
-        return self.test is not None and self.test.p_value <= 1.0 - self.certificate.confidence_level
+        """Whether the test rejects the probabilities at level .05."""
+        return self.test is not None and self.test.p_value <= _LEVEL
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
         """Return the findings as plain data, marked with the version that made them.

@@ -266,7 +266,10 @@ def _details(audit: ClassFindings) -> Iterator[Fact]:
     yield Fact("accuracy", "Accuracy", _accuracy(audit), section="accuracy")
     yield Fact("data", "Data", _data(audit), section="data")
     if audit.confusion is not None:
-        cells = [f"{was} where {said} is predicted, {n} rows" for said, was, n, *_ in audit.confusion.lines()[1:4]]
+        lines = (
+            (short_name(said, _NAME), short_name(was, _NAME), n) for said, was, n, *_ in audit.confusion.lines()[1:4]
+        )
+        cells = [f"{was} where {said} is predicted, {n} rows" for said, was, n in lines]
         yield Fact("confusion", "Confusion", f"{audit.confusion.heading()} {'; '.join(cells)}", section="accuracy")
     if audit.decision is not None:
         yield Fact("cost", "Decisions", " ".join(audit.decision.sentences()), section="cost")

@@ -48,6 +48,9 @@ def test_text_json_and_report_are_those_of_python(file, tmp_path):
     assert json.loads(priced.stdout)["decision"]["cost"] > 0.1
     costs.write_text("a,b,c\n0,1,1\n")
     assert "expected numbers alone, between commas" in run(file, "--scores", "p_*", "--cost-matrix", costs).stderr
+    costs.write_text("0,1\n1,0\n")
+    assert "expected costs with a row for each action" in run(file, "--scores", "p_*", "--cost-matrix", costs).stderr
+    assert "check the path" in run(file, "--scores", "p_*", "--cost-matrix", tmp_path / "none.csv").stderr
     assert "Sum over classes" in run(file, "--scores", "p_*", "--details").stdout
 
 

@@ -160,7 +160,7 @@ IRIS = load_iris(return_X_y=True)
 IN_PYTHON = {
     "three columns of probabilities": (
         lambda: cal.certify(Y, THREE), "scores in one column", "shape (20, 3)",
-        "pass y == c and its column p[:, c]; or certify all classes at once, with calibrant.certify_classes",
+        "pass y == c and its column p[:, c]; or take all classes at once, with calibrant.audit",
     ),
     "scores of two models": (
         lambda: cal.audit(Y, np.column_stack([P, P])), "add up to 1", "0.2 and 0.2 in row 0", "one column of scores",

@@ -72,6 +72,7 @@ def test_markdown_tells_the_pictures(tmp_path):
     assert "<svg" not in text
 
 
+@pytest.mark.slow
 def test_names_of_classes_are_escaped():
     table = replace(wrong().table, name=np.array(["<script>", "b|c", "*d*"]))
     result = replace(wrong(), table=table)

@@ -24,6 +24,7 @@ from calibrant.decisions import confusion, swap_regret
 from calibrant.distributions.binomial import share_interval
 from calibrant.distributions.brownian import range_survival
 from calibrant.errors import ArgumentError
+from calibrant.metrics import class_sum_calibration
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.pooling import FloatArray
@@ -168,6 +169,7 @@ def audit_classes(
     curves, null_errors = _of_classes(rows, shown, confidence_level)
     with subtask(_FOLDS):
         recalibration = class_recalibration(rows, n_folds=n_folds, random_state=random_state)
+    statements: tuple[Any, ...] = (certificate, table, test, decision)
     sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "scores": scores, "classes": classes}
     words = {"name": name, "title": title, "note": note, "author": author}
     given = vars(question) | sources | {"costs": costs} | words
@@ -180,6 +182,7 @@ def audit_classes(
         total=certify(notion="sum"),
         top_label=certify(notion="top_label"),
         confidence=certify(notion="confidence"),
+        sum_estimates=class_sum_calibration(rows, random_state=random_state),
         table=table,
         test=test,
         losses=ClassLosses.of(rows),
@@ -190,9 +193,7 @@ def audit_classes(
         shown=shown,
         reliability=curves,
         advice=NO_ADVICE,
-        references=tuple(
-            dict.fromkeys([*certificate.references, *table.references, *(test.references if test else ())])
-        ),
+        references=tuple(dict.fromkeys(key for part in statements if part for key in part.references)),
         provenance=provenance_of(audit_classes, given, rows=len(rows), digest=rows.digest),
     )
     result = replace(result, advice=advise_on_classes(result))

@@ -14,9 +14,12 @@ from calibrant.certificates import CalibrationTest, ClassCertificate, ClassTable
 from calibrant.curves import Curve
 from calibrant.decisions import ClassConfusion, SwapRegret
 from calibrant.fits.class_pool import GATE
+from calibrant.metrics.all_classes import ClassSum
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Count, Result
+
+_LEVEL = 0.05  # of the test
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,9 @@ class ClassFindings(Result):
     total, top_label, confidence : ClassCertificate
         Bounds on the sum of the errors of all classes, on that of the largest probability by predicted class, and on
         that of the largest probability.
+    sum_estimates : ClassSum
+        The sum of the errors of all classes, as right probabilities would show it, and cross-fitted, which is about 0
+        for these.
     table : ClassTable
         Bounds on the error of each class that hold together.
     test : CalibrationTest or None
@@ -148,6 +154,7 @@ class ClassFindings(Result):
     total: ClassCertificate
     top_label: ClassCertificate
     confidence: ClassCertificate
+    sum_estimates: ClassSum
     table: ClassTable
     test: CalibrationTest | None
     losses: ClassLosses
@@ -163,8 +170,8 @@ class ClassFindings(Result):
 
     @property
     def rejected(self) -> bool:
-        """Whether the test rejects the probabilities at the confidence level of the statements."""
-        return self.test is not None and self.test.p_value <= 1.0 - self.certificate.confidence_level
+        """Whether the test rejects the probabilities at level .05."""
+        return self.test is not None and self.test.p_value <= _LEVEL
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
         """Return the findings as plain data, marked with the version that made them.

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import DETAILS, audit_facts
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import error_limits, error_range, verdict_word
 from calibrant.table.numbers import number
 from calibrant.table.results import Fact, of_section
 from calibrant.table.shown import hanging, wrapped
-
-if TYPE_CHECKING:
-    from calibrant.auditing.class_findings import ClassFindings
 
 _MOST = 14  # lines of a summary
 # Columns of the labels in front of the lines of a summary, and of the sentences of the details.
@@ -72,11 +69,11 @@ def details(audit: Findings | ClassFindings, width: int | None = None) -> str:
 
 def table_below(audit: Findings | ClassFindings, width: int | None = None) -> str:
     """Write the table that stands under a summary: of segments, if there are some, or of classes."""
-    if isinstance(audit, Findings):
-        return "" if audit.segments is None else str(audit.segments)
-    from calibrant.auditing.class_facts import table_text
+    if isinstance(audit, ClassFindings):
+        from calibrant.auditing.class_facts import table_text
 
-    return table_text(audit, width)
+        return table_text(audit, width)
+    return "" if audit.segments is None else str(audit.segments)
 
 
 def one_line(audit: Findings) -> str:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibrant.errors import ArgumentError
 from calibrant.fits.class_pool import MulticlassAuto
-from calibrant.table.class_checks import clean_probabilities, columns_of
+from calibrant.table.class_checks import check_columns, clean_probabilities, columns_of
 from calibrant.table.class_scores import ClassScores, as_class_scores
 from calibrant.table.pooling import FloatArray
 
@@ -130,8 +130,9 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
             Calibrated probabilities; every row adds up to 1.
         """
         check_is_fitted(self)
-        _, raw = columns_of(proba)
+        names, raw = columns_of(proba)
         validate_data(self, proba if hasattr(proba, "shape") else raw, skip_check_array=True, reset=False)
+        check_columns(names, self.classes_)
         return self.map_rows(clean_probabilities(raw)[0])
 
     def interpret(self) -> str:

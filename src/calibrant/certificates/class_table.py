@@ -20,7 +20,7 @@ from calibrant.certificates.segments import SHARES, verdict_within
 from calibrant.certificates.widths import brownian_width
 from calibrant.metrics.classes import class_fields
 from calibrant.printable import visible
-from calibrant.sources.class_rows import class_scores_of
+from calibrant.sources.class_rows import class_tables_of
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper, confidence, given, rows, significant, write_lower, write_upper
 from calibrant.table.pooling import FloatArray
@@ -166,17 +166,17 @@ def certify_each_class(
     ['certified', 'refuted', 'refuted']
     """
     question = Question(tolerance=tolerance, confidence_level=confidence_level)
-    data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
-    delta, n_classes = question.delta, len(data.classes)
-    own = partial(own_bound, n_classes=n_classes)
-    fields = class_fields(
-        data,
-        data.by_class(),
-        as_worst=partial(own, delta=SHARES[0] * delta),
-        upper=partial(own, delta=SHARES[1] * delta / n_classes),
-        lower=partial(_lower_bound, delta=SHARES[2] * delta / n_classes),
-        counted=partial(own, delta=0.5 * delta),
-    )
+    with class_tables_of(y_true, y_proba, label=label, scores=scores, classes=classes) as data:
+        delta, n_classes = question.delta, len(data.classes)
+        own = partial(own_bound, n_classes=n_classes)
+        fields = class_fields(
+            len(data),
+            data.by_class(),
+            as_worst=partial(own, delta=SHARES[0] * delta),
+            upper=partial(own, delta=SHARES[1] * delta / n_classes),
+            lower=partial(_lower_bound, delta=SHARES[2] * delta / n_classes),
+            counted=partial(own, delta=0.5 * delta),
+        )
     # Both hold together with what is said of the worst class, so that caps all of them.
     bound = float(fields.pop("as_worst").max())
     fields["upper"] = np.minimum(fields["upper"], bound)
@@ -188,7 +188,7 @@ def certify_each_class(
         f"against the rest is at most {claim_upper(bound, tolerance)} (finite-sample bound), and between its two "
         "bounds (the lower one asymptotic).",
         confidence_level=confidence_level,
-        assumptions=(*_ASSUMPTIONS, *of_lists(data), NOT_ALL),
+        assumptions=(*_ASSUMPTIONS, *of_lists(data.scope), NOT_ALL),
         references=("gao2017", "shevtsova2013", "fan2015", "berger1982", "feller1951"),
         verdict=verdict_within(lower_bound, bound, tolerance) or None,
         tolerance=tolerance,

@@ -24,6 +24,7 @@ from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_boun
 from calibrant.distributions.sharp_mean import single_width
 from calibrant.metrics.all_classes import pooled_extremes, signed_residuals
 from calibrant.metrics.classes import ClassCalibration, class_fields, class_rows
+from calibrant.printable import visible
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import ClassRows, ClassScores
@@ -136,9 +137,10 @@ class ClassCertificate(ClassStatement):
         if self.tolerance is not None:
             yield f"At tolerance {given(self.tolerance)}: {self.verdict}."
         if self.notion == "top_label":
-            yield f"Of it {number(self.worst)} is from rows where {self.worst_class} is predicted."
+            yield f"Of it {number(self.worst)} is from rows where class {visible(self.worst_class)} is predicted."
         elif self.notion != "confidence":
-            yield f"The largest error in these rows, {number(self.worst)}, is that of {self.worst_class}."
+            worst = visible(self.worst_class)
+            yield f"The largest error in these rows, {number(self.worst)}, is that of class {worst}."
 
 
 def certify_classes(
@@ -214,7 +216,7 @@ def certify_classes(
     data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
     n_classes = len(data.classes) if notion in _BY_CLASS else 1
     own = partial(own_bound, delta=question.delta, n_classes=n_classes)
-    fields = class_fields(data, _parts(data, notion), upper=own)
+    fields = class_fields(len(data), _parts(data, notion), upper=own)
     bounds = _bounds(data, notion, question, fields)
     trivial = _trivial_bound(data, notion, fields["mean_predicted"])
     sure = INDEPENDENT.sure(confidence_level)
@@ -222,7 +224,7 @@ def certify_classes(
         **fields,
         claim=f"{sure}, {data.scope}{_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
         confidence_level=confidence_level,
-        assumptions=(*_ASSUMPTIONS, *of_lists(data), NOT_ALL),
+        assumptions=(*_ASSUMPTIONS, *of_lists(data.scope), NOT_ALL),
         references=("gao2017", "bentkus2004", "shevtsova2013", "fan2015", "berger1982"),
         notion=notion,
         verdict=None if tolerance is None else verdict_on(bounds.bound, bounds.lower_bound, trivial, tolerance),
@@ -235,9 +237,9 @@ def certify_classes(
     )
 
 
-def of_lists(scores: ClassScores) -> tuple[str, ...]:
-    """What must hold besides where rows list some of the classes."""
-    if scores.listed is None:
+def of_lists(scope: str) -> tuple[str, ...]:
+    """What must hold besides where rows list some of the classes, so that claims have a scope."""
+    if not scope:
         return ()
     return ("All classes that a row may list were named beforehand (`classes`): some bounds depend on their number.",)
 

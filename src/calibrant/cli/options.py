@@ -119,9 +119,11 @@ def read_matrix(path: Path | None) -> Any:
 
     try:
         return None if path is None else np.loadtxt(path, delimiter=",", ndmin=2)
-    except (OSError, ValueError) as error:
-        expected, remedy = f"numbers alone, between commas, in {path}", "write what an action costs in a line: 0,4,4"
-        raise ArgumentError(expected, str(error), remedy) from None
+    except OSError:
+        raise ArgumentError("a readable file of costs", f"none at {path}", "check the path") from None
+    except ValueError as error:
+        remedy = "write a line for each action, without names: what it costs if each class is the true one, 0,4,4"
+        raise ArgumentError(f"numbers alone, between commas, in {path}", str(error).rstrip("."), remedy) from None
 
 
 def given_to(function: Callable[..., Any], context: typer.Context) -> dict[str, Any]:

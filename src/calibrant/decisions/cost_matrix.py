@@ -12,7 +12,9 @@ from calibrant.table import class_checks
 from calibrant.table.pooling import FloatArray, IntArray
 from calibrant.table.validation import as_array
 
-_ROUNDING = 1e-12  # expected costs that differ by less, relative to the largest cost, are equal
+# Expected costs are equal if they differ by less than this share of the smaller one, or than rounding in what they are
+# made of can do. Both are of the row: what actions cost for a class that it excludes does not count.
+_ROUNDING, _LAST_DIGITS = 1e-12, 4.0 * np.finfo(np.float64).eps
 _BLOCK = 1 << 22  # expected costs held at a time
 
 
@@ -26,7 +28,7 @@ class CostMatrix(NamedTuple):
     def ordered(self, classes: Sequence[Any]) -> CostMatrix:
         """Put the columns in the order of some classes."""
         if self.cost.shape[1] != len(classes):
-            expected = f"`costs` with a row for each action and a column for each of {len(classes)} classes"
+            expected = f"costs with a row for each action and a column for each of {len(classes)} classes"
             actual = f"{self.cost.shape[0]} rows and {self.cost.shape[1]} columns"
             raise ArgumentError(expected, actual, "transpose them, or add what is missing")
         if self.classes is None:
@@ -34,7 +36,7 @@ class CostMatrix(NamedTuple):
         column = {str(name): k for k, name in enumerate(self.classes)}
         missing = [name for name in classes if str(name) not in column]
         if missing:
-            expected = f"`costs` of the classes {class_checks.listed(classes)}"
+            expected = f"costs of the classes {class_checks.listed(classes)}"
             raise ArgumentError(
                 expected, f"none of class {missing[0]!r}", "name the classes of costs as the labels are"
             )
@@ -42,12 +44,14 @@ class CostMatrix(NamedTuple):
 
     def cheapest(self, proba: FloatArray) -> IntArray:
         """Return the action with the smallest expected cost in each row, of equal ones the first."""
-        slack, action = _ROUNDING * np.abs(self.cost).max(), np.empty(len(proba), dtype=np.int64)
-        step = max(1, _BLOCK // len(self.cost))
+        # Beside the cheapest action for each class, so that what all of them cost hides no difference.
+        beyond, rounding = self.cost - self.cost.min(axis=0), _LAST_DIGITS * np.abs(self.cost).max(axis=0)
+        action, step = np.empty(len(proba), dtype=np.int64), max(1, _BLOCK // len(self.cost))
         for start in range(0, len(proba), step):
-            expected = proba[start : start + step] @ self.cost.T
-            near = expected <= expected.min(axis=1, keepdims=True) + slack
-            action[start : start + step] = near.argmax(axis=1)
+            part = proba[start : start + step]
+            expected = part @ beyond.T
+            least = expected.min(axis=1) * (1.0 + _ROUNDING) + part @ rounding
+            action[start : start + step] = (expected <= least[:, None]).argmax(axis=1)
         return action
 
 
@@ -58,13 +62,13 @@ def read_costs(costs: Any, actions: Sequence[Any] | None = None) -> CostMatrix:
     try:
         cost = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentError("`costs` as a matrix of numbers", "rows of several lengths, or text", remedy) from None
+        raise ArgumentError("costs as a matrix of numbers", "rows of several lengths, or text", remedy) from None
     if cost.ndim != 2 or len(cost) < 2:
-        raise ArgumentError("`costs` of at least two actions, a row for each", f"shape {cost.shape}", remedy)
+        raise ArgumentError("costs of at least two actions, a row for each", f"shape {cost.shape}", remedy)
     if not np.isfinite(cost).all():
         row, column = (int(at) for at in np.argwhere(~np.isfinite(cost))[0])
         where = f"{cost[row, column]} in row {row}, column {column}"
-        raise ArgumentError("`costs` that are finite, for every action and class", where, remedy)
+        raise ArgumentError("costs that are finite, for every action and class", where, remedy)
     if classes is not None:
         class_checks.need_different(list(map(str, classes)), "classes")
     names = list(actions if actions is not None else range(len(cost)) if named is None else named)

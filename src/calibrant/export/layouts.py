@@ -32,7 +32,8 @@ _DEEPEST = 20
 
 
 def _of_classes(calibrator: Any) -> Formula:
-    raise ArgumentError("a map of one score", f"{type(calibrator).__name__}, of several classes", "use its `predict`")
+    several = f"{type(calibrator).__name__}, of several classes"
+    raise ArgumentError("a map of one score", several, "write it as Python or ONNX")
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores
+from calibrant.printable import visible
+from calibrant.table.class_scores import as_class_scores
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import interval_text, number, rows, significant
 from calibrant.table.pooling import FloatArray, score_order
@@ -66,7 +67,7 @@ class ClassCalibration(Tabular):
 
     def __str__(self) -> str:
         left = len(self.name) - _PRINTED
-        text = f"Worst: {self.worst_class} ({number(self.worst)}). Sum over classes: {number(self.total)}.\n"
+        text = f"Worst: {visible(self.worst_class)} ({number(self.worst)}). Sum over classes: {number(self.total)}.\n"
         text += text_grid(class_rows(self, _PRINTED), words=(0, 6, 7))
         return text + (f"\n... and {rows(left)} more classes" if left > 0 else "")
 
@@ -99,11 +100,19 @@ def class_rows(
     return lines
 
 
-def class_fields(
-    scores: ClassScores, parts: Iterable[ClassRows], **further: Callable[[ScoreTable], float]
-) -> dict[str, Any]:
-    """Fields of a `ClassCalibration` of some questions about these rows, and by name what is made of each table."""
-    n = len(scores)
+class ClassQuestion(Protocol):
+    """A yes-or-no question about rows, and the table of its answers."""
+
+    @property
+    def name(self) -> str:
+        """The class that it is about."""
+
+    def table(self) -> ScoreTable:
+        """Return the probabilities of yes, and how often it was."""
+
+
+def class_fields(n: int, parts: Iterable[ClassQuestion], **further: Callable[[ScoreTable], float]) -> dict[str, Any]:
+    """Fields of a `ClassCalibration` of some questions about n rows, and by name what is made of each table."""
     names, numbers, made = [], [], []
     for part in parts:
         table = part.table()
@@ -166,7 +175,7 @@ def class_wise_calibration(
     ([0.25, 0.05, 0.3], 'c')
     """
     scores = as_class_scores(y_true, y_proba, classes=classes)
-    return ClassCalibration(**class_fields(scores, scores.by_class()))
+    return ClassCalibration(**class_fields(len(scores), scores.by_class()))
 
 
 def top_label_calibration(
@@ -200,7 +209,7 @@ def top_label_calibration(
     0.15
     """
     scores = as_class_scores(y_true, y_proba, classes=classes)
-    return ClassCalibration(**class_fields(scores, scores.by_predicted()))
+    return ClassCalibration(**class_fields(len(scores), scores.by_predicted()))
 
 
 def confidence_calibration_error(y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None = None) -> float:

@@ -28,7 +28,7 @@ from calibrant.table.visible_scores import View, score_view
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase, SubFigure
 
-_NAME = 32  # letters of a title
+_NAME = 24  # letters of a class in a title
 _LEAST_ACROSS, _ACROSS = 3, 4  # small diagrams in a row
 _PANEL = (2.5, 2.3)  # inches of each
 
@@ -36,9 +36,10 @@ _PANEL = (2.5, 2.3)  # inches of each
 class SmallDiagram(ReliabilityDisplay):
     """The reliability diagram of one class among several: its bins, and few ticks."""
 
-    def __init__(self, points: Curve, title: str, *, view: View) -> None:
+    def __init__(self, points: Curve, which: str, error: float, *, view: View) -> None:
         super().__init__(points, view=view)
-        self.title, self.size = title, (2.6, 2.2)
+        self.size = (2.6, 2.2)
+        self.title, self.short_title = (f"{name}: {number(error)}" for name in (which, short_name(which, _NAME)))
 
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
         ax, palette = canvas.ax, canvas.palette
@@ -57,7 +58,7 @@ class SmallDiagram(ReliabilityDisplay):
         """Draw under the title, which a page has outside of the drawing."""
         super().draw_on(canvas, **keywords)
         manner: dict[str, Any] = {"loc": "left", "fontsize": 8.5, "color": canvas.palette.ink}
-        canvas.ax.set_title(short_name(self.title, _NAME), parse_math=False, **manner)
+        canvas.ax.set_title(self.short_title, parse_math=False, **manner)
 
     def draw_panel(self, figure: FigureBase) -> None:
         """Draw on a part of a figure, without the title."""
@@ -70,7 +71,7 @@ def small_diagrams(audit: ClassFindings) -> list[SmallDiagram]:
     view = score_view(*(np.concatenate([getattr(curve, name) for curve in curves]) for name in ("score", "n")))
     view = view._replace(low=0.0, high=max(view.high, *(float(curve.rate.max()) for curve in curves)))
     return [
-        SmallDiagram(curve, f"{number(float(table.error[i]))} {table.name[i]}", view=view)
+        SmallDiagram(curve, f"class {table.name[i]}", float(table.error[i]), view=view)
         for i, curve in zip(audit.shown, curves, strict=True)
     ]
 
@@ -99,7 +100,7 @@ class ClassAuditDisplay(AuditDisplay):
     def __init__(self, audit: ClassFindings) -> None:
         diagrams = small_diagrams(audit)
         across = max(_LEAST_ACROSS, min(_ACROSS, math.ceil(math.sqrt(len(diagrams)))))
-        self._grid = math.ceil(len(diagrams) / across), across
+        self._grid, self.view = (math.ceil(len(diagrams) / across), across), diagrams[0].view
         body = _PANEL[0] * across, _PANEL[1] * self._grid[0]
         self._prepare(audit, diagrams, visible(verdict_sentence(audit)), body)
 
@@ -110,7 +111,7 @@ class ClassAuditDisplay(AuditDisplay):
             display.draw_on(Canvas(ax, None, own=True, palette=LIGHT))
         for ax in axes[len(self._displays) :]:
             ax.set_axis_off()
-        body.supxlabel("predicted probability", fontsize=9.5)
+        body.supxlabel("predicted probability" + self.view.remark, fontsize=9.5)
         body.supylabel("observed rate", fontsize=9.5)
 
 

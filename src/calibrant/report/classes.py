@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from calibrant.auditing import class_facts
 from calibrant.auditing.class_findings import ClassFindings
@@ -43,6 +44,7 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
     picture = partial(Picture, of_what=audit.name)
     meaning = class_facts.verdict_meaning(audit)
     heads, *lines = class_facts.class_grid(audit, _MOST)
+    statements: tuple[Any, ...] = (audit.certificate, audit.table, audit.test, audit.decision)
     errors = None
     if len(audit.shown) < len(audit.table.name):
         errors = picture("Errors of all classes", ClassErrorDisplay(audit), _errors_described(audit), anchor="errors")
@@ -76,7 +78,7 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
         effect=class_facts.recalibration_sentence(audit),
         changes=class_facts.changes(audit),
         provenance=view.provenance(audit.name, known),
-        assumptions=list(dict.fromkeys([*audit.certificate.assumptions, *audit.table.assumptions])),
+        assumptions=list(dict.fromkeys(sentence for part in statements if part for sentence in part.assumptions)),
         references=cite(audit.references),
     )
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.sources.arrow_batches import read_batches
-from calibrant.sources.checks import check_scores
-from calibrant.sources.formats import quote_text
 from calibrant.sources.protocol import Columns
 from calibrant.sources.rows import is_read
-from calibrant.sources.source import Source, as_number
 from calibrant.table.class_checks import ClassLabels, listed, need_different
 from calibrant.table.class_scores import ClassScores, as_class_scores
-from calibrant.table.missing import is_missing
-from calibrant.table.row_errors import describe_missing, describe_no_rows, describe_other_rows, renumbered
+from calibrant.table.pooling import FloatArray, IntArray
+from calibrant.table.row_errors import renumbered
+
+if TYPE_CHECKING:
+    from calibrant.sources.class_files import ClassFile, FileClasses
+
+MOST_NUMBERS = 1 << 27  # probabilities of a file, a gigabyte of them, above which one class is read at a time
 
 
 def class_scores_of(
@@ -43,18 +45,61 @@ def class_scores_of(
             " and ".join(name for name, value in given.items() if value is not None),
             "pass (frame, label='y', scores='p_*'), or labels and probabilities: (y, P)",
         )
-    # Imported here, since they load narwhals and DuckDB, which arrays do without.
+    # Imported here, since it loads DuckDB, which arrays do without.
     if is_read(y_true):
-        from calibrant.sources.connection import open_source
-
-        with open_source(y_true, () if isinstance(scores, str) else (label, *scores)) as opened:
-            return _from_file(opened, label, _chosen(scores, label, opened.names), classes)
+        with _opened(y_true, label, scores) as file:
+            return _matrix_of(file, classes)
     from calibrant.sources.frames import as_frame, in_memory, names_of_frame
 
     names = _chosen(scores, label, names_of_frame(as_frame(y_true)))
     frame = in_memory(y_true, Columns(label, names[0], models=tuple(names)))
     columns = {name: frame[name].to_numpy() for name in names}
     return ClassScores.from_scores(frame[label].to_native(), columns, classes=classes)
+
+
+@contextmanager
+def class_tables_of(
+    y_true: Any,
+    y_proba: Any = None,
+    *,
+    label: str | None = None,
+    scores: str | Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
+) -> Iterator[ClassScores | FileClasses]:
+    """Give the same, but of a file with very many probabilities what reads one class at a time inside the block."""
+    if label is None or scores is None or y_proba is not None or not is_read(y_true):
+        yield class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
+        return
+    from calibrant.sources.class_files import FileClasses
+
+    with _opened(y_true, label, scores) as file:
+        large = file.n * len(file.names) > MOST_NUMBERS
+        yield FileClasses.of(file, classes) if large else _matrix_of(file, classes)
+
+
+@contextmanager
+def _opened(source: Any, label: str, scores: str | Sequence[str]) -> Iterator[ClassFile]:
+    """Open a file with the columns that are named."""
+    from calibrant.sources.class_files import ClassFile
+    from calibrant.sources.connection import open_source
+
+    with open_source(source, () if isinstance(scores, str) else (label, *scores)) as opened:
+        yield ClassFile.of(opened, label, _chosen(scores, label, opened.names))
+
+
+def _matrix_of(file: ClassFile, classes: Sequence[Any] | None) -> ClassScores:
+    """Read a file into one matrix."""
+    number, proba = np.empty(file.n, dtype=np.int64), np.empty((file.n, len(file.names)))
+
+    def fill(start: int, part: IntArray, values: FloatArray) -> None:
+        number[start : start + len(part)] = part
+        proba[start : start + len(part)] = values
+
+    file.read(fill)
+    try:
+        return ClassScores.from_numbered(ClassLabels(file.met, number), proba, list(file.names), classes, copy=False)
+    except DataError as error:
+        raise renumbered(error, range(1, file.n + 1)) from None  # from 1 on in files
 
 
 def _chosen(scores: str | Sequence[str], label: str, there: Sequence[str]) -> list[str]:
@@ -71,49 +116,3 @@ def _chosen(scores: str | Sequence[str], label: str, there: Sequence[str]) -> li
             "pass a pattern such as scores='p_*', or the names of all columns: scores=['p_a', 'p_b']",
         )
     return names
-
-
-def _from_file(source: Source, label: str, names: list[str], classes: Sequence[Any] | None) -> ClassScores:
-    """Read a file into one matrix, a batch of rows at a time."""
-    value = source.column(label)
-    if source.kind(label) == "text":
-        value = f"CAST({value} AS VARCHAR)" if source.typed else f"nullif(trim({value}), '')"
-    text = f"CAST({value} AS VARCHAR)"
-    met = source.rows(f"SELECT {value}, {text} AS text, count(*) FROM ({source.sql}) GROUP BY ALL ORDER BY text")
-    n = sum(count for *_, count in met)
-    if not n:
-        raise describe_no_rows(source.name)
-    known = [(value, text) for value, text, _ in met if not is_missing(value)]
-    number = " ".join(f"WHEN {quote_text(text)} THEN {i}" for i, (_, text) in enumerate(known)) or "WHEN '' THEN -1"
-    selected = [f"CAST(CASE {text} {number} ELSE -1 END AS BIGINT) AS y"]
-    for k, name in enumerate(names):
-        selected.append(f"coalesce({as_number(source.column(name), source.kind(name))}, 'nan'::DOUBLE) AS s{k}")
-    labels = ClassLabels([value for value, _ in known], np.empty(n, dtype=np.int64))
-    proba = np.empty((n, len(names)))
-
-    def read() -> int:
-        source.connection.execute("SET preserve_insertion_order = true")  # so that messages can number rows
-        seen = 0
-        for batch in read_batches(source.connection.sql(f"SELECT {', '.join(selected)} FROM ({source.sql})")):
-            rows = slice(seen, seen + len(batch["y"]))
-            seen = rows.stop
-            if seen > n:
-                break
-            labels.number[rows] = batch["y"]
-            for k in range(len(names)):
-                proba[rows, k] = batch[f"s{k}"]
-        return seen
-
-    if source.run(read) != n:
-        raise describe_other_rows(f"another number of them than {n}, as at first,")
-    gap = labels.number < 0
-    if gap.any():
-        row = f"row {int(gap.argmax()) + 1} of column {label} in {source.name}"
-        raise describe_missing("label", row, int(gap.sum()))
-    if np.isnan(proba).any():
-        for name in names:
-            check_scores(source, name, complete=True)
-    try:
-        return ClassScores.from_numbered(labels, proba, list(names), classes, copy=False)
-    except DataError as error:
-        raise renumbered(error, range(1, n + 1)) from None  # from 1 on in files

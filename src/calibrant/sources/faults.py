@@ -113,6 +113,8 @@ def describe_no_column(name: Hashable, there: Sequence[Hashable], place: str = "
     listed = ", ".join(map(str, there[:20])) + (", ..." if len(there) > 20 else "")
     if there and all(isinstance(column, str) and _is_datum(column) for column in there):
         remedy = "the first line seems to hold data: put a line with the names of the columns above it"
+    elif "*" in str(name):
+        remedy = f"audit takes a pattern for several classes: scores={name!r}, or --scores in a shell"
     else:
         remedy = f"did you mean {lower[near[0]]!r}?" if near else "choose one of these"
     return f"a column {name!r}{place}", f"the columns {listed}", remedy

@@ -16,6 +16,7 @@ from calibrant.table.pooling import IndexArray
 # One rule wherever there are more than two classes.
 _ONE_AT_A_TIME = "assess one class at a time, against the rest"
 ONE_CLASS = f"{_ONE_AT_A_TIME}: name it as `pos_label`, and take its probability as the score"
+_ALL_CLASSES = "or audit the probabilities of all classes together"
 _DROP = "drop those rows"
 MISSING = (
     "drop or repair these rows; of two classes audit and recalibrate leave them out, counted, with `missing='drop'`"
@@ -144,7 +145,7 @@ def describe_bad_labels(
     choices = [f"`pos_label={value!r}`" for value in classes[:_NAMED]]
     if len(classes) > 2:
         against = f"{_ONE_AT_A_TIME}: {', '.join(choices[:-1])} or {'another' if classes[_NAMED:] else choices[-1]}"
-        return DataError("two label values", listed, against if names else _no_classes(classes))
+        return DataError("two label values", listed, f"{against}; {_ALL_CLASSES}" if names else _no_classes(classes))
     if any(isinstance(value, float) and value % 1.0 for value in classes):
         return DataError("labels 0 and 1", listed, _no_classes(classes))
     short = all(len(str(value)) <= _LONGEST for value in classes)
@@ -175,9 +176,11 @@ def _no_classes(values: list[Any]) -> str:
     """What to do about labels that are more than two classes, counts, probabilities or measurements."""
     numbers = [float(value) for value in values if isinstance(value, (int, float)) and is_number(value)]
     if len(numbers) < len(values):
-        return ONE_CLASS
+        return f"{ONE_CLASS}; {_ALL_CLASSES}"
     if all(number.is_integer() and abs(number) < _CLASSES for number in numbers):
-        return f"{ONE_CLASS}; of counts, ask whether they exceed a limit, and take the probability of that"
+        return (
+            f"{ONE_CLASS}; {_ALL_CLASSES}; of counts, ask whether they exceed a limit, and take the probability of that"
+        )
     if all(0.0 <= number <= 1.0 for number in numbers):
         return (
             "these look like probabilities or rates: pass the observed outcome of each row, 0 or 1; of a group of rows "

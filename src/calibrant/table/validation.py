@@ -104,8 +104,8 @@ def _score_column(y_proba: npt.ArrayLike) -> npt.NDArray[Any]:
     remedy = "pass the probabilities of the positive class"
     if raw.ndim == 2 and raw.shape[1] > 2:
         remedy = (
-            f"{row_errors.ONE_CLASS}: for class c pass y == c and its column p[:, c]; or certify all classes at once, "
-            "with calibrant.certify_classes"
+            f"{row_errors.ONE_CLASS}: for class c pass y == c and its column p[:, c]; or take all classes at once, "
+            "with calibrant.audit or certify_classes, and MulticlassAutoCalibrator to recalibrate"
         )
     raw = one_column(raw, "scores in one column, or in two as predict_proba gives them", remedy)
     if raw.shape[0] == 0:

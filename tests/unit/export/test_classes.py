@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from calibrant.calibrators import MulticlassAutoCalibrator
+from calibrant.cli.main import app
 from calibrant.errors import ArgumentError, SourceError
-from calibrant.export import from_json, load_model, to_json, to_onnx, to_python, to_sql
+from calibrant.export import from_json, load_model, save_model, to_json, to_onnx, to_python, to_sql
 from calibrant.export.json_file import _checksum
 from support.class_cases import CLASSES, FOLDER, fitted_rows, rows
 from support.damage import damaged
@@ -59,8 +60,9 @@ def test_the_file_of_the_past_predicts_what_it_did():
 
 
 def short_document():
-    """A document with all kinds of members, whose score maps are short."""
-    return json.loads(to_json(fitted_rows(25)))
+    """A document with all kinds of maps but pools of one score, of which there are tests elsewhere."""
+    members = ["matrix", "shared isotonic", "isotonic"]
+    return json.loads(to_json(MulticlassAutoCalibrator(members).fit(*rows(25), classes=CLASSES)))
 
 
 @pytest.mark.slow
@@ -126,6 +128,17 @@ def test_thirty_classes():
     np.testing.assert_allclose(value, model.predict(sharp), rtol=1e-11)
 
 
+def test_the_command_writes_what_the_function_does(fitted, tmp_path):
+    save_model(fitted, tmp_path / "model.json")
+    command = ["export", str(tmp_path / "model.json"), "--to", "python", "--output", str(tmp_path / "model.py")]
+    app(command, standalone_mode=False)
+    module = {}
+    exec((tmp_path / "model.py").read_text(), module)
+    new = rows(5, seed=2)[0]
+    np.testing.assert_allclose([module["calibrate"](row) for row in new], fitted.predict(new), rtol=1e-11)
+
+
 def test_what_takes_one_score_says_so(fitted):
-    with pytest.raises(ArgumentError, match="a map of one score, found MulticlassAutoCalibrator, of several classes"):
+    message = "a map of one score, found MulticlassAutoCalibrator, of several classes; write it as Python or ONNX"
+    with pytest.raises(ArgumentError, match=message):
         to_sql(fitted, "p")

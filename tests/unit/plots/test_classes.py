@@ -19,7 +19,7 @@ def test_diagrams_have_shared_axes_and_the_worst_class_first():
     assert isinstance(display, ClassAuditDisplay)
     assert len({(ax.get_xlim(), ax.get_ylim()) for ax in display.axes_}) == 1
     for ax, i, curve in zip(display.axes_, result.shown, result.reliability, strict=True):
-        assert ax.get_title(loc="left") == f"{result.table.error[i]:.4f} {result.table.name[i]}"
+        assert ax.get_title(loc="left") == f"class {result.table.name[i]}: {result.table.error[i]:.4f}"
         drawn = next(line for line in ax.lines if len(line.get_xdata()) == len(curve.score))
         assert np.array_equal(drawn.get_ydata(), curve.rate)
     upper = result.table.upper[list(result.shown)]

@@ -9,7 +9,18 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from calibrant import ArgumentError, ClassScores, DataError, Query, SourceError, certify, certify_classes, read_table
+from calibrant import (
+    ArgumentError,
+    ClassScores,
+    DataError,
+    Query,
+    SourceError,
+    certify,
+    certify_classes,
+    certify_each_class,
+    read_table,
+)
+from calibrant.sources import class_rows
 from calibrant.sources.class_rows import class_scores_of
 
 NAMES = ("ant", "bee", "cat")
@@ -104,13 +115,49 @@ def test_front_functions_take_names_of_columns(folder):
         class_scores_of(columns["y"], proba, label="y")
 
 
-@pytest.mark.slow
-def test_a_file_that_does_not_fit_can_be_read_class_by_class(tmp_path):
-    """What docs/reference/classes.md says of larger files: the largest bound of single classes is that of the worst."""
+def test_the_worst_class_of_a_file_is_that_of_its_columns_one_by_one(tmp_path):
     file = tmp_path / "all.parquet"
     pd.DataFrame(columns_of(3000)).to_parquet(file)
     bounds = [certify(read_table(file, label="y", score=f"p_{name}", pos_label=name)).bound for name in NAMES]
     assert max(bounds) == certify_classes(file, label="y", scores="p_*").bound
+
+
+@pytest.fixture
+def of_large_files(monkeypatch):
+    """Read every file as if it had more probabilities than memory should hold."""
+    monkeypatch.setattr(class_rows, "MOST_NUMBERS", 0)
+
+
+@pytest.mark.parametrize("name", quick_first(["Parquet", "CSV", "pattern", "list", "query"], "Parquet"))
+def test_a_large_file_is_read_class_by_class(name, folder, of_large_files, monkeypatch):
+    source = SOURCES[name](folder)
+    monkeypatch.setattr(ClassScores, "from_numbered", None)  # no matrix
+    found = certify_each_class(source, label="y", scores="p_*", tolerance=0.2)
+    monkeypatch.undo()
+    wanted = certify_each_class(source, label="y", scores="p_*", tolerance=0.2)
+    assert found.name.tolist() == wanted.name.tolist() == ["cat", "ant", "bee"]
+    assert found.verdicts.tolist() == wanted.verdicts.tolist()
+    assert found.n_rescaled == wanted.n_rescaled == 0
+    for field in ("observed_rate", "mean_predicted", "error", "low", "high", "lower", "upper"):
+        assert np.allclose(getattr(found, field), getattr(wanted, field), rtol=1e-12, atol=1e-14), field
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_of_a_large_file_that_are_rounded(n_classes, tmp_path, of_large_files):
+    """They are divided by their sum; of two classes the second is taken as it is."""
+    columns, file = columns_of(), tmp_path / "rounded.csv"
+    frame = pd.DataFrame(columns)[["y", "p_ant", "p_bee", "p_cat"]].round(3)
+    if n_classes == 2:
+        frame["p_ant"] = (frame["p_ant"] + frame["p_cat"]).round(2)
+        frame = frame.drop(columns="p_cat").replace({"y": {"cat": "ant"}})
+    frame.to_csv(file, index=False)
+    found = certify_each_class(file, label="y", scores="p_*")
+    wanted = certify_each_class(frame, label="y", scores="p_*")
+    assert found.n_rescaled == wanted.n_rescaled
+    assert (found.n_rescaled > 0) == (n_classes == 3)
+    assert np.allclose(found.upper, wanted.upper, rtol=1e-12)
+    assert np.allclose(found.error, wanted.error, rtol=1e-12, atol=1e-14)
 
 
 def changed(columns, name, row, value):
@@ -154,6 +201,19 @@ def test_what_cannot_be_used_gets_one_clear_sentence(name, ending, tmp_path):
     for word in words:
         assert re.sub(r"{(\d+)}", lambda row: str(int(row[1]) + first), word) in message, message
     assert "\n" not in message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BAD)
+def test_a_large_file_is_refused_with_the_same_sentence(name, tmp_path, of_large_files):
+    columns, file = BAD[name][0](columns_of()), tmp_path / "scores.csv"
+    pd.DataFrame({each: pd.Series(list(values)) for each, values in columns.items()}).to_csv(file, index=False)
+    messages = []
+    for function in (certify_classes, certify_each_class):
+        with pytest.raises(DataError) as error:
+            function(file, label="y", scores="p_*")
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
 
 
 @pytest.mark.parametrize(

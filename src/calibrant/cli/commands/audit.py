@@ -35,7 +35,10 @@ def audit(
     cost_fn: options.CostFn = None,
     cost_matrix: Annotated[
         Path | None,
-        option("With --scores: a CSV file of costs, a row for each action, a column for each class in their order."),
+        option(
+            "With --scores: a CSV file of what decisions cost, numbers without names: a row for each action, a column "
+            "for each class in their order."
+        ),
     ] = None,
     target_error: Annotated[
         list[float] | None,

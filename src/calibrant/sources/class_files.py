@@ -1,0 +1,165 @@
+"""Files of the probabilities of several classes: read in batches, or one class after the other.
+
+The second is for files with more probabilities than memory should hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant.errors import DataError
+from calibrant.sources.arrow_batches import read_batches
+from calibrant.sources.checks import check_scores
+from calibrant.sources.files import FileRows
+from calibrant.sources.formats import quote_text
+from calibrant.sources.protocol import Columns
+from calibrant.sources.source import Source, as_number
+from calibrant.table import class_checks
+from calibrant.table.missing import is_missing
+from calibrant.table.pooling import FloatArray, IntArray
+from calibrant.table.row_errors import describe_missing, describe_no_rows, describe_other_rows, renumbered
+from calibrant.table.score_table import ScoreTable
+
+
+@dataclass(frozen=True)
+class ClassFile:
+    """A file with a column of labels, and one of probabilities for each class."""
+
+    source: Source
+    label: str
+    names: list[str]  # of the columns of probabilities
+    met: list[Any]  # different labels
+    n: int
+    sql: str  # a SELECT of the number of the label, y, -1 where there is none, and of the probabilities, p0, p1, ...
+
+    @classmethod
+    def of(cls, source: Source, label: str, names: list[str]) -> ClassFile:
+        """Number the labels."""
+        value = source.column(label)
+        if source.kind(label) == "text":
+            value = f"CAST({value} AS VARCHAR)" if source.typed else f"nullif(trim({value}), '')"
+        text = f"CAST({value} AS VARCHAR)"
+        met = source.rows(f"SELECT {value}, {text} AS text, count(*) FROM ({source.sql}) GROUP BY ALL ORDER BY text")
+        n = sum(count for *_, count in met)
+        if not n:
+            raise describe_no_rows(source.name)
+        known = [(value, text) for value, text, _ in met if not is_missing(value)]
+        number = " ".join(f"WHEN {quote_text(text)} THEN {i}" for i, (_, text) in enumerate(known)) or "WHEN '' THEN -1"
+        selected = [f"CAST(CASE {text} {number} ELSE -1 END AS BIGINT) AS y"]
+        for k, name in enumerate(names):
+            selected.append(f"coalesce({as_number(source.column(name), source.kind(name))}, 'nan'::DOUBLE) AS p{k}")
+        sql = f"SELECT {', '.join(selected)} FROM ({source.sql})"
+        return cls(source, label, names, [value for value, _ in known], n, sql)
+
+    def read(self, use: Callable[[int, IntArray, FloatArray], None]) -> None:
+        """Let `use` have the rows in batches: how many were before, numbers of labels, and probabilities.
+
+        A `DataError` tells afterwards if values are missing.
+        """
+        source, complete = self.source, True
+        gaps: list[int] = []
+
+        def work() -> int:
+            nonlocal complete
+            source.connection.execute("SET preserve_insertion_order = true")  # so that messages can number rows
+            seen = 0
+            for batch in read_batches(source.connection.sql(self.sql)):
+                number = batch["y"]
+                proba = np.stack([batch[f"p{k}"] for k in range(len(self.names))], axis=1)
+                gaps.extend((seen + np.flatnonzero(number < 0)).tolist())
+                complete &= not (gaps or np.isnan(proba).any())
+                if seen + len(number) > self.n:
+                    return seen + len(number)
+                if complete:
+                    use(seen, number, proba)
+                seen += len(number)
+            return seen
+
+        if source.run(work) != self.n:
+            raise describe_other_rows(f"another number of them than {self.n}, as at first,")
+        if gaps:
+            row = f"row {gaps[0] + 1} of column {self.label} in {source.name}"
+            raise describe_missing("label", row, len(gaps))
+        if not complete:
+            for name in self.names:
+                check_scores(source, name, complete=True)
+
+
+class FileClass(NamedTuple):
+    """One class of a file."""
+
+    name: str
+    rows: FileRows
+
+    def table(self) -> ScoreTable:
+        """Read its scores."""
+        return self.rows.table()
+
+
+@dataclass(frozen=True)
+class FileClasses:
+    """The classes of a file whose rows were checked, for statements that need no more than the table of each class.
+
+    Each is read in scans of its own, in bounded memory, by the way of one score. The attributes are those of
+    `ClassScores`.
+    """
+
+    file: ClassFile
+    classes: tuple[Any, ...]
+    numbers: IntArray  # the class of each label met
+    n_rescaled: int
+    scope: str = ""  # every row has all classes
+
+    @classmethod
+    def of(cls, file: ClassFile, classes: Sequence[Any] | None) -> FileClasses:
+        """Check all rows."""
+        names, _ = class_checks.classes_of(file.met, file.names, classes, len(file.names))
+        n_rescaled = 0
+
+        def check(start: int, number: IntArray, proba: FloatArray) -> None:
+            nonlocal n_rescaled
+            rows = range(start + 1, start + len(number) + 1)  # from 1 on in files
+            try:
+                _, gap = class_checks.clean_probabilities(proba, copy=False)
+                class_checks.codes_of(class_checks.ClassLabels(file.met, number), names)
+            except DataError as error:
+                raise renumbered(error, rows) from None
+            n_rescaled += int((gap > class_checks.ROUNDING).sum()) if len(names) > 2 else 0
+
+        file.read(check)
+        numbers = class_checks.codes_of(class_checks.ClassLabels(file.met, np.arange(len(file.met))), names)
+        return cls(file, tuple(names), numbers, n_rescaled)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.file.n
+
+    def by_class(self) -> Iterator[FileClass]:
+        """Ask of each class whether it occurred."""
+        for k, name in enumerate(self.classes):
+            number = [str(i) for i in np.flatnonzero(self.numbers == k).tolist()]
+            occurred = f"y IN ({', '.join(number)})" if number else "false"
+            rows = f"SELECT CAST({occurred} AS TINYINT) AS y, {self._probability(k)} AS s FROM ({self.file.sql})"
+            part = replace(
+                self.file.source,
+                sql=rows,
+                original=rows,
+                columns=("y", "s"),
+                header=("y", "s"),
+                types=("TINYINT", "DOUBLE"),
+                typed=True,
+                format="query",
+                parts=(),
+            )
+            yield FileClass(str(name), FileRows(part, Columns("y", "s")))
+
+    def _probability(self, k: int) -> str:
+        """Return the probability of a class as the checks of a matrix leave it."""
+        if len(self.classes) == 2:
+            return "least(p1, 1.0)" if k else "1.0 - least(p1, 1.0)"
+        total = " + ".join(f"p{i}" for i in range(len(self.classes)))
+        return f"least(p{k} / ({total}), 1.0)"

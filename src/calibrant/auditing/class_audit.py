@@ -24,6 +24,7 @@ from calibrant.decisions import confusion, swap_regret
 from calibrant.distributions.binomial import share_interval
 from calibrant.distributions.brownian import range_survival
 from calibrant.errors import ArgumentError
+from calibrant.metrics import class_sum_calibration
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.pooling import FloatArray
@@ -181,6 +182,7 @@ def audit_classes(
         total=certify(notion="sum"),
         top_label=certify(notion="top_label"),
         confidence=certify(notion="confidence"),
+        sum_estimates=class_sum_calibration(rows, random_state=random_state),
         table=table,
         test=test,
         losses=ClassLosses.of(rows),

@@ -146,8 +146,7 @@ def _headline(audit: ClassFindings) -> Iterator[Fact]:
         seen = "against" if audit.rejected else "no evidence against"
         yield fact("test", "Test", f"{seen} the probabilities: {evidence(audit)}", rank=4)
     yield fact("error", "Error", _bounds(audit.certificate), rank=4)
-    null = f" over all classes, {number(float(audit.null_errors.sum()))} expected if all were right"
-    yield fact("sum", "Sum", _bounds(audit.total, null), rank=7)
+    yield fact("sum", "Sum", _bounds(audit.total, f" over all classes, {_by_chance(audit)}"), rank=7)
     yield fact("confidence", "Top label", _of_predicted(audit), rank=7)
     yield fact("accuracy", "Accuracy", _accuracy(audit), rank=5)
     yield fact("data", "Data", _data(audit), rank=6)
@@ -181,6 +180,11 @@ def _bounds(certificate: ClassCertificate, remark: str = "") -> str:
     sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided
     lower = f"at least {limits.lower}, " if two_sided else ""
     return f"{limits.value}{remark}; {lower}at most {limits.upper} ({sure})"
+
+
+def _by_chance(audit: ClassFindings) -> str:
+    estimates = audit.sum_estimates
+    return f"{number(estimates.null_mean)} expected if all were right, {number(estimates.cross_fitted)} cross-fitted"
 
 
 def _of_predicted(audit: ClassFindings) -> str:
@@ -240,10 +244,9 @@ def _cost(audit: ClassFindings) -> str:
 
 def notion_facts(audit: ClassFindings) -> Iterator[Fact]:
     """Yield the errors that are bounded, each with what it is."""
-    null = f"expected if all were right: {number(float(audit.null_errors.sum()))}"
     for key, label, certificate, note in (
         ("error", "Worst class", audit.certificate, "the largest error of a class against the rest"),
-        ("sum", "Sum over classes", audit.total, f"above 0 by chance alone; {null}"),
+        ("sum", "Sum over classes", audit.total, f"above 0 by chance alone: {_by_chance(audit)}"),
         ("top_label", "Top label", audit.top_label, "of the largest probability, for each predicted class by itself"),
         ("confidence", "Confidence", audit.confidence, "of the largest probability, whatever class it is of"),
     ):
@@ -263,7 +266,10 @@ def _details(audit: ClassFindings) -> Iterator[Fact]:
     yield Fact("accuracy", "Accuracy", _accuracy(audit), section="accuracy")
     yield Fact("data", "Data", _data(audit), section="data")
     if audit.confusion is not None:
-        cells = [f"{was} where {said} is predicted, {n} rows" for said, was, n, *_ in audit.confusion.lines()[1:4]]
+        lines = (
+            (short_name(said, _NAME), short_name(was, _NAME), n) for said, was, n, *_ in audit.confusion.lines()[1:4]
+        )
+        cells = [f"{was} where {said} is predicted, {n} rows" for said, was, n in lines]
         yield Fact("confusion", "Confusion", f"{audit.confusion.heading()} {'; '.join(cells)}", section="accuracy")
     if audit.decision is not None:
         yield Fact("cost", "Decisions", " ".join(audit.decision.sentences()), section="cost")

@@ -14,6 +14,7 @@ from calibrant.certificates import CalibrationTest, ClassCertificate, ClassTable
 from calibrant.curves import Curve
 from calibrant.decisions import ClassConfusion, SwapRegret
 from calibrant.fits.class_pool import GATE
+from calibrant.metrics.all_classes import ClassSum
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Count, Result
@@ -113,6 +114,9 @@ class ClassFindings(Result):
     total, top_label, confidence : ClassCertificate
         Bounds on the sum of the errors of all classes, on that of the largest probability by predicted class, and on
         that of the largest probability.
+    sum_estimates : ClassSum
+        The sum of the errors of all classes, as right probabilities would show it, and cross-fitted, which is about 0
+        for these.
     table : ClassTable
         Bounds on the error of each class that hold together.
     test : CalibrationTest or None
@@ -150,6 +154,7 @@ class ClassFindings(Result):
     total: ClassCertificate
     top_label: ClassCertificate
     confidence: ClassCertificate
+    sum_estimates: ClassSum
     table: ClassTable
     test: CalibrationTest | None
     losses: ClassLosses

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibrant.errors import ArgumentError
 from calibrant.fits.class_pool import MulticlassAuto
-from calibrant.table.class_checks import clean_probabilities, columns_of
+from calibrant.table.class_checks import check_columns, clean_probabilities, columns_of
 from calibrant.table.class_scores import ClassScores, as_class_scores
 from calibrant.table.pooling import FloatArray
 
@@ -54,7 +54,7 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
 
     Notes
     -----
-    Members, for n rows and K classes; docs/reference/class_repair.md compares them with other packages:
+    Members, for n rows and K classes; docs/reference/class_repair_benchmark.md compares them with other packages:
 
     - "temperature": softmax of a multiple of the log probabilities (Guo et al. 2017).
     - "vector": also a factor and a bias of each class, and the tail of beta calibration. "bias", without the factors,
@@ -130,8 +130,9 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
             Calibrated probabilities; every row adds up to 1.
         """
         check_is_fitted(self)
-        _, raw = columns_of(proba)
+        names, raw = columns_of(proba)
         validate_data(self, proba if hasattr(proba, "shape") else raw, skip_check_array=True, reset=False)
+        check_columns(names, self.classes_)
         return self.map_rows(clean_probabilities(raw)[0])
 
     def interpret(self) -> str:

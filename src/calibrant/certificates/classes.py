@@ -24,6 +24,7 @@ from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_boun
 from calibrant.distributions.sharp_mean import single_width
 from calibrant.metrics.all_classes import pooled_extremes, signed_residuals
 from calibrant.metrics.classes import ClassCalibration, class_fields, class_rows
+from calibrant.printable import visible
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import ClassRows, ClassScores
@@ -136,9 +137,10 @@ class ClassCertificate(ClassStatement):
         if self.tolerance is not None:
             yield f"At tolerance {given(self.tolerance)}: {self.verdict}."
         if self.notion == "top_label":
-            yield f"Of it {number(self.worst)} is from rows where class {self.worst_class} is predicted."
+            yield f"Of it {number(self.worst)} is from rows where class {visible(self.worst_class)} is predicted."
         elif self.notion != "confidence":
-            yield f"The largest error in these rows, {number(self.worst)}, is that of class {self.worst_class}."
+            worst = visible(self.worst_class)
+            yield f"The largest error in these rows, {number(self.worst)}, is that of class {worst}."
 
 
 def certify_classes(

@@ -12,7 +12,9 @@ from calibrant.table import class_checks
 from calibrant.table.pooling import FloatArray, IntArray
 from calibrant.table.validation import as_array
 
-_ROUNDING = 1e-12  # expected costs that differ by less, relative to the largest cost, are equal
+# Expected costs are equal if they differ by less than this share of the smaller one, or than rounding in what they are
+# made of can do. Both are of the row: what actions cost for a class that it excludes does not count.
+_ROUNDING, _LAST_DIGITS = 1e-12, 4.0 * np.finfo(np.float64).eps
 _BLOCK = 1 << 22  # expected costs held at a time
 
 
@@ -42,12 +44,14 @@ class CostMatrix(NamedTuple):
 
     def cheapest(self, proba: FloatArray) -> IntArray:
         """Return the action with the smallest expected cost in each row, of equal ones the first."""
-        slack, action = _ROUNDING * np.abs(self.cost).max(), np.empty(len(proba), dtype=np.int64)
-        step = max(1, _BLOCK // len(self.cost))
+        # Beside the cheapest action for each class, so that what all of them cost hides no difference.
+        beyond, rounding = self.cost - self.cost.min(axis=0), _LAST_DIGITS * np.abs(self.cost).max(axis=0)
+        action, step = np.empty(len(proba), dtype=np.int64), max(1, _BLOCK // len(self.cost))
         for start in range(0, len(proba), step):
-            expected = proba[start : start + step] @ self.cost.T
-            near = expected <= expected.min(axis=1, keepdims=True) + slack
-            action[start : start + step] = near.argmax(axis=1)
+            part = proba[start : start + step]
+            expected = part @ beyond.T
+            least = expected.min(axis=1) * (1.0 + _ROUNDING) + part @ rounding
+            action[start : start + step] = (expected <= least[:, None]).argmax(axis=1)
         return action
 
 

@@ -191,11 +191,13 @@ def swap_regret(
     lower_bound = repeated_lower_bound(n, delta, rng, partial(_split_bound, cell, cost, unit))
     trivial = float(share.sum(axis=1) @ (cost - least).max(axis=1))
     paid = cost[taken, scores.code]
-    predicted = (proba * cost[taken]).sum(axis=1)
+    # Beyond the least that an action can cost: exactly 0 for one that always costs the same.
+    base = cost.min(axis=1)
+    predicted = (proba * (cost - base[:, None])[taken]).sum(axis=1)
+    terms = paid - base[taken] - predicted
     largest = float(np.ptp(cost, axis=1).max())  # of the difference between what is paid and predicted
-    squares_of_error = np.square((paid - predicted) / (largest or 1.0)).mean()
-    half = largest * float(mean_width(n, squares_of_error, 0.5 * delta or delta))
-    error = float(paid.mean() - predicted.mean())
+    half = largest * float(mean_width(n, np.square(terms / (largest or 1.0)).mean(), 0.5 * delta or delta))
+    error = float(terms.mean())
     return SwapRegret(
         claim=f"{INDEPENDENT.sure(confidence_level)}, another action in place of each one, the same wherever that one "
         f"is taken, would save at most {claim_upper(bound, tolerance)} per case (finite-sample bound).",
@@ -209,7 +211,7 @@ def swap_regret(
         lower_bound=lower_bound,
         trivial_bound=trivial,
         cost=float(paid.mean()),
-        predicted_cost=float(predicted.mean()),
+        predicted_cost=float(predicted.mean() + base[taken].mean()),
         error=error,
         error_lower=error - half,
         error_upper=error + half,

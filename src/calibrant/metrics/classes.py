@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.printable import visible
 from calibrant.table.class_scores import as_class_scores
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import interval_text, number, rows, significant
@@ -66,7 +67,7 @@ class ClassCalibration(Tabular):
 
     def __str__(self) -> str:
         left = len(self.name) - _PRINTED
-        text = f"Worst: {self.worst_class} ({number(self.worst)}). Sum over classes: {number(self.total)}.\n"
+        text = f"Worst: {visible(self.worst_class)} ({number(self.worst)}). Sum over classes: {number(self.total)}.\n"
         text += text_grid(class_rows(self, _PRINTED), words=(0, 6, 7))
         return text + (f"\n... and {rows(left)} more classes" if left > 0 else "")
 

@@ -228,6 +228,7 @@ def classes_of(
         if len(names) != n_columns:
             counts = f"{len(names)} classes and {n_columns} columns"
             raise ArgumentError("a class for each column", counts, "name the class of every column, in their order")
+        check_columns(columns, names)
         return names, True
     for names in () if columns is None else (columns, _without_prefix(columns)):
         known = {_text(name) for name in names}
@@ -254,6 +255,18 @@ def classes_of(
     )
 
 
+def check_columns(columns: list[Any] | None, classes: list[Any]) -> None:
+    """Refuse columns that are named as the classes are, but are in another order than these."""
+    if columns is None or columns == list(range(len(columns))):  # the names of columns that have none
+        return
+    known = [_text(name) for name in classes]
+    for names in (columns, _without_prefix(columns)):
+        texts = [_text(name) for name in names]
+        if texts != known and sorted(texts) == sorted(known):
+            order = f"columns in the order of the classes {listed(classes)}"
+            raise DataError(order, f"columns {listed(columns)}", "put the columns in this order")
+
+
 def _without_prefix(columns: list[Any]) -> list[Any]:
     """Return names without what all of them begin with, up to the last character of it that is no letter or digit."""
     names = [str(name) for name in columns]
@@ -278,8 +291,10 @@ def codes_of(labels: ClassLabels, names: list[Any], *, other: int | None = None)
 
     Labels that are none of the classes are `other`; without it they are refused.
     """
+    need_different(list(map(str, names)), "classes")  # as they are shown
     met, number = labels.met, {name: k for k, name in enumerate(names)}
     if not all(label in number for label in met):
+        need_different(list(map(_text, names)), "classes")
         number = {_text(name): k for k, name in enumerate(names)}
         met = [_text(label) for label in met]
     code = np.array([number.get(label, -1) for label in met], dtype=np.int64)[labels.number]

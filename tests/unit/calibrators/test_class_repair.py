@@ -103,6 +103,16 @@ def test_names_of_columns():
         fitted.predict(frame[frame.columns[::-1]])
 
 
+def test_columns_in_another_order_are_refused():
+    scores, label, _ = draw(60)
+    names = np.array(["ant", "bee", "cat"])[label]
+    columns = dict(zip(["p_ant", "p_bee", "p_cat"], scores.T, strict=True))
+    fitted = MulticlassAutoCalibrator(["temperature"]).fit(columns, names)
+    np.testing.assert_array_equal(fitted.predict(columns), fitted.predict(scores))
+    with pytest.raises(DataError, match="columns in the order of the classes ant, bee, cat, found columns p_cat"):
+        fitted.predict(dict(reversed(columns.items())))
+
+
 def test_manners_of_an_estimator():
     scores, label, _ = draw(80, power=2.0)
     calibrator = MulticlassAutoCalibrator(QUICK)

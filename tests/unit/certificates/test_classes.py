@@ -149,3 +149,12 @@ def test_errors():
         certify_classes(label, proba, tolerance=2.0)
     with pytest.raises(DataError, match="add up to 1"):
         certify_classes(label, 2.0 * proba)
+
+
+@pytest.mark.parametrize("notion", ["worst_class", "top_label"])
+def test_names_of_classes_steer_no_terminal(notion):
+    proba = np.repeat([[0.9, 0.1, 0.0], [0.1, 0.9, 0.0]], 5, axis=0)
+    scores = ClassScores.from_scores(["b"] * 10, proba, classes=["\x1b[31mred", "b", "c"])
+    result = certify_classes(scores, notion=notion)
+    assert result.worst_class == "\x1b[31mred"
+    assert "\x1b" not in str(result) + str(class_wise_calibration(scores))

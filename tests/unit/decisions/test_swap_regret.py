@@ -181,3 +181,27 @@ def test_rows_that_were_rescaled_are_told():
     proba = [[0.5, 0.3, 0.195]] * 3
     assert "divided by their sum" in swap_regret([*"abc"], proba, COSTS).assumptions[-1]
     assert "divided by their sum" not in swap_regret([*"abc"], PROBA, COSTS).assumptions[-1]
+
+
+@pytest.mark.parametrize("offset", [1e9, -1e9, np.array([0.0, 1e9, -1e7])])
+def test_what_all_actions_cost_does_not_count(offset):
+    rng = np.random.default_rng(6)
+    proba, label = rng.dirichlet([1.0] * 3, 300), rng.integers(3, size=300)
+    costs = 1 - np.eye(3)
+    assert (decide(proba, costs + offset) == decide(proba, costs)).all()
+    moved, plain = swap_regret(label, proba, costs + offset), swap_regret(label, proba, costs)
+    assert moved.share.tolist() == plain.share.tolist()
+    assert np.isclose([moved.estimate, moved.bound], [plain.estimate, plain.bound], atol=1e-6).all()
+
+
+def test_costs_of_a_class_that_is_excluded_do_not_count():
+    costs = np.array([[0.0, 1.0, 1e13], [1.0, 0.0, 2e13], [3.0, 3.0, 0.0]])
+    assert decide([[0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.4, 0.4, 0.2]], costs).tolist() == [0, 1, 2]
+
+
+def test_an_action_of_one_cost_costs_what_is_predicted():
+    rng = np.random.default_rng(7)
+    result = swap_regret(rng.integers(3, size=200), rng.dirichlet([1.0] * 3, 200), [[0.1] * 3, [0.3] * 3, [0.2] * 3])
+    assert (result.error, result.error_lower, result.error_upper) == (0.0, 0.0, 0.0)
+    assert result.cost == pytest.approx(0.1)
+    assert result.predicted_cost == pytest.approx(0.1)

@@ -149,6 +149,21 @@ def test_an_order_that_is_named_is_believed():
     assert ClassScores.from_scores(Y, SHIFTED, classes=["cat", "dog", "eel"]).classes == ("cat", "dog", "eel")
 
 
+def test_an_order_that_contradicts_the_names_of_columns_is_refused():
+    frame = pd.DataFrame([[0.5, 0.3, 0.2]] * 3, columns=["p_b", "p_a", "p_c"])
+    with pytest.raises(DataError, match="the order of the classes a, b, c, found columns p_b, p_a, p_c"):
+        ClassScores.from_scores([*"abc"], frame, classes=[*"abc"])
+    assert ClassScores.from_scores([*"abc"], frame, classes=[*"bac"]).classes == (*"bac",)
+    unnamed = pd.DataFrame([[0.5, 0.3, 0.2]] * 3)
+    assert ClassScores.from_scores([0, 1, 2], unnamed, classes=[2, 0, 1]).classes == (2, 0, 1)
+
+
+@pytest.mark.parametrize(("classes", "labels"), [([1, "1", "b"], [1, "1", "b"]), (["1", "1.0", "b"], [1, 1, "b"])])
+def test_classes_that_are_written_alike_are_refused(classes, labels):
+    with pytest.raises(ArgumentError, match="expected different classes, found '1' twice"):
+        ClassScores.from_scores(np.array(labels, dtype=object), [[0.5, 0.3, 0.2]] * 3, classes=classes)
+
+
 def test_an_order_is_not_refused_by_chance():
     rng = np.random.default_rng(0)
     for n in [3, 10, 30, 100, 400] * 40:

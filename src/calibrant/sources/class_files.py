@@ -162,4 +162,6 @@ class FileClasses:
         if len(self.classes) == 2:
             return "least(p1, 1.0)" if k else "1.0 - least(p1, 1.0)"
         total = " + ".join(f"p{i}" for i in range(len(self.classes)))
-        return f"least(p{k} / ({total}), 1.0)"
+        # Rounding of the sum must not part equal probabilities, so rows nearer to 1 are left as they are.
+        exact = f"abs({total} - 1.0) <= {class_checks.EXACT!r}"
+        return f"least(CASE WHEN {exact} THEN p{k} ELSE p{k} / ({total}) END, 1.0)"

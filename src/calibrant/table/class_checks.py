@@ -18,7 +18,7 @@ from calibrant.table.validation import as_array
 
 TOLERANCE = 0.01  # how far the probabilities of a row may be from adding up to 1
 ROUNDING = 1e-5  # rows whose sum is further from 1 are counted, and that is told
-_EXACT = 1e-12  # rows nearer to 1 are left as they are
+EXACT = 1e-12  # rows nearer to 1 are left as they are
 _NAMED = 5  # values that a message names
 # The order of columns must be wrong where so many more rows are predicted right in another one: as a share of all, and
 # in standard deviations of that difference, which chance does not reach in few rows.
@@ -151,7 +151,7 @@ def finite_numbers(raw: npt.NDArray[Any], *, copy: bool = True) -> FloatArray:
 
 def divide_rows(proba: FloatArray, total: FloatArray, gap: FloatArray) -> None:
     """Divide by their sum the rows that are off 1 by some gap, if it is more than the last digits."""
-    np.divide(proba, total[:, None], out=proba, where=(gap > _EXACT)[:, None])
+    np.divide(proba, total[:, None], out=proba, where=(gap > EXACT)[:, None])
     np.minimum(proba, 1.0, out=proba)
 
 

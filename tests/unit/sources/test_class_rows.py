@@ -1,6 +1,7 @@
 """Labels and probabilities of several classes from dataframes, engines, files and queries: the same as from arrays."""
 
 import re
+from itertools import permutations
 
 import duckdb
 import numpy as np
@@ -140,6 +141,16 @@ def test_a_large_file_is_read_class_by_class(name, folder, of_large_files, monke
     assert found.n_rescaled == wanted.n_rescaled == 0
     for field in ("observed_rate", "mean_predicted", "error", "low", "high", "lower", "upper"):
         assert np.allclose(getattr(found, field), getattr(wanted, field), rtol=1e-12, atol=1e-14), field
+
+
+def test_equal_probabilities_of_a_large_file_stay_equal(tmp_path, of_large_files):
+    rng, file = np.random.default_rng(0), tmp_path / "equal.parquet"
+    proba = np.array(list(permutations([0.1, 0.2, 0.7])))[rng.integers(6, size=400)]  # sums of 1 and a little below
+    label = (proba.cumsum(axis=1) < rng.random((400, 1))).sum(axis=1).clip(0, 2)
+    frame = pd.DataFrame(proba, columns=["p_a", "p_b", "p_c"]).assign(y=np.array([*"abc"])[label])
+    frame.to_parquet(file)
+    found, wanted = (certify_each_class(each, label="y", scores="p_*") for each in (file, frame))
+    assert np.allclose(found.error, wanted.error, rtol=1e-12)
 
 
 @pytest.mark.slow

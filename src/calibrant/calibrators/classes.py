@@ -22,8 +22,8 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
     """Weighted mean of several maps of the probabilities of all classes; it may leave probabilities alone.
 
     The weights make the labels most likely on rows that the maps were not fitted to, as in `AutoCalibrator`. The
-    probabilities are changed only where these labels become likelier, and where a test at level 0.005 finds that they
-    do not go with the probabilities.
+    probabilities are changed only where these labels become likelier, and where they are further from what the
+    probabilities say than chance explains, by 2.58 standard errors: too few to go by with ten rows or so of a class.
 
     Parameters
     ----------

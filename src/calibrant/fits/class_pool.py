@@ -25,7 +25,7 @@ from calibrant.table.pooling import FloatArray, IntArray, score_order
 FLOOR = 1e-15  # least probability of a pool, and of members on rows held out
 PRIOR = 0.25  # rows, for each member
 GATE = 1.64  # standard errors by which labels of rows that nothing was fitted to are likelier where a repair helps
-_WRONG = 2.58  # standard errors, were the probabilities right, from which they are taken as wrong: at level .005
+_WRONG = 2.58  # standard errors, were the probabilities right, from which they are taken as wrong
 _MANY = 20_000  # rows above which one fold is held out, not one after the other
 _MOST = 1 << 21  # probabilities that are fitted to beyond these rows: of more, those of rows drawn at random
 _SOME, _FEW = 100, 20  # classes up to which there are maps for each of them, and cross terms

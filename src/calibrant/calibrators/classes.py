@@ -46,8 +46,8 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
     maps_ : list
         The members, fitted to all rows.
     decision_, reason_ : str
-        "pooled", or "left alone": `predict` returns the probabilities as they are; never where some are 0, which may
-        yet be wrong. What was decided and why, in a sentence.
+        "pooled", or "left alone": `predict` returns the probabilities as they are; of several rows never
+        where some are 0, which may yet be wrong. What was decided and why, in a sentence.
     gain_ : float
         Fall of the mean log loss per held-out row, optimistic for a little, since the weights were chosen on them;
         infinite if a probability of 0 was wrong, NaN if nothing could be held out.

@@ -92,7 +92,7 @@ class ClassTest(CalibrationTest):
         if self.n_impossible:
             sentences.append(f"A label had probability 0, in {rows(self.n_impossible)} rows: that cannot happen.")
         sentences.append(
-            f"The smallest of {len(self.p_values)} p-values, {given(self.statistic)}, is of {self.smallest}."
+            f"The smallest of {len(self.p_values)} p-values, {given(self.statistic)}, is that of '{self.smallest}'."
         )
         if self.n_tested < self.n:
             sentences.append(f"Of {rows(self.n)} rows {rows(self.n_tested)} were tested, drawn at random.")

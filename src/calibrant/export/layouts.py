@@ -33,7 +33,9 @@ _DEEPEST = 20
 
 def _of_classes(calibrator: Any) -> Formula:
     several = f"{type(calibrator).__name__}, of several classes"
-    raise ArgumentError("a map of one score", several, "write it as Python or ONNX")
+    raise ArgumentError(
+        "a map of one score", several, "write it as Python, as ONNX, or by calibrant.export.classes_to_sql"
+    )
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,9 @@ _SMALLEST_EXPONENT = -40.0
 _WEIGHABLE = 2.0**-960
 
 
+DialectName = Literal["duckdb", "postgresql", "sqlite", "spark", "bigquery"]
+
+
 @dataclass(frozen=True)
 class Dialect:
     """How one SQL engine writes things."""
@@ -42,6 +45,8 @@ class Dialect:
     nan: str = "isnan({operand})"  # whether a number is NaN; empty where none can be
     text: Callable[[str], str] = quote_text  # writes a text
     underflow_raises: bool = False  # whether a product too small for a float is an error, not 0
+    # Keeps a subquery from being written into every place where its columns are used.
+    materialized: str = "MATERIALIZED "
 
 
 def _exponent(value: float) -> str:
@@ -89,8 +94,10 @@ DIALECTS = {
     "sqlite": Dialect(
         "REAL", _ratio, _backticks, "MIN", "MAX", guard="typeof({operand}) IN ('real', 'integer')", nan=""
     ),
-    "spark": Dialect("DOUBLE", "{!r}D".format, _backticks, text=_escaped_text),
-    "bigquery": Dialect("FLOAT64", repr, _escaped_backticks, nan="IS_NAN({operand})", text=_escaped_text),
+    "spark": Dialect("DOUBLE", "{!r}D".format, _backticks, text=_escaped_text, materialized=""),
+    "bigquery": Dialect(
+        "FLOAT64", repr, _escaped_backticks, nan="IS_NAN({operand})", text=_escaped_text, materialized=""
+    ),
 }
 
 
@@ -98,7 +105,7 @@ def to_sql(
     calibrator: FittedMap,
     column: str,
     *,
-    dialect: Literal["duckdb", "postgresql", "sqlite", "spark", "bigquery"] = "duckdb",
+    dialect: DialectName = "duckdb",
 ) -> str:
     r"""Return an SQL expression that maps a column of scores as `predict` does.
 

@@ -108,7 +108,9 @@ class MulticlassAuto(FittedMap):
             before, after = (float(-np.log(p) @ count / count.sum()) for p in (likelihood[0], weights @ likelihood))
         self.gain_ = before - after
         judged = f"on {len(count):,} rows not fitted to, the log loss of the scores is {_loss(before)}, that of the "
-        judged += f"best pool {after:.4g}; labels are {deviation:.3g} standard errors from what right scores would give"
+        judged += (
+            f"best pool {after:.4g}; labels are {deviation:,.2f} standard errors from what right scores would give"
+        )
         # A score of 0 is changed in any case, since it may yet be wrong.
         if (self.gain_ <= 0.0 or deviation <= _WRONG) and sample.proba.min() > 0.0:
             self.reason_ = f"Left alone: {judged}, and {_WRONG} and a lower loss are asked for."

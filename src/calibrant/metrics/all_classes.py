@@ -42,7 +42,7 @@ def pooled_calibration_error(y_true: Any, y_proba: Any = None, *, classes: Seque
     >>> from calibrant.metrics import pooled_calibration_error
     >>> y, p = [0, 1, 2, 2], [[0.5, 0.3, 0.2], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5], [0.5, 0.3, 0.2]]
     >>> round(pooled_calibration_error(y, p), 4)
-    0.25
+    0.3
     """
     scores = as_class_scores(y_true, y_proba, classes=classes)
     return pooled_extremes(scores)[0]

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator, PlattCalibrator, SegmentCalibrator
-from calibrant.export import to_sql
+from calibrant.calibrators import (
+    AutoCalibrator,
+    IsotonicCalibrator,
+    MulticlassAutoCalibrator,
+    PlattCalibrator,
+    SegmentCalibrator,
+)
+from calibrant.export import classes_to_sql, to_sql
 from calibrant.sources.formats import quote_name
 from support.export_cases import CALIBRATORS, OUTSIDE, WORLDS, assert_same, probes, world
 from support.postgresql import running_server
@@ -15,20 +21,25 @@ pytestmark = pytest.mark.slow  # a server takes as long to start as the tests on
 
 
 @pytest.fixture(scope="module")
-def rows_of():
-    """Return one list of values for each expression, computed by a server from a column of values."""
+def run():
+    """Return the lines that a server prints for some statements."""
     with running_server() as (folder, call):
+        options = ["-At", "-q", "-v", "ON_ERROR_STOP=1", "-d", "postgres", "-U", "postgres"]
+        yield lambda text: call("psql", "-X", "-h", folder, *options, text=text).split("\n")[:-1]
 
-        def rows(values, *expressions):
-            data = [f"{i}\t" + ("\\N" if value is None else repr(value)) for i, value in enumerate(values)]
-            script = ["CREATE TEMP TABLE t(i int, p float8);", "COPY t FROM stdin;", *data, "\\."]
-            script += [f"SELECT {expression} FROM t ORDER BY i;" for expression in expressions]
-            options = ["-At", "-q", "-v", "ON_ERROR_STOP=1", "-d", "postgres", "-U", "postgres"]
-            lines = call("psql", "-X", "-h", folder, *options, text="\n".join(script)).split("\n")
-            found = [float(line) if line else None for line in lines[:-1]]
-            return [found[start : start + len(values)] for start in range(0, len(found), len(values))]
 
-        yield rows
+@pytest.fixture(scope="module")
+def rows_of(run):
+    """Return one list of values for each expression, computed by a server from a column of values."""
+
+    def rows(values, *expressions):
+        data = [f"{i}\t" + ("\\N" if value is None else repr(value)) for i, value in enumerate(values)]
+        script = ["CREATE TEMP TABLE t(i int, p float8);", "COPY t FROM stdin;", *data, "\\."]
+        script += [f"SELECT {expression} FROM t ORDER BY i;" for expression in expressions]
+        found = [float(line) if line else None for line in run("\n".join(script))]
+        return [found[start : start + len(values)] for start in range(0, len(found), len(values))]
+
+    return rows
 
 
 def same_in(rows_of, fitted, at):
@@ -82,3 +93,15 @@ def test_a_repair_by_segment_equals_predict(rows_of):
     expression = to_sql(fitted, "p", dialect="postgresql")
     (found,) = rows_of(score.tolist(), f"(SELECT {expression} FROM (SELECT p, {arrays}) AS given)")
     np.testing.assert_allclose(found, fitted.predict(score, columns), **close(fitted))
+
+
+def test_several_classes_equal_predict(run):
+    rng = np.random.default_rng(1)
+    proba = rng.dirichlet([0.3, 0.3, 0.3], 400)
+    label = (rng.random((400, 1)) > (0.5 * proba + 1.0 / 6.0).cumsum(axis=1)).sum(axis=1).clip(0, 2)
+    fitted = MulticlassAutoCalibrator().fit(proba, label)
+    values = ", ".join(f"({i}, {', '.join(map(repr, row))})" for i, row in enumerate(proba[:50].tolist()))
+    names = ["a", "b", "c"]
+    query = classes_to_sql(fitted, names, table=f"(VALUES {values}) AS t(i, a, b, c)", keep=["i"], dialect="postgresql")
+    found = np.array([[float(value) for value in line.split("|")] for line in run(f"{query} ORDER BY i;")])
+    np.testing.assert_allclose(found[:, 1:], fitted.predict(proba[:50]), rtol=1e-10)

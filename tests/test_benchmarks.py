@@ -123,13 +123,15 @@ def test_maps_of_several_classes_are_fitted_judged_and_summed_up(tmp_path, monke
     for result in results:
         scores = ScoreSet.read(sets / f"{result.name.rpartition(', ')[0]}.npz")
         proba, truth = (np.concatenate(arrays) for arrays in list(zip(*scores.test, strict=True))[:2])
-        assert result.loss[0] == pytest.approx(-np.mean(np.sum(truth * np.log(proba), axis=1)))
+        assert result.methods == (methods.OURS, methods.NONE, "peer")
+        ours, none, peer = range(3)
+        assert result.loss[none] == pytest.approx(-np.mean(np.sum(truth * np.log(proba), axis=1)))
         assert result.failed.tolist() == [False, False, True]
-        assert result.loss[2] == result.loss[0]
-        assert result.harm_error[0] == 0.0 < result.harm_error[1]
+        assert result.loss[peer] == result.loss[none]
+        assert result.harm_error[none] == 0.0 < result.harm_error[ours]
     right = next(result for result in results if "right" in result.name and result.size == 60)
     assert list(summary.harmed([right], methods.OURS)) == [
-        f"{right.name}: {right.harm[1]:.4f} (s.e. {right.harm_error[1]:.4f})"
+        f"{right.name}: {right.harm[ours]:.4f} (s.e. {right.harm_error[ours]:.4f})"
     ]
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in summary.table(results)]
     assert {line[0]: line[8] for line in lines[2:]} == {"no change": "0", "calibrant": "0", "peer": "15"}

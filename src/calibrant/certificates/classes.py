@@ -8,6 +8,7 @@ classes enters the errors of the rows only, not the width. Derivation: docs/theo
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -66,7 +67,7 @@ NOT_ALL = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassStatement(Statement, ClassCalibration):
+class ClassStatement(Statement, ClassCalibration, ABC):
     """Base of bounds on errors of classes: `ClassCertificate` and `ClassTable` describe the fields."""
 
     verdict: str | None
@@ -93,9 +94,9 @@ class ClassStatement(Statement, ClassCalibration):
     def _columns(self) -> dict[str, list[str]]:
         return {"Upper": [write_upper(each, self.tolerance) for each in self.upper.tolist()]}
 
+    @abstractmethod
     def sentences(self) -> Iterable[str]:
         """Say what there is to say of these classes, beside the claim."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -88,7 +88,7 @@ def predictable_limit(residual: FloatArray, ends: IndexArray, rates: FloatArray,
 def ratio_limit(
     residual: FloatArray, unit: FloatArray, ends: IndexArray, rates: FloatArray | float, delta: float
 ) -> float:
-    """Theorem 16.3: upper limit of the error per unit, ``E residual in I / E unit``, at predictable rates or a fixed one.
+    """Theorem 16.3: upper limit of ``E residual in I / E unit``, the error per unit, with such rates or a fixed one.
 
     `unit` is any function of a row that is nowhere negative and not always 0. A ratio is rejected if, whatever the
     interval I, the product of ``1 - rate (residual in I - c unit)`` is above ``1 / delta``.

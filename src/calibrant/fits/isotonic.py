@@ -22,6 +22,7 @@ from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, ScoreArray
 from calibrant.table.remember import remembered
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.table_sums import TableSums
 from calibrant.typed_json import Probabilities, Scores, Weights, sized
 
 # A round that leaves more than this share of the blocks is slow, unless they are few.
@@ -66,8 +67,10 @@ class IsotonicFit:
         return np.asarray(self.value[np.maximum(block, 0)], dtype=np.float64)
 
 
-def isotonic_fit(table: ScoreTable, *, log_safe: bool = False) -> IsotonicFit:
+def isotonic_fit(table: TableSums, *, log_safe: bool = False) -> IsotonicFit:
     """Fit the nondecreasing map that minimises squared error, and every other proper loss; cells count as one score.
+
+    Of outcomes that are any numbers it also minimises the deviances of Poisson, gamma and Tweedie.
 
     `log_safe` adds half a positive before the first score and half a negative after the last. All values then lie
     strictly between 0 and 1, the map stays monotone, and the calibration error on the table is below ``1 / (2 *
@@ -88,23 +91,14 @@ def isotonic_fit(table: ScoreTable, *, log_safe: bool = False) -> IsotonicFit:
 
 
 @remembered
-def _fit(table: ScoreTable) -> IsotonicFit:
-    return pool_violators(table.low, table.high, table.n, table.k)
-
-
-def pool_violators(low: FloatArray, high: FloatArray, n: NumberArray, k: NumberArray) -> IsotonicFit:
-    """Fit the nondecreasing map to sums `k` of outcomes over weights `n`, for stretches of scores in increasing order.
-
-    Outcomes may be any numbers: of means, weights are exposures. The fit minimises squared error, and the deviances of
-    Poisson, gamma and Tweedie where they exist.
-    """
-    starts = block_starts(n, k)
-    n, k = (np.add.reduceat(values, starts).astype(np.float64) for values in (n, k))
+def _fit(table: TableSums) -> IsotonicFit:
+    starts = block_starts(table.n, table.k)
+    n, k = (np.add.reduceat(values, starts).astype(np.float64) for values in (table.n, table.k))
     if not (k[1:] / n[1:] > k[:-1] / n[:-1]).all():  # weights add up otherwise at once than step by step
         blocks = block_starts(n, k)
         starts, n, k = starts[blocks], np.add.reduceat(n, blocks), np.add.reduceat(k, blocks)
-    ends = np.append(starts[1:], len(low)) - 1
-    return IsotonicFit(low[starts], high[ends], k / n, n, k)
+    ends = np.append(starts[1:], len(table)) - 1
+    return IsotonicFit(table.low[starts], table.high[ends], k / n, n, k)
 
 
 def block_starts(n: NumberArray, k: NumberArray) -> IndexArray:

@@ -339,8 +339,12 @@ class OutcomeTable(TableSums):
         return self.base_rate, self.mean_score
 
 
+# What functions take for outcomes: a column of them, or a table that holds the predictions too.
+Outcomes = npt.ArrayLike | OutcomeTable
+
+
 def as_outcome_table(
-    y_true: Any,
+    y_true: Outcomes,
     y_pred: npt.ArrayLike | None = None,
     *,
     exposure: npt.ArrayLike | None = None,

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from calibrant.sources.files import read_table
     from calibrant.sources.query import Query
     from calibrant.table.class_scores import ClassScores
+    from calibrant.table.outcome_table import OutcomeTable
     from calibrant.table.score_table import ScoreTable
 
 # Module -> the names a user types often.
@@ -74,6 +75,7 @@ _HOME = {
     "monitoring.monitor": "Monitor",
     "plots": "ReliabilityDisplay",
     "table.class_scores": "ClassScores",
+    "table.outcome_table": "OutcomeTable",
     "table.score_table": "ScoreTable",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
@@ -105,6 +107,7 @@ __all__ = [
     "IsotonicCalibrator",
     "Monitor",
     "MulticlassAutoCalibrator",
+    "OutcomeTable",
     "PlattCalibrator",
     "Query",
     "ReliabilityDisplay",

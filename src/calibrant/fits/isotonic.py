@@ -89,13 +89,22 @@ def isotonic_fit(table: ScoreTable, *, log_safe: bool = False) -> IsotonicFit:
 
 @remembered
 def _fit(table: ScoreTable) -> IsotonicFit:
-    starts = block_starts(table.n, table.k)
-    n, k = (np.add.reduceat(values, starts).astype(np.float64) for values in (table.n, table.k))
+    return pool_violators(table.low, table.high, table.n, table.k)
+
+
+def pool_violators(low: FloatArray, high: FloatArray, n: NumberArray, k: NumberArray) -> IsotonicFit:
+    """Fit the nondecreasing map to sums `k` of outcomes over weights `n`, for stretches of scores in increasing order.
+
+    Outcomes may be any numbers: of means, weights are exposures. The fit minimises squared error, and the deviances of
+    Poisson, gamma and Tweedie where they exist.
+    """
+    starts = block_starts(n, k)
+    n, k = (np.add.reduceat(values, starts).astype(np.float64) for values in (n, k))
     if not (k[1:] / n[1:] > k[:-1] / n[:-1]).all():  # weights add up otherwise at once than step by step
         blocks = block_starts(n, k)
         starts, n, k = starts[blocks], np.add.reduceat(n, blocks), np.add.reduceat(k, blocks)
-    ends = np.append(starts[1:], len(table)) - 1
-    return IsotonicFit(table.low[starts], table.high[ends], k / n, n, k)
+    ends = np.append(starts[1:], len(low)) - 1
+    return IsotonicFit(low[starts], high[ends], k / n, n, k)
 
 
 def block_starts(n: NumberArray, k: NumberArray) -> IndexArray:

@@ -242,9 +242,6 @@ class ScoreTable(TableSums):
         """
         if not isinstance(other, ScoreTable):
             raise ArgumentError("another ScoreTable to merge", repr(other), "build it with ScoreTable.from_scores")
-        if other.binary != self.binary:
-            remedy = "merge tables of one kind of outcome"
-            raise ArgumentError("both tables of outcomes that are 0 or 1, or none", "one of other numbers", remedy)
         n = np.concatenate([self.n, other.n])
         k = np.concatenate([self.k, other.k])
         if self.cells is None and other.cells is None:
@@ -305,7 +302,10 @@ Weights = npt.ArrayLike | None
 def as_table(
     y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> ScoreTable:
-    """Return the table given as first argument, or pool the rows given as two."""
+    """Return the table given as first argument, or pool the rows given as two; refuse an `OutcomeTable`."""
+    given: object = y_true
+    if isinstance(given, TableSums):
+        need_binary(given, "this is about labels and their probabilities")
     if isinstance(y_true, ScoreTable):
         if y_proba is not None or sample_weight is not None or pos_label is not None:
             expected, remedy = "a ScoreTable alone, or labels and scores", "the table already holds scores and weights"
@@ -333,8 +333,8 @@ def need_counts(table: ScoreTable, because: str) -> None:
         raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)
 
 
-def need_binary(table: ScoreTable, because: str) -> None:
+def need_binary(table: TableSums, because: str) -> None:
     """Raise a `DataError` if outcomes are not labels, one of two."""
     if not table.binary:
-        remedy = f"{because}; leave it out, or pass labels that say whether the event happened"
+        remedy = f"{because}; pass labels, or judge predicted means of other numbers with calibrant.audit_means"
         raise DataError("outcomes that are 0 or 1", "other numbers", remedy)

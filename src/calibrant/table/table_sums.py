@@ -124,6 +124,16 @@ class TableSums:
         """Number of rows, or total weight."""
         return float(self.n.sum())
 
+    @property
+    def total_unit(self) -> float:
+        """What sums of residuals are divided by, to have the error in the unit in which it is told."""
+        return self.total
+
+    @property
+    def resolution(self) -> float:
+        """Range of the cumulative residuals that is no more than rounding: scores are kept to half a `UNIT` each."""
+        return UNIT
+
     @cached_property
     def positives(self) -> float:
         """Number of positives, or their weight."""

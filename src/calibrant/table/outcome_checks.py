@@ -1,0 +1,166 @@
+"""Outcomes that are numbers, their predictions and exposures: clean arrays, or an error that says what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import ArgumentError, DataError
+from calibrant.table import row_errors
+from calibrant.table.parameters import check_choice, is_number
+from calibrant.table.pooling import BoolArray, FloatArray
+from calibrant.table.validation import as_array, as_floats, clean_weights, one_column
+
+RELATIVE_TO = ("predicted", "exposure", "observed", "rows")
+Limits = tuple[float | None, float | None]
+
+_LARGEST = 1e140  # squares of numbers up to it, and sums of many, stay in the range of floats
+_REPAIR = "drop or repair these rows"
+
+
+class CleanOutcomes(NamedTuple):
+    """Validated rows with weight: predictions, totals of outcomes, weights or None where all are 1."""
+
+    prediction: FloatArray
+    outcome: FloatArray
+    weight: FloatArray | None
+    weighting: str  # "exposure", "sample_weight" or "none"
+    rows: slice | BoolArray  # which of those given
+
+
+def clean_outcomes(
+    y_true: npt.ArrayLike,
+    y_pred: npt.ArrayLike,
+    *,
+    exposure: npt.ArrayLike | None,
+    sample_weight: npt.ArrayLike | None,
+    outcome_limits: Limits,
+    relative_to: str,
+) -> CleanOutcomes:
+    """Validate columns, with arguments as in `OutcomeTable.from_outcomes`; an error tells the faults of all of them."""
+    if exposure is not None and sample_weight is not None:
+        remedy = (
+            "pass `exposure` if y_true is the total of a row and y_pred a rate, or `sample_weight` if y_true is per "
+            "unit of it already"
+        )
+        raise ArgumentError("`exposure` or `sample_weight`", "both", remedy)
+    columns = {"outcomes": as_array(y_true, "outcomes"), "predictions": as_array(y_pred, "predictions")}
+    if exposure is not None:
+        columns["exposures"] = as_array(exposure, "exposures")
+    flat = {what: _one_column(raw, what) for what, raw in columns.items()}
+    if len({len(raw) for raw in flat.values()}) > 1:
+        lengths = " and ".join(f"{len(raw)} {what}" for what, raw in flat.items())
+        raise DataError("as many of each", lengths, "pass columns of the same table")
+    n_rows = len(flat["outcomes"])
+    if not n_rows:
+        raise row_errors.describe_no_rows()
+    checks: tuple[Callable[[], Any], ...] = (
+        lambda: _checked_outcomes(flat["outcomes"], outcome_limits, relative_to),
+        lambda: _checked_predictions(flat["predictions"], relative_to),
+        lambda: _checked_exposures(flat["exposures"]) if exposure is not None else None,
+        lambda: None if sample_weight is None else clean_weights(sample_weight, n_rows).astype(np.float64),
+    )
+    results, errors = [], []
+    for check in checks:
+        try:
+            results.append(check())
+        except DataError as error:
+            errors.append(error)
+    if errors:
+        raise row_errors.all_of(errors) from None
+    outcome, prediction, weight, per_unit = results
+    rows: slice | BoolArray = slice(None)
+    weighting = "none" if weight is None else "exposure"
+    if per_unit is not None:
+        weighting, rows = "sample_weight", per_unit > 0.0
+        outcome, prediction, weight = outcome[rows], prediction[rows], per_unit[rows]
+        outcome = outcome * weight
+    if weight is not None and (weight == 1.0).all():
+        weighting, weight = "none", None
+    _check_size(outcome, prediction if weight is None else prediction * weight)
+    return CleanOutcomes(prediction, outcome, weight, weighting, rows)
+
+
+def check_outcome_limits(limits: Any) -> Limits:
+    """Return the least and the largest outcome, None where there is none, or raise an `ArgumentError`."""
+    remedy = "pass (0, M) with the largest outcome that there can be, or (0, None) if there is no limit"
+    if not isinstance(limits, (tuple, list)) or len(limits) != 2:
+        raise ArgumentError("`outcome_limits` to be two numbers, or None for no limit", repr(limits), remedy)
+    for limit in limits:
+        if limit is not None and (isinstance(limit, str) or not is_number(limit) or math.isnan(float(limit))):
+            raise ArgumentError("numbers or None as `outcome_limits`", repr(limit), remedy)
+    low, high = (None if limit is None or math.isinf(limit) else float(limit) for limit in limits)
+    if low is not None and high is not None and not low < high:
+        raise ArgumentError("the first of `outcome_limits` below the second", repr(limits), remedy)
+    return low, high
+
+
+def check_relative_to(relative_to: Any) -> str:
+    """Return what the error is relative to, or raise an `ArgumentError`."""
+    return check_choice("relative_to", relative_to, RELATIVE_TO)
+
+
+def _one_column(raw: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
+    column = one_column(raw, f"{what} in one column", "pass a one-dimensional array")
+    if column.dtype.kind in "cmMV":
+        kind = {"c": "complex numbers", "V": "records"}.get(column.dtype.kind, "dates or times")
+        raise DataError(f"numbers as {what}", kind, "pass a column of numbers")
+    return column
+
+
+def _checked_outcomes(raw: npt.NDArray[Any], limits: Limits, relative_to: str) -> FloatArray:
+    outcome = _finite(raw, "outcomes", "an infinite outcome has no mean; drop or repair these rows")
+    low, high = limits
+    advice = "give the cap, or outcome limits, that every outcome keeps to: `outcome_limits=(0, M)`"
+    if low is not None:
+        negative = "give outcome limits that allow it: `outcome_limits=(-M, None)`, or repair these rows"
+        _refuse(outcome, outcome < low, f"outcomes of at least {low:g}", negative if low == 0.0 else advice)
+    if high is not None:
+        _refuse(outcome, outcome > high, f"outcomes of at most {high:g}", advice)
+    if relative_to == "observed":
+        other = "pass `relative_to='exposure'` or 'rows', which allow any outcome"
+        _refuse(outcome, outcome < 0.0, "outcomes of at least 0, relative to which the error is told", other)
+        if not outcome.any():
+            remedy = "pass `relative_to='predicted'` or 'exposure': there is nothing observed to be relative to"
+            raise DataError("some outcome above 0", "only zeros", remedy)
+    return outcome
+
+
+def _checked_predictions(raw: npt.NDArray[Any], relative_to: str) -> FloatArray:
+    prediction = _finite(raw, "predictions", _REPAIR)
+    if relative_to == "predicted":
+        remedy = "pass `relative_to='exposure'` or 'rows', which allow any prediction, or repair these rows"
+        _refuse(prediction, prediction <= 0.0, "predictions above 0, relative to which the error is told", remedy)
+    return prediction
+
+
+def _checked_exposures(raw: npt.NDArray[Any]) -> FloatArray:
+    exposure = _finite(raw, "exposures", _REPAIR)
+    remedy = "a row without exposure says nothing of a rate: drop it, or correct its exposure"
+    _refuse(exposure, exposure <= 0.0, "exposures above 0", remedy)
+    return exposure
+
+
+def _finite(raw: npt.NDArray[Any], what: str, if_infinite: str) -> FloatArray:
+    """Return a column as floats without -0.0, or name the first value that is no finite number."""
+    values = as_floats(raw, what) + 0.0
+    _refuse(values, np.isnan(values), f"{what} in every row", _REPAIR)
+    _refuse(values, np.isinf(values), f"finite {what}", if_infinite)
+    return values
+
+
+def _refuse(values: FloatArray, bad: BoolArray, expected: str, remedy: str) -> None:
+    """Raise a `DataError` that names the first bad value, if there is one."""
+    if bad.any():
+        where, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
+        raise DataError(expected, row_errors.and_more(repr(float(values[where])), f"row {where}", count), remedy)
+
+
+def _check_size(*columns: FloatArray) -> None:
+    largest = max(float(np.abs(column).max()) for column in columns)
+    if largest > _LARGEST:
+        raise DataError(f"outcomes and predictions up to {_LARGEST:g}", f"{largest:g}", "count in a larger unit")

@@ -25,7 +25,7 @@ from calibrant.table.pooling import (
     sorted_values,
 )
 from calibrant.table.progress import report_progress
-from calibrant.table.results import Listed
+from calibrant.table.results import WithTable
 from calibrant.table.seeding import generator_for
 
 STATISTICS = ("worst class", "class totals", "confidence", "pooled", "temperature", "top label", "SKCE")
@@ -41,7 +41,7 @@ _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The number of rows was chosen before looking 
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassTest(Listed, CalibrationTest):
+class ClassTest(WithTable, CalibrationTest):
     """A p-value for the hypothesis that every label is drawn from the probabilities of its row.
 
     Attributes

@@ -11,13 +11,13 @@ import numpy as np
 from calibrant.table.class_scores import as_class_scores
 from calibrant.table.numbers import rows
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray, merged_order, score_order
-from calibrant.table.results import Listed
+from calibrant.table.results import WithTable
 
 _PRINTED = 10  # cells of a printed table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassConfusion(Listed):
+class ClassConfusion(WithTable):
     """How often each class occurred where each is predicted, beside how often the probabilities expect it to.
 
     Attributes

@@ -20,7 +20,7 @@ from calibrant.table.class_scores import as_class_scores
 from calibrant.table.numbers import claim_upper, given, number, rows, significant, write_interval, write_lower
 from calibrant.table.parameters import check_between, check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, IntArray
-from calibrant.table.results import Listed, Tabular
+from calibrant.table.results import Tabular, WithTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.statements import INDEPENDENT, Statement, verdict_on
 
@@ -32,7 +32,7 @@ _ASSUMPTIONS = (*INDEPENDENT.assumptions("the costs, the confidence level and th
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SwapRegret(Listed, Statement, Tabular):
+class SwapRegret(WithTable, Statement, Tabular):
     """What could be saved by taking another action in place of each one, the same wherever that one is taken.
 
     Attributes

@@ -15,12 +15,12 @@ from calibrant.table.class_scores import as_class_scores
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import interval_text, number, significant
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.results import Listed, Tabular
+from calibrant.table.results import Tabular, WithTable
 from calibrant.table.score_table import ScoreTable
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassCalibration(Listed, Tabular):
+class ClassCalibration(WithTable, Tabular):
     """Calibration errors by class; one entry of each array per class.
 
     Attributes

@@ -121,7 +121,7 @@ class Tabular(Result):
         return {name: value for name, value in known.items() if isinstance(value, np.ndarray)}
 
 
-class Listed(Result):
+class WithTable(Result):
     """Base of results that are sentences, and a table under them."""
 
     _words: ClassVar[tuple[str, ...]] = ()  # heads of the columns, beside the first, that are no numbers

@@ -159,7 +159,8 @@ def _checked_exposures(raw: npt.NDArray[Any]) -> FloatArray:
 
 def _finite(raw: npt.NDArray[Any], what: str, if_infinite: str) -> FloatArray:
     """Return a column as floats without -0.0, or name the first value that is no finite number."""
-    values = as_floats(raw, what) + 0.0
+    values = as_floats(raw, what)
+    values += 0.0
     _refuse(values, np.isnan(values), f"{what} in every row", _REPAIR)
     _refuse(values, np.isinf(values), f"finite {what}", if_infinite)
     return values

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from calibrant.table.outcome_checks import (
     clean_outcomes,
 )
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, score_order
-from calibrant.table.seeding import Words, scramble
+from calibrant.table.seeding import Words, hash_outcomes, scramble
 from calibrant.table.shown import html_table
 from calibrant.table.statements import Sampling
 from calibrant.table.table_sums import TableSums
@@ -74,11 +74,13 @@ class OutcomeRows:
 
     def add(self, values: npt.NDArray[Any]) -> FloatArray:
         """Add up a value per row at each distinct prediction."""
-        return np.add.reduceat(values, np.append(0, self.ends[:-1] + 1)[: len(self.ends)])
+        if len(self.ends) == len(self):  # no prediction twice
+            return np.asarray(values, dtype=np.float64)
+        return np.add.reduceat(values, np.append(0, self.ends[:-1] + 1)[: len(self.ends)], dtype=np.float64)
 
     def hashes(self) -> Words:
         """Hash each row without its cluster."""
-        return _hash(self.prediction, self.outcome, self.weight)
+        return hash_outcomes(self.prediction, self.outcome, self.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +120,6 @@ class OutcomeTable(TableSums):
     outcome_limits: Limits = field(kw_only=True)
     relative_to: str = field(kw_only=True)
     weighting: str = field(kw_only=True)
-
-    binary: ClassVar[bool] = False
 
     @classmethod
     def from_outcomes(
@@ -215,7 +215,7 @@ class OutcomeTable(TableSums):
     def from_clean(cls, rows: CleanOutcomes, outcome_limits: Limits, relative_to: str) -> OutcomeTable:
         """Put rows that were checked into the order that they alone decide, and add them up."""
         if rows.cluster is not None:
-            hashes = _hash(rows.prediction, rows.outcome, rows.weight)
+            hashes = hash_outcomes(rows.prediction, rows.outcome, rows.weight)
             rows = rows._replace(cluster=number_by_content(rows.cluster, hashes))
         keys = [column for column in (rows.outcome, rows.weight, rows.cluster) if column is not None]
         prediction, outcome, weight, weighting, cluster = rows.pick(score_order(rows.prediction, *keys))
@@ -390,10 +390,3 @@ def as_outcome_table(
         relative_to=relative_to,
         clusters=clusters,
     )
-
-
-def _hash(prediction: FloatArray, outcome: FloatArray, weight: FloatArray | None) -> Words:
-    """Hash each row; a weight of 1 and none are the same."""
-    hashed = scramble(scramble(prediction.view(np.uint64)) + outcome.view(np.uint64))
-    weights = np.ones(1) if weight is None else np.ascontiguousarray(weight)
-    return scramble(hashed + weights.view(np.uint64))

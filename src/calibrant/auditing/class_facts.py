@@ -131,10 +131,10 @@ def together(audit: ClassFindings) -> str:
 def table_text(audit: ClassFindings, width: int | None) -> str:
     """Write what is claimed of all classes together, and the table of the worst of them."""
     lines = [[short_name(cells[0], _CELL), *cells[1:]] for cells in class_grid(audit, _PRINTED)]
-    said = [wrapped(sentence, width, indent=0) for sentence in (together(audit), *audit.table.sentences())]
+    said = [wrapped(sentence, width, indent=0) for sentence in (together(audit), *audit.table.remarks())]
     left = len(audit.table.name) + 1 - len(lines)
     more = [f"... and {rows(left)} more classes"] if left else []
-    return "\n".join([*said, text_grid(lines, words=(0, 7)), *more])
+    return "\n".join([*said, text_grid(lines, ("Verdict",)), *more])
 
 
 def _headline(audit: ClassFindings) -> Iterator[Fact]:
@@ -270,7 +270,9 @@ def _details(audit: ClassFindings) -> Iterator[Fact]:
             (short_name(said, _NAME), short_name(was, _NAME), n) for said, was, n, *_ in audit.confusion.lines()[1:4]
         )
         cells = [f"{was} where {said} is predicted, {n} rows" for said, was, n in lines]
-        yield Fact("confusion", "Confusion", f"{audit.confusion.heading()} {'; '.join(cells)}", section="accuracy")
+        yield Fact(
+            "confusion", "Confusion", f"{' '.join(audit.confusion.sentences())} {'; '.join(cells)}", section="accuracy"
+        )
     if audit.decision is not None:
         yield Fact("cost", "Decisions", " ".join(audit.decision.sentences()), section="cost")
     yield Fact("recalibration", "Recalibration", recalibration_sentence(audit), section="effect")

@@ -67,12 +67,12 @@ class ClassTable(ClassStatement):
     verdicts: npt.NDArray[Any]
     count_bounds: dict[int, float]
 
-    def _columns(self) -> dict[str, list[str]]:
+    def _further(self) -> dict[str, list[str]]:
         lower = [write_lower(each, self.tolerance) for each in self.lower.tolist()]
-        columns = {"Lower": lower, **super()._columns()}
+        columns = {"Lower": lower, **super()._further()}
         return columns if self.tolerance is None else {**columns, "Verdict": self.verdicts.tolist()}
 
-    def sentences(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[str]:
         """Say how many classes have each verdict, what is shown to be off, and how many are off by how much."""
         if self.tolerance is not None:
             verdicts = self.verdicts.tolist()

@@ -25,8 +25,8 @@ from calibrant.table.pooling import (
     sorted_values,
 )
 from calibrant.table.progress import report_progress
+from calibrant.table.results import WithTable
 from calibrant.table.seeding import generator_for
-from calibrant.table.shown import html_grid, text_grid
 
 STATISTICS = ("worst class", "class totals", "confidence", "pooled", "temperature", "top label", "SKCE")
 
@@ -41,7 +41,7 @@ _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The number of rows was chosen before looking 
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassTest(CalibrationTest):
+class ClassTest(WithTable, CalibrationTest):
     """A p-value for the hypothesis that every label is drawn from the probabilities of its row.
 
     Attributes
@@ -76,14 +76,8 @@ class ClassTest(CalibrationTest):
     n_impossible: int
     detectable: dict[str, float]
 
-    def __str__(self) -> str:
-        return "\n".join([*self.sentences(), text_grid(self._rows())])
-
-    def _repr_html_(self) -> str:
-        heads, *lines = self._rows()
-        return html_grid(" ".join(self.sentences()), heads, lines)
-
-    def _rows(self) -> list[list[str]]:
+    def lines(self) -> list[list[str]]:
+        """Return heads and rows of the table of p-values."""
         return [["Statistic", "p-value"], *([name, f"{p:.4g}"] for name, p in self.p_values.items())]
 
     def sentences(self) -> list[str]:

@@ -20,9 +20,8 @@ from calibrant.table.class_scores import as_class_scores
 from calibrant.table.numbers import claim_upper, given, number, rows, significant, write_interval, write_lower
 from calibrant.table.parameters import check_between, check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, IntArray
-from calibrant.table.results import Tabular
+from calibrant.table.results import Tabular, WithTable
 from calibrant.table.seeding import generator_for
-from calibrant.table.shown import html_grid, text_grid
 from calibrant.table.statements import INDEPENDENT, Statement, verdict_on
 
 _ONLY_SWAPS = (
@@ -33,7 +32,7 @@ _ASSUMPTIONS = (*INDEPENDENT.assumptions("the costs, the confidence level and th
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SwapRegret(Statement, Tabular):
+class SwapRegret(WithTable, Statement, Tabular):
     """What could be saved by taking another action in place of each one, the same wherever that one is taken.
 
     Attributes
@@ -66,6 +65,8 @@ class SwapRegret(Statement, Tabular):
         What that would have saved per case of all rows. They add up to `estimate`.
     """
 
+    _words = ("Better instead",)
+
     verdict: str | None
     tolerance: float | None
     estimate: float
@@ -82,13 +83,6 @@ class SwapRegret(Statement, Tabular):
     share: FloatArray
     instead: npt.NDArray[Any]
     saving: FloatArray
-
-    def __str__(self) -> str:
-        return "\n".join([*self.sentences(), text_grid(self.lines(), words=(0, 2))])
-
-    def _repr_html_(self) -> str:
-        heads, *rest = self.lines()
-        return html_grid(" ".join(self.sentences()), heads, rest)
 
     def sentences(self) -> list[str]:
         """Say what another action in place of each one would save, and what acting on the probabilities cost."""

@@ -64,7 +64,7 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
             for i, display in enumerate(small_diagrams(audit))
         ],
         together=class_facts.together(audit),
-        sentences=" ".join(audit.table.sentences()),
+        sentences=" ".join(audit.table.remarks()),
         heads=heads,
         lines=[_marked(line, heads) for line in lines[:_SHOWN]],
         further=[_marked(line, heads) for line in lines[_SHOWN:]],

@@ -77,14 +77,21 @@ def short_name(name: str, most: int) -> str:
     return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
-def text_grid(lines: Sequence[Sequence[str]], words: Container[int] = (0,)) -> str:
-    """Return a table as text, its columns as wide as they need: those of `words` to the left, numbers to the right."""
-    columns = []
-    shown = [[visible(cell) for cell in cells] for cells in lines]
+def text_grid(
+    lines: Sequence[Sequence[str]], words: Container[str] = (), most: int | None = None, what: str = "rows"
+) -> str:
+    """Return a table as text, its columns as wide as they need, numbers to the right; the first line has the heads.
+
+    To the left are the first column and those under heads that are in `words`. Of more lines than `most`, it says how
+    many of `what` are left out.
+    """
+    columns, last = [], len(lines) if most is None else most + 1
+    shown = [[visible(cell) for cell in cells] for cells in lines[:last]]
     for i, cells in enumerate(zip(*shown, strict=True)):
         width = max(map(len, cells))
-        columns.append([cell.ljust(width) if i in words else cell.rjust(width) for cell in cells])
-    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
+        columns.append([cell.ljust(width) if i == 0 or cells[0] in words else cell.rjust(width) for cell in cells])
+    left = [f"... and {len(lines) - last:,} more {what}"] if len(lines) > last else []
+    return "\n".join(["  ".join(line).rstrip() for line in zip(*columns, strict=True)] + left)
 
 
 def wrapped(text: str, width: int | None, *, indent: int = 2) -> str:

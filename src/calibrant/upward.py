@@ -13,6 +13,7 @@ MODULE_OF = {
     "Columns": "sources.protocol",
     "open_frame": "sources.frames",
     "class_scores_of": "sources.class_rows",
+    "read_outcomes": "sources.outcome_rows",
     "table_of_chunks": "sources.chunks",
     "AuditDisplay": "plots.audit",
     "ClassAuditDisplay": "plots.classes",

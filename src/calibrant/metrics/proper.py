@@ -15,7 +15,7 @@ from calibrant.fits.maps import shortened
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 from calibrant.table.row_sums import mean_of_rows, rows_or_table
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.seeding import generator_for
 
 
@@ -85,7 +85,6 @@ def log_loss(y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights =
     """
     rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     if isinstance(rows, ScoreTable):
-        need_binary(rows, "the log loss is of a probability given to a label")
         return rows.log_loss_total / rows.total
     return mean_of_rows(_log_losses, rows)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,78 +12,89 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
+from calibrant.table.clusters import Clusters, cluster_numbers
 from calibrant.table.parameters import check_choice, is_number
-from calibrant.table.pooling import BoolArray, FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray
 from calibrant.table.validation import as_array, as_floats, clean_weights, one_column
 
 RELATIVE_TO = ("predicted", "exposure", "observed", "rows")
 Limits = tuple[float | None, float | None]
+ANY_OUTCOME: Limits = (0.0, None)  # outcomes that cannot be negative, and may be as large as they like
 
 _LARGEST = 1e140  # squares of numbers up to it, and sums of many, stay in the range of floats
 _REPAIR = "drop or repair these rows"
 
 
 class CleanOutcomes(NamedTuple):
-    """Validated rows with weight: predictions, totals of outcomes, weights or None where all are 1."""
+    """Validated rows with weight, in any order."""
 
     prediction: FloatArray
-    outcome: FloatArray
-    weight: FloatArray | None
+    outcome: FloatArray  # totals
+    weight: FloatArray | None  # None where all are 1
     weighting: str  # "exposure", "sample_weight" or "none"
-    rows: slice | BoolArray  # which of those given
+    cluster: IntArray | None
+
+    def pick(self, rows: BoolArray | IndexArray) -> CleanOutcomes:
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        cluster = None if self.cluster is None else self.cluster[rows]
+        return CleanOutcomes(self.prediction[rows], self.outcome[rows], weight, self.weighting, cluster)
 
 
 def clean_outcomes(
     y_true: npt.ArrayLike,
     y_pred: npt.ArrayLike,
     *,
-    exposure: npt.ArrayLike | None,
-    sample_weight: npt.ArrayLike | None,
-    outcome_limits: Limits,
-    relative_to: str,
+    exposure: npt.ArrayLike | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    outcome_limits: Limits = ANY_OUTCOME,
+    relative_to: str = "predicted",
+    clusters: Clusters | None = None,
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> CleanOutcomes:
-    """Validate columns, with arguments as in `OutcomeTable.from_outcomes`; an error tells the faults of all of them."""
+    """Validate columns, with arguments as in `OutcomeTable.from_outcomes`; an error tells the faults of all of them.
+
+    `names` are those of the columns of "outcomes", "predictions", "exposures", "weights" and "clusters", if they have
+    some.
+    """
     if exposure is not None and sample_weight is not None:
         remedy = (
             "pass `exposure` if y_true is the total of a row and y_pred a rate, or `sample_weight` if y_true is per "
             "unit of it already"
         )
         raise ArgumentError("`exposure` or `sample_weight`", "both", remedy)
-    columns = {"outcomes": as_array(y_true, "outcomes"), "predictions": as_array(y_pred, "predictions")}
-    if exposure is not None:
-        columns["exposures"] = as_array(exposure, "exposures")
-    flat = {what: _one_column(raw, what) for what, raw in columns.items()}
+    given = {"outcomes": y_true, "predictions": y_pred, "exposures": exposure}
+    flat = {what: _one_column(values, what) for what, values in given.items() if values is not None}
     if len({len(raw) for raw in flat.values()}) > 1:
         lengths = " and ".join(f"{len(raw)} {what}" for what, raw in flat.items())
         raise DataError("as many of each", lengths, "pass columns of the same table")
     n_rows = len(flat["outcomes"])
     if not n_rows:
         raise row_errors.describe_no_rows()
-    checks: tuple[Callable[[], Any], ...] = (
-        lambda: _checked_outcomes(flat["outcomes"], outcome_limits, relative_to),
-        lambda: _checked_predictions(flat["predictions"], relative_to),
-        lambda: _checked_exposures(flat["exposures"]) if exposure is not None else None,
-        lambda: None if sample_weight is None else clean_weights(sample_weight, n_rows).astype(np.float64),
-    )
-    results, errors = [], []
-    for check in checks:
+    checks: dict[str, Callable[[], Any]] = {
+        "outcomes": lambda: _checked_outcomes(flat["outcomes"], outcome_limits, relative_to),
+        "predictions": lambda: _checked_predictions(flat["predictions"], relative_to),
+        "exposures": lambda: _checked_exposures(flat["exposures"]) if exposure is not None else None,
+        "weights": lambda: None if sample_weight is None else clean_weights(sample_weight, n_rows),
+        "clusters": lambda: None if clusters is None else cluster_numbers(clusters, n_rows),
+    }
+    results, errors = {}, []
+    for what, check in checks.items():
         try:
-            results.append(check())
+            results[what] = check()
         except DataError as error:
-            errors.append(error)
+            errors.append(row_errors.in_column(error, names[what]) if names else error)
     if errors:
         raise row_errors.all_of(errors) from None
-    outcome, prediction, weight, per_unit = results
-    rows: slice | BoolArray = slice(None)
-    weighting = "none" if weight is None else "exposure"
+    outcome, prediction, weight, per_unit, cluster = (results[what] for what in checks)
+    rows = CleanOutcomes(prediction, outcome, weight, "none" if weight is None else "exposure", cluster)
     if per_unit is not None:
-        weighting, rows = "sample_weight", per_unit > 0.0
-        outcome, prediction, weight = outcome[rows], prediction[rows], per_unit[rows]
-        outcome = outcome * weight
-    if weight is not None and (weight == 1.0).all():
-        weighting, weight = "none", None
-    _check_size(outcome, prediction if weight is None else prediction * weight)
-    return CleanOutcomes(prediction, outcome, weight, weighting, rows)
+        weight = per_unit.astype(np.float64)
+        rows = CleanOutcomes(prediction, outcome * weight, weight, "sample_weight", cluster).pick(weight > 0.0)
+    if rows.weight is not None and (rows.weight == 1.0).all():
+        rows = rows._replace(weight=None, weighting="none")
+    _check_size(rows.outcome, rows.prediction if rows.weight is None else rows.prediction * rows.weight)
+    return rows
 
 
 def check_outcome_limits(limits: Any) -> Limits:
@@ -104,8 +116,8 @@ def check_relative_to(relative_to: Any) -> str:
     return check_choice("relative_to", relative_to, RELATIVE_TO)
 
 
-def _one_column(raw: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
-    column = one_column(raw, f"{what} in one column", "pass a one-dimensional array")
+def _one_column(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    column = one_column(as_array(values, what), f"{what} in one column", "pass a one-dimensional array")
     if column.dtype.kind in "cmMV":
         kind = {"c": "complex numbers", "V": "records"}.get(column.dtype.kind, "dates or times")
         raise DataError(f"numbers as {what}", kind, "pass a column of numbers")
@@ -147,7 +159,8 @@ def _checked_exposures(raw: npt.NDArray[Any]) -> FloatArray:
 
 def _finite(raw: npt.NDArray[Any], what: str, if_infinite: str) -> FloatArray:
     """Return a column as floats without -0.0, or name the first value that is no finite number."""
-    values = as_floats(raw, what) + 0.0
+    values = as_floats(raw, what)
+    values += 0.0
     _refuse(values, np.isnan(values), f"{what} in every row", _REPAIR)
     _refuse(values, np.isinf(values), f"finite {what}", if_infinite)
     return values

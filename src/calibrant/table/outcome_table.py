@@ -8,22 +8,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
-from calibrant.table.clusters import Clusters, cluster_numbers, hash_clusters, number_by_content
+from calibrant.table.clusters import Clusters, hash_clusters, number_by_content
 from calibrant.table.fixed_point import UNIT
-from calibrant.table.outcome_checks import Limits, check_outcome_limits, check_relative_to, clean_outcomes
+from calibrant.table.outcome_checks import (
+    ANY_OUTCOME,
+    CleanOutcomes,
+    Limits,
+    check_outcome_limits,
+    check_relative_to,
+    clean_outcomes,
+)
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, score_order
-from calibrant.table.seeding import Words, scramble
+from calibrant.table.seeding import Words, hash_outcomes, scramble
 from calibrant.table.shown import html_table
 from calibrant.table.statements import Sampling
 from calibrant.table.table_sums import TableSums
+from calibrant.upward import resolve
 
-ANY_OUTCOME: Limits = (0.0, None)
 _ALIKE = "build both tables with the same arguments"
 
 
@@ -67,11 +74,13 @@ class OutcomeRows:
 
     def add(self, values: npt.NDArray[Any]) -> FloatArray:
         """Add up a value per row at each distinct prediction."""
-        return np.add.reduceat(values, np.append(0, self.ends[:-1] + 1)[: len(self.ends)])
+        if len(self.ends) == len(self):  # no prediction twice
+            return np.asarray(values, dtype=np.float64)
+        return np.add.reduceat(values, np.append(0, self.ends[:-1] + 1)[: len(self.ends)], dtype=np.float64)
 
     def hashes(self) -> Words:
         """Hash each row without its cluster."""
-        return _hash(self.prediction, self.outcome, self.weight)
+        return hash_outcomes(self.prediction, self.outcome, self.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,15 +113,13 @@ class OutcomeTable(TableSums):
     >>> table.score.tolist(), table.n.tolist(), table.k.tolist()
     ([0.5, 1.5], [1.25, 1.5], [0.0, 3.0])
     >>> table.rows.residual.tolist(), table.total_unit
-    ([-0.125, -0.5, 1.25, -0.5], 2.875)
+    ([-0.125, -0.5, -0.5, 1.25], 2.875)
     """
 
     rows: OutcomeRows = field(kw_only=True)
     outcome_limits: Limits = field(kw_only=True)
     relative_to: str = field(kw_only=True)
     weighting: str = field(kw_only=True)
-
-    binary: ClassVar[bool] = False
 
     @classmethod
     def from_outcomes(
@@ -156,51 +163,73 @@ class OutcomeTable(TableSums):
         DataError
             If rows cannot be used; the message names the first.
         """
-        limits, relative_to = check_outcome_limits(outcome_limits), check_relative_to(relative_to)
-        prediction, outcome, weight, weighting, chosen = clean_outcomes(
-            y_true,
-            y_pred,
-            exposure=exposure,
-            sample_weight=sample_weight,
-            outcome_limits=limits,
-            relative_to=relative_to,
-        )
-        cluster = None
-        if clusters is not None:
-            n_rows = len(prediction) if isinstance(chosen, slice) else len(chosen)
-            cluster = cluster_numbers(clusters, n_rows)[chosen]
-        return cls._of_rows(prediction, outcome, weight, cluster, limits, relative_to, weighting)
+        settings = check_outcome_limits(outcome_limits), check_relative_to(relative_to)
+        columns: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight, "clusters": clusters}
+        rows = clean_outcomes(y_true, y_pred, outcome_limits=settings[0], relative_to=settings[1], **columns)
+        return cls.from_clean(rows, *settings)
 
     @classmethod
-    def _of_rows(
+    def from_source(
         cls,
-        prediction: FloatArray,
-        outcome: FloatArray,
-        weight: FloatArray | None,
-        cluster: IntArray | None,
-        outcome_limits: Limits,
-        relative_to: str,
-        weighting: str,
+        source: Any,
+        *,
+        outcome: str,
+        prediction: str,
+        exposure: str | None = None,
+        weight: str | None = None,
+        cluster: str | None = None,
+        outcome_limits: Limits = ANY_OUTCOME,
+        relative_to: str = "predicted",
     ) -> OutcomeTable:
-        """Put checked rows, in any order, into the order that they alone decide, and add them up."""
-        if cluster is not None:
-            cluster = number_by_content(cluster, _hash(prediction, outcome, weight))
-        keys = [column for column in (outcome, weight, cluster) if column is not None]
-        order = score_order(prediction, *keys)
-        prediction, outcome = prediction[order], outcome[order]
-        ones = np.broadcast_to(1.0, len(order))  # takes no memory
-        weight = ones if weight is None else weight[order]
-        cluster = None if cluster is None else cluster[order]
-        expected = prediction if weighting == "none" else weight * prediction
+        """Read rows from the columns of a dataframe, of files or of a query.
+
+        Parameters
+        ----------
+        source : dataframe, path, sequence of paths, or Query
+            A dataframe of any library that narwhals reads, in memory or in an engine; files, patterns, folders or a
+            `calibrant.Query`, see `calibrant.read_table`.
+        outcome, prediction, exposure, weight, cluster : str
+            Names of columns; the last three need not be given, see `from_outcomes`.
+        outcome_limits, relative_to
+            As in `from_outcomes`.
+
+        Returns
+        -------
+        OutcomeTable
+            As of `from_outcomes`. Memory grows with the number of rows; only the columns that are named are read.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from calibrant import OutcomeTable
+        >>> frame = pd.DataFrame({"claims": [0, 2, 1], "years": [1, 0.5, 1], "rate": [0.5, 1.5, 1.5]})
+        >>> OutcomeTable.from_source(frame, outcome="claims", prediction="rate", exposure="years")
+        OutcomeTable(2 distinct predictions, n=3, observed=1.2, predicted=1.1)
+        """
+        settings = check_outcome_limits(outcome_limits), check_relative_to(relative_to)
+        names = {"outcomes": outcome, "predictions": prediction, "exposures": exposure}
+        names |= {"weights": weight, "clusters": cluster}
+        return cls.from_clean(resolve("read_outcomes")(source, names, *settings), *settings)
+
+    @classmethod
+    def from_clean(cls, rows: CleanOutcomes, outcome_limits: Limits, relative_to: str) -> OutcomeTable:
+        """Put rows that were checked into the order that they alone decide, and add them up."""
+        if rows.cluster is not None:
+            hashes = hash_outcomes(rows.prediction, rows.outcome, rows.weight)
+            rows = rows._replace(cluster=number_by_content(rows.cluster, hashes))
+        keys = [column for column in (rows.outcome, rows.weight, rows.cluster) if column is not None]
+        prediction, outcome, weight, weighting, cluster = rows.pick(score_order(rows.prediction, *keys))
+        ones = np.broadcast_to(1.0, len(prediction))  # takes no memory
+        expected, weight = (prediction, ones) if weight is None else (prediction * weight, weight)
         unit = {"predicted": expected, "exposure": weight, "observed": outcome, "rows": ones}[relative_to]
         ends = np.flatnonzero(np.append(prediction[1:] != prediction[:-1], True))
-        rows = OutcomeRows(prediction, outcome, weight, expected, outcome - expected, unit, ends, cluster)
+        ordered = OutcomeRows(prediction, outcome, weight, expected, outcome - expected, unit, ends, cluster)
         return cls(
             score=prediction[ends],
-            n=np.diff(ends, prepend=-1) if weighting == "none" else rows.add(weight),
-            k=rows.add(outcome),
+            n=np.diff(ends, prepend=-1) if weight is ones else ordered.add(weight),
+            k=ordered.add(outcome),
             sampling=Sampling() if cluster is None else Sampling("clusters", int(cluster.max()) + 1, np.inf),
-            rows=rows,
+            rows=ordered,
             outcome_limits=outcome_limits,
             relative_to=relative_to,
             weighting=weighting,
@@ -273,10 +302,13 @@ class OutcomeTable(TableSums):
 
     def pick(self, rows: BoolArray | IndexArray) -> OutcomeTable:
         """Return the table of some of the rows; `rows` says which, in the order of `OutcomeTable.rows`."""
-        of = self.rows
-        weight = None if self.weighting == "none" else of.weight[rows]
-        cluster = None if of.cluster is None else of.cluster[rows]
-        return self._like(of.prediction[rows], of.outcome[rows], weight, cluster, self.weighting)
+        return self.from_clean(self._clean.pick(rows), self.outcome_limits, self.relative_to)
+
+    @property
+    def _clean(self) -> CleanOutcomes:
+        """The rows as they are when they were checked."""
+        weight = None if self.weighting == "none" else self.rows.weight
+        return CleanOutcomes(self.rows.prediction, self.rows.outcome, weight, self.weighting, self.rows.cluster)
 
     def merge(self, other: OutcomeTable) -> OutcomeTable:
         """Add the rows of another table.
@@ -306,23 +338,14 @@ class OutcomeTable(TableSums):
         cluster = None
         if one.cluster is not None and two.cluster is not None:
             cluster = np.concatenate([one.cluster, two.cluster + 1 + one.cluster.max()])
-        weight = np.concatenate([one.weight, two.weight]) if weightings else None
-        prediction, outcome = (
-            np.concatenate(both) for both in ((one.prediction, two.prediction), (one.outcome, two.outcome))
+        rows = CleanOutcomes(
+            np.concatenate([one.prediction, two.prediction]),
+            np.concatenate([one.outcome, two.outcome]),
+            np.concatenate([one.weight, two.weight]) if weightings else None,
+            weightings.pop() if weightings else "none",
+            cluster,
         )
-        return self._like(prediction, outcome, weight, cluster, weightings.pop() if weightings else "none")
-
-    def _like(
-        self,
-        prediction: FloatArray,
-        outcome: FloatArray,
-        weight: FloatArray | None,
-        cluster: IntArray | None,
-        weighting: str,
-    ) -> OutcomeTable:
-        """Return a table of other rows with the same limits, relative to the same."""
-        further = (self.outcome_limits, self.relative_to, weighting)
-        return type(self)._of_rows(prediction, outcome, weight, cluster, *further)
+        return self.from_clean(rows, self.outcome_limits, self.relative_to)
 
     def __repr__(self) -> str:
         observed, predicted = self._means
@@ -367,10 +390,3 @@ def as_outcome_table(
         relative_to=relative_to,
         clusters=clusters,
     )
-
-
-def _hash(prediction: FloatArray, outcome: FloatArray, weight: FloatArray | None) -> Words:
-    """Hash each row; a weight of 1 and none are the same."""
-    hashed = scramble(scramble(prediction.view(np.uint64)) + outcome.view(np.uint64))
-    weights = np.ones(1) if weight is None else np.ascontiguousarray(weight)
-    return scramble(hashed + weights.view(np.uint64))

@@ -17,6 +17,7 @@ from calibrant.table.pooling import IndexArray
 _ONE_AT_A_TIME = "assess one class at a time, against the rest"
 ONE_CLASS = f"{_ONE_AT_A_TIME}: name it as `pos_label`, and take its probability as the score"
 _ALL_CLASSES = "or audit the probabilities of all classes together"
+_MEANS = "calibrant.audit_means judges predicted means"
 _DROP = "drop those rows"
 MISSING = (
     "drop or repair these rows; of two classes audit and recalibrate leave them out, counted, with `missing='drop'`"
@@ -178,17 +179,15 @@ def _no_classes(values: list[Any]) -> str:
     if len(numbers) < len(values):
         return f"{ONE_CLASS}; {_ALL_CLASSES}"
     if all(number.is_integer() and abs(number) < _CLASSES for number in numbers):
-        return (
-            f"{ONE_CLASS}; {_ALL_CLASSES}; of counts, ask whether they exceed a limit, and take the probability of that"
-        )
+        return f"{ONE_CLASS}; {_ALL_CLASSES}; {_MEANS} of counts"
     if all(0.0 <= number <= 1.0 for number in numbers):
         return (
             "these look like probabilities or rates: pass the observed outcome of each row, 0 or 1; of a group of rows "
-            "pass two, one for each outcome, with the numbers of rows as `sample_weight`"
+            f"pass two, one for each outcome, with the numbers of rows as `sample_weight`; {_MEANS} of shares"
         )
     return (
-        "these look like measurements: turn them into a yes-or-no outcome, such as whether they exceed a limit, and "
-        "take the predicted probability of that as the score"
+        f"these look like measurements: {_MEANS} of such outcomes; or turn them into a yes-or-no outcome, such as "
+        "whether they exceed a limit, and take the predicted probability of that as the score"
     )
 
 

@@ -56,6 +56,15 @@ def hash_rows(score: npt.NDArray[np.float64], n: npt.NDArray[Any], k: npt.NDArra
     return np.asarray(positives * scramble(bits + np.uint64(1)) + negatives * scramble(bits))
 
 
+def hash_outcomes(
+    prediction: npt.NDArray[np.float64], outcome: npt.NDArray[np.float64], weight: npt.NDArray[np.float64] | None
+) -> Words:
+    """Hash rows of outcomes that are any numbers, without -0.0; weights of 1 and none are the same."""
+    hashed = scramble(scramble(prediction.view(np.uint64)) + outcome.view(np.uint64))
+    weights = np.ones(1) if weight is None else np.ascontiguousarray(weight)
+    return scramble(hashed + weights.view(np.uint64))
+
+
 def scramble(bits: Words) -> Words:
     """Mix 64 bits one to one: SplitMix64 (Steele, Lea & Flood 2014)."""
     bits = bits + np.uint64(0x9E3779B97F4A7C15)  # without it the row of score 0 that came out negative would hash to 0

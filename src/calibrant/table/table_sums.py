@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -94,8 +93,6 @@ class TableSums:
     k: NumberArray
     cells: CellSums | None = None
     sampling: Sampling = INDEPENDENT
-
-    binary: ClassVar[bool] = True  # whether an outcome is one of two, which `need_binary` asks for
 
     def __post_init__(self) -> None:
         for array in [self.score, self.n, self.k, *(self.cells.arrays if self.cells is not None else [])]:

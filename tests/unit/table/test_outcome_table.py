@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import ArgumentError, DataError, OutcomeTable, ScoreTable
+from calibrant.metrics import cutoff_calibration_error, smooth_calibration_error
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.outcome_table import as_outcome_table
 
@@ -107,6 +108,36 @@ def test_labels_give_the_numbers_of_a_score_table(labels):
     one, two = (extremes(cumulative_residuals(table)) for table in (old, new))
     for name in ("value", "at_most", "under", "over", "ks", "mean_residual"):
         assert getattr(one, name) == pytest.approx(getattr(two, name), abs=1e-12), name
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 1, width=32)), min_size=1, max_size=40))
+def test_what_carries_over_gives_the_numbers_of_labels(labels):
+    y, s = zip(*labels, strict=True)
+    table = OutcomeTable.from_outcomes(y, s, relative_to="rows")
+    for metric in (cutoff_calibration_error, smooth_calibration_error):
+        assert metric(table) == pytest.approx(metric(y, s), abs=1e-12)
+
+
+def test_what_carries_over_is_told_in_the_unit_of_the_table():
+    given = {"y_true": [0.0, 3.0, 4.0], "y_pred": [1.0, 2.0, 2.0], "exposure": [1.0, 1.0, 2.0]}
+    errors = [
+        cutoff_calibration_error(OutcomeTable.from_outcomes(**given, relative_to=unit))
+        for unit in ("predicted", "exposure", "observed", "rows")
+    ]
+    assert errors == pytest.approx([1 / 7, 1 / 4, 1 / 7, 1 / 3])
+    with pytest.raises(DataError, match="1 to 2; divide outcomes and predictions"):
+        smooth_calibration_error(OutcomeTable.from_outcomes(**given))
+    with pytest.raises(ArgumentError, match="a table alone"):
+        cutoff_calibration_error(OutcomeTable.from_outcomes(**given), [1.0, 2.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("labels", "what"), [([0, 1, 4], "counts"), ([0.25, 0.5, 1.0], "shares"), ([0.0, 150.5, 9.0], "such outcomes")]
+)
+def test_functions_of_labels_lead_on(labels, what):
+    with pytest.raises(DataError, match=f"audit_means judges predicted means of {what}"):
+        cutoff_calibration_error(labels, [0.1, 0.2, 0.3])
 
 
 def test_limits_say_how_far_residuals_reach():

@@ -271,7 +271,7 @@ OUT_OF_RANGE = {
     "scores missing": (lambda: brier_score(Y), "labels and scores", "no scores", "pass y_proba"),
     "table and scores": (
         lambda: brier_score(ScoreTable.from_scores(Y, S), S),
-        "a ScoreTable alone",
+        "a table alone",
         "further data",
         "already holds",
     ),

@@ -25,12 +25,12 @@ from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_boun
 from calibrant.distributions.sharp_mean import single_width
 from calibrant.metrics.all_classes import pooled_extremes, signed_residuals
 from calibrant.metrics.classes import ClassCalibration, class_fields
-from calibrant.printable import visible
+from calibrant.printable import visible_name
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import ClassRows, ClassScores
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import claim_upper, given, number, rows, write_lower, write_upper
+from calibrant.table.numbers import claim_upper, column_writer, given, number, these, write_lower, write_upper
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
@@ -83,7 +83,8 @@ class ClassStatement(Statement, ClassCalibration, ABC):
         """Say what there is to say of these classes, beside the claim."""
 
     def _further(self) -> dict[str, list[str]]:
-        return {"Upper": [write_upper(each, self.tolerance) for each in self.upper.tolist()]}
+        write = column_writer(self.upper.tolist())
+        return {"Upper": [write_upper(each, self.tolerance, write=write) for each in self.upper.tolist()]}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -121,13 +122,13 @@ class ClassCertificate(ClassStatement):
     def remarks(self) -> Iterator[str]:
         """Say what these rows show, and of which class the largest error is."""
         lower = write_lower(self.lower_bound, self.tolerance)
-        yield f"In these {rows(self.n)} rows it is {number(self.estimate)}; its lower confidence bound is {lower}."
+        yield f"In {these(self.n)} it is {number(self.estimate)}; its lower confidence bound is {lower}."
         if self.tolerance is not None:
             yield f"At tolerance {given(self.tolerance)}: {self.verdict}."
         if self.notion == "top_label":
-            yield f"Of it {number(self.worst)} is from rows where class {visible(self.worst_class)} is predicted."
+            yield f"Of it {number(self.worst)} is from rows where class {visible_name(self.worst_class)} is predicted."
         elif self.notion != "confidence":
-            worst = visible(self.worst_class)
+            worst = visible_name(self.worst_class)
             yield f"The largest error in these rows, {number(self.worst)}, is that of class {worst}."
 
 

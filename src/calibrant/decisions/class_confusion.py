@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.printable import visible_name
 from calibrant.table.class_scores import as_class_scores
-from calibrant.table.numbers import rows
+from calibrant.table.numbers import counted, rows
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray, merged_order, score_order
 from calibrant.table.results import WithTable
 
@@ -57,7 +58,7 @@ class ClassConfusion(WithTable):
         """Say how many rows are predicted right, and how many are expected to."""
         right, expected = np.trace(self.observed), np.trace(self.expected)
         yield (
-            f"{rows(self.rows.sum())} rows: the class predicted occurred in {rows(right)}, expected in "
+            f"{counted(self.rows.sum())}: the class predicted occurred in {rows(right)}, expected in "
             f"{expected:,.1f}. Furthest from what is expected, in standard deviations:"
         )
 
@@ -65,7 +66,7 @@ class ClassConfusion(WithTable):
         """Return heads and rows of the table of the cells that are furthest from what is expected."""
         lines = [["Predicted", "Occurred", "Rows", "Expected", "Deviations"]]
         for cell in self.largest():
-            names = [self.classes[k] for k in cell]
+            names = [visible_name(self.classes[k]) for k in cell]
             facts = rows(self.observed[cell]), f"{self.expected[cell]:,.1f}", f"{self.standardised[cell]:+.1f}"
             lines.append([*names, *facts])
         return lines

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.printable import visible
+from calibrant.printable import visible_name
 from calibrant.table.class_scores import as_class_scores
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import interval_text, number, significant
+from calibrant.table.numbers import column_writer, interval_text, number, significant
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.results import Tabular, WithTable
 from calibrant.table.score_table import ScoreTable
@@ -66,19 +66,22 @@ class ClassCalibration(WithTable, Tabular):
 
     def sentences(self) -> Iterable[str]:
         """Say which class is worst, and what the errors add up to."""
-        yield f"Worst: {visible(self.worst_class)} ({number(self.worst)}). Sum over classes: {number(self.total)}."
+        yield f"Worst: {visible_name(self.worst_class)} ({number(self.worst)}). Sum over classes: {number(self.total)}."
 
-    def lines(self) -> list[list[str]]:
-        """Return heads and rows of the table of classes, those with the largest share times error first."""
+    def lines(self, order: Sequence[int] | None = None) -> list[list[str]]:
+        """Return heads and rows of the table of classes, by default those with the largest share times error first."""
+        order = score_order(-self.share * self.error).tolist() if order is None else order
+        rates = [each.tolist() for each in (self.observed_rate, self.mean_predicted, self.error)]
+        written = [[*map(column_writer([each[i] for i in order]), each)] for each in rates]
         further = self._further()
         lines = [["Class", "Share", "Observed", "Predicted", "Error", "of pred.", "Direction", "at", *further]]
-        for i in score_order(-self.share * self.error).tolist():
+        for i in order:
             off = self.direction[i] != "none"
             relative = float(self.relative_error[i])
             cells = [
-                str(self.name[i]),
+                visible_name(self.name[i]),
                 significant(float(self.share[i]), digits=3),
-                *(number(float(each[i])) for each in (self.observed_rate, self.mean_predicted, self.error)),
+                *(each[i] for each in written),
                 "" if math.isnan(relative) else f"{relative:.0%}",
                 str(self.direction[i]) if off else "",
                 interval_text((float(self.low[i]), float(self.high[i]))) if off else "",

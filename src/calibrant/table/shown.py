@@ -65,9 +65,9 @@ def html_grid(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -
     head = "".join(f'<th style="{_CELL}">{escape(name)}</th>' for name in heads)
     lines = []
     for name, *cells in rows:
-        further = "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in cells)
-        lines.append(f'<tr><th style="{_CELL}">{escape(name)}</th>{further}</tr>')
-    caption = f'<caption style="text-align:left;font-weight:bold">{escape(title)}</caption>'
+        further = "".join(f'<td style="{_CELL}">{escape(visible(cell))}</td>' for cell in cells)
+        lines.append(f'<tr><th style="{_CELL}">{escape(visible(name))}</th>{further}</tr>')
+    caption = f'<caption style="text-align:left;font-weight:bold">{escape(visible(title))}</caption>'
     return f"<table>{caption}{head and f'<tr>{head}</tr>'}{''.join(lines)}</table>"
 
 

@@ -254,10 +254,11 @@ def test_property(metric: Metric, check):
 def takes_labels(function: Callable[..., Any]) -> bool:
     """Distances from a known truth, and divergences of score distributions, are no functions of labels and scores.
 
-    Those of several classes take a matrix of probabilities: tests/unit/metrics/test_classes.py.
+    Those of several classes take a matrix of probabilities, those of means take outcomes that are no labels: tests of
+    them are test_classes.py and test_means.py in tests/unit/metrics.
     """
-    takes_matrix = function.__module__ in ("calibrant.metrics.classes", "calibrant.metrics.all_classes")
-    return next(iter(inspect.signature(function).parameters)) in ("y_true", "table") and not takes_matrix
+    takes_others = function.__module__.removeprefix("calibrant.metrics.") in ("classes", "all_classes", "means")
+    return next(iter(inspect.signature(function).parameters)) in ("y_true", "table") and not takes_others
 
 
 def test_no_metric_is_missing_from_the_registry():

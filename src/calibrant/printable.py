@@ -20,6 +20,11 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
+def visible_name(text: str) -> str:
+    """Do the same with a name; an empty one is written as two quotation marks."""
+    return visible(text) or '""'
+
+
 def visible_lines(text: str) -> str:
     """Do the same in each line of a text."""
     return "\n".join(map(visible, text.split("\n")))

@@ -1,10 +1,12 @@
 """The page of an audit of several classes."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from calibrant.plots import ClassErrorDisplay
 from calibrant.report.classes import _matrix
 from calibrant.table.numbers import number
 from support.class_audits import many, wrong
@@ -70,6 +72,22 @@ def test_markdown_tells_the_pictures(tmp_path):
     assert "## Test of whole vectors" in text
     assert "In 10 bins the observed rate goes from" in text
     assert "<svg" not in text
+
+
+def test_recalibration_and_its_table_say_different_things(html):
+    effect = wrong().recalibration
+    (said,) = [text for text in re.findall(r"<p>([^<]*)</p>", html) if text.startswith("Judged on")]
+    assert f"{number(effect.losses_after.log_loss)}" not in said
+    assert "of the most probable classes change" in said
+
+
+def test_captions_say_which_confidence(html):
+    assert "with its 95% interval" in " ".join(html.split())
+    assert "hold together with 95% confidence" in ClassErrorDisplay(wrong()).how_to_read
+
+
+def test_the_matrix_of_pairs_is_moved_in_its_box(html):
+    assert re.search(r'<div class="scroll" tabindex="0">\s*<table class="numeric">\s*<caption>Rows observed', html)
 
 
 @pytest.mark.slow

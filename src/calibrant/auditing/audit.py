@@ -27,7 +27,7 @@ from calibrant.curves.reliability import cluster_bins
 from calibrant.decisions.clusters import cluster_net_benefit
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.metrics import cutoff_calibration
-from calibrant.table.class_checks import is_of_several
+from calibrant.table.class_checks import is_of_several, need_alone
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.clusters import Clusters
 from calibrant.table.progress import report_progress, subtask
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 _CURVE_POINTS = 900
 # Shares of an audit, beside the reading of the rows, that are its statements and the folds of recalibration.
 _STATEMENTS, _FOLDS = 0.15, 0.1
+_ONE_CLASS = (
+    "leave {name} out, or audit one class against the rest: its label as `pos_label`, and its probabilities alone"
+)
 # Columns of a printed audit: a usual terminal.
 _WIDTH = 80
 
@@ -178,21 +181,17 @@ def audit(
     ('certified', 'leave alone')
     """
     if scores is not None or classes is not None or isinstance(y_true, ClassScores) or is_of_several(y_proba):
-        from calibrant.auditing.class_audit import audit_classes, need_no_others
+        from calibrant.auditing.class_audit import audit_classes
 
         others = {"score": score, "pos_label": pos_label, "weight": weight, "sample_weight": sample_weight, "by": by}
         others |= {"clusters": clusters, "max_rows_per_cluster": max_rows_per_cluster, "target_error": target_error}
         defaults = {"method": None, "guarantee": "ordinary", "depth": 1, "missing": "raise"}
         chosen = {"method": method, "guarantee": guarantee, "depth": depth, "missing": missing}
-        need_no_others(others | {name: value for name, value in chosen.items() if value != defaults[name]})
-        given: dict[str, Any] = {
-            "label": label,
-            "scores": scores,
-            "classes": classes,
-            "tolerance": tolerance,
-            "costs": costs,
-        }
-        given |= {"confidence_level": confidence_level, "n_folds": n_folds, "random_state": random_state}
+        others |= {name: value for name, value in chosen.items() if value != defaults[name]}
+        need_alone(_ONE_CLASS, **others)
+        given: dict[str, Any] = {"label": label, "scores": scores, "classes": classes, "tolerance": tolerance}
+        given |= {"costs": costs, "confidence_level": confidence_level, "n_folds": n_folds}
+        given |= {"random_state": random_state}
         return audit_classes(y_true, y_proba, **given, name=name, title=title, note=note, author=author)
     question = Question(
         tolerance=tolerance,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.findings import Action, Advice
-from calibrant.table.numbers import share, write_change
+from calibrant.table.numbers import counted, share, write_change
 
 _NO_MORE = "recalibration lowers the log loss of rows it was not fitted to by no more than chance may"
 
@@ -17,7 +17,8 @@ def advise_on_classes(audit: ClassFindings) -> Advice:
     if effect.improves:
         before, after = write_change(effect.losses_before.log_loss, effect.losses_after.log_loss)
         changed = f"{share(effect.decisions_changed)} of the most probable classes change"
-        reason = f"on rows that it was not fitted to, the log loss falls from {before} to {after}; {changed}."
+        judged = f"on {counted(effect.n)}{f' of {audit.n:,}' if effect.n < audit.n else ''}, to which it was not fitted"
+        reason = f"{judged}, the log loss falls from {before} to {after}; {changed}."
         return Advice("recalibrate", reason, None, "calibrator = cal.MulticlassAutoCalibrator().fit(P, y)")
     action: Action = "leave alone"
     reason = f"{_NO_MORE}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,6 @@ from calibrant.curves import Curve
 from calibrant.decisions import confusion, swap_regret
 from calibrant.distributions.binomial import share_interval
 from calibrant.distributions.brownian import range_survival
-from calibrant.errors import ArgumentError
 from calibrant.metrics import class_sum_calibration
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.class_scores import ClassScores
@@ -59,7 +58,7 @@ class ClassAudit(ClassFindings, Report):
         worst = self.certificate
         return (
             f"<ClassAudit {self.name!r}: n={self.n}, {len(self.classes)} classes, worst={worst.worst_class!r}, "
-            f"error={worst.worst:.4g}, verdict={class_facts.verdict_word(self)!r}>"
+            f"error={worst.worst:.4g}, verdict={self.verdict!r}>"
         )
 
     def _repr_html_(self) -> str:
@@ -198,17 +197,6 @@ def audit_classes(
     )
     result = replace(result, advice=advise_on_classes(result))
     return complete(result, class_facts.assumptions(result), class_facts.limitations(result))
-
-
-def need_no_others(others: Mapping[str, Any]) -> None:
-    """Raise an `ArgumentError` if arguments are given that an audit of several classes does not take."""
-    given = [name for name, value in others.items() if value is not None]
-    if given:
-        remedy = (
-            f"leave `{given[0]}` out, or audit one class against the rest: its label as `pos_label`, and its "
-            "probabilities alone"
-        )
-        raise ArgumentError(f"the probabilities of several classes without `{given[0]}`", "both", remedy)
 
 
 def _shown(table: ClassTable) -> tuple[int, ...]:

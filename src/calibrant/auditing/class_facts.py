@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import partial
 
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import INDEPENDENT, audit_facts, provenance_sentence
-from calibrant.auditing.wording import advice_sentence, evidence_text
-from calibrant.certificates import ClassCertificate, ClassTable, ClassTest
-from calibrant.table.numbers import (
-    WrittenInterval,
-    confidence,
-    given,
-    interval_text,
-    number,
-    rows,
-    share,
-    write_change,
-    write_interval,
-    write_lower,
-    write_upper,
-)
+from calibrant.auditing.wording import advice_sentence, bounds_text, error_limits, evidence_text
+from calibrant.certificates import ClassTable, ClassTest
+from calibrant.table.numbers import confidence, counted, given, interval_text, number, share, write_change, write_upper
 from calibrant.table.pooling import score_order
 from calibrant.table.results import Fact, joined
 from calibrant.table.shown import short_name, text_grid, wrapped
@@ -30,6 +17,7 @@ from calibrant.table.shown import short_name, text_grid, wrapped
 _NAME, _CELL = 40, 24  # letters of the name of a class in a sentence, and in a table
 _STATISTICS = {"SKCE": "SKCE, the kernel error of whole vectors"}
 _PRINTED = 20  # classes of a printed table
+_NOT_IN_GRID = ("Share", "Direction", "at")  # columns of a `ClassTable` that an audit leaves out
 MARGINAL = (
     "Errors of one class at a time, of their sum and of the largest probability are bounded. Errors that show only "
     "where several classes are looked at together can remain: nothing here shows that whole vectors are right."
@@ -43,21 +31,10 @@ def class_facts(audit: ClassFindings) -> list[Fact]:
     return [fact for fact in facts if fact.value]
 
 
-def error_limits(certificate: ClassCertificate) -> WrittenInterval:
-    """Write estimate, lower and upper bound, with digits enough to see why there is this verdict on the tolerance."""
-    return write_interval(certificate.estimate, certificate.lower_bound, certificate.bound, certificate.tolerance)
-
-
-def verdict_word(audit: ClassFindings) -> str:
-    """Verdict in one or two words: what the test says of whole vectors comes before what is certified of each class."""
-    verdict = audit.certificate.verdict
-    return "rejected" if audit.rejected and verdict != "refuted" else verdict or "no verdict"
-
-
 def verdict_meaning(audit: ClassFindings) -> str:
     """What the verdict means, to be read after its word; it names the class with the largest error."""
     meaning = _meaning(audit)
-    if verdict_word(audit) != "rejected":
+    if audit.verdict != "rejected":
         return meaning
     so = "" if audit.certificate.verdict is None else f" {audit.certificate.verdict}"
     return f"that labels are drawn from these probabilities: {evidence(audit)}. Class by class{so}: {meaning}"
@@ -85,19 +62,17 @@ def _meaning(audit: ClassFindings) -> str:
         return f"{each} is within {tolerance}, with {sure}; {largest}."
     if certificate.verdict == "refuted":
         return f"the error of some class is above {tolerance}, with {sure}; {largest}."
+    one = audit.n == 1
+    lacking = f"{'is' if one else 'are'} too few for any statement about a tolerance of {tolerance}"
     if certificate.verdict == "undecided":
-        lacking = f"do not show whether the error of every class is within {tolerance}"
-    else:
-        lacking = f"are too few for any statement about a tolerance of {tolerance}"
-    return f"{rows(audit.n)} rows {lacking}: {largest}."
+        lacking = f"{'does' if one else 'do'} not show whether the error of every class is within {tolerance}"
+    return f"{counted(audit.n)} {lacking}: {largest}."
 
 
 def verdict_sentence(audit: ClassFindings) -> str:
     """Verdict and what it means."""
     meaning = verdict_meaning(audit)
-    if verdict_word(audit) == "no verdict":
-        return meaning[0].upper() + meaning[1:]
-    return f"{verdict_word(audit).upper()}: {meaning}"
+    return f"{audit.verdict.upper()}: {meaning}" if audit.verdict != "no verdict" else meaning[0].upper() + meaning[1:]
 
 
 def worst_first(table: ClassTable) -> list[int]:
@@ -108,18 +83,9 @@ def worst_first(table: ClassTable) -> list[int]:
 
 def class_grid(audit: ClassFindings, most: int | None = None) -> list[list[str]]:
     """Heads and rows of the table of classes, the worst first."""
-    table = audit.table
-    heads = ["Class", "Observed", "Predicted", "Error", "of pred.", "Lower", "Upper"]
-    lines = [heads if table.tolerance is None else [*heads, "Verdict"]]
-    for i in worst_first(table)[:most]:
-        numbers = (float(each[i]) for each in (table.observed_rate, table.mean_predicted, table.error))
-        relative = float(table.relative_error[i])
-        lower = write_lower(float(table.lower[i]), table.tolerance)
-        upper = write_upper(float(table.upper[i]), table.tolerance)
-        cells = [str(table.name[i]), *map(number, numbers)]
-        cells += ["" if math.isnan(relative) else f"{relative:.0%}", lower, upper]
-        lines.append(cells if table.tolerance is None else [*cells, str(table.verdicts[i])])
-    return lines
+    heads, *lines = audit.table.lines(worst_first(audit.table)[:most])
+    chosen = [i for i, head in enumerate(heads) if head not in _NOT_IN_GRID]
+    return [[line[i] for i in chosen] for line in (heads, *lines)]
 
 
 def together(audit: ClassFindings) -> str:
@@ -130,24 +96,23 @@ def together(audit: ClassFindings) -> str:
 
 def table_text(audit: ClassFindings, width: int | None) -> str:
     """Write what is claimed of all classes together, and the table of the worst of them."""
-    lines = [[short_name(cells[0], _CELL), *cells[1:]] for cells in class_grid(audit, _PRINTED)]
-    said = [wrapped(sentence, width, indent=0) for sentence in (together(audit), *audit.table.sentences())]
-    left = len(audit.table.name) + 1 - len(lines)
-    more = [f"... and {rows(left)} more classes"] if left else []
-    return "\n".join([*said, text_grid(lines, words=(0, 7)), *more])
+    lines = [[short_name(cells[0], _CELL), *cells[1:]] for cells in class_grid(audit)]
+    said = [wrapped(sentence, width, indent=0) for sentence in (together(audit), *audit.table.remarks())]
+    return "\n".join([*said, text_grid(lines, ("Verdict",), _PRINTED, "classes")])
 
 
 def _headline(audit: ClassFindings) -> Iterator[Fact]:
-    """Yield what matters most, the verdict first."""
+    """Yield what matters most, the verdict first; where lines are cut, their first words are what has to stay."""
     fact = partial(Fact, section="headline")
     yield fact("verdict", "Verdict", verdict_sentence(audit), rank=1)
-    yield fact("where", "Where", worst_place(audit), rank=8)
-    if audit.test is not None and verdict_word(audit) != "rejected":
+    yield fact("where", "Where", worst_place(audit), rank=7)
+    if audit.test is not None and audit.verdict != "rejected":
         seen = "against" if audit.rejected else "no evidence against"
         yield fact("test", "Test", f"{seen} the probabilities: {evidence(audit)}", rank=4)
-    yield fact("error", "Error", _bounds(audit.certificate), rank=4)
-    yield fact("sum", "Sum", _bounds(audit.total, f" over all classes, {_by_chance(audit)}"), rank=7)
-    yield fact("confidence", "Top label", _of_predicted(audit), rank=7)
+    yield fact("error", "Error", joined(error_limits(audit.certificate).value, bounds_text(audit.certificate)), rank=4)
+    yield fact("sum", "Sum", f"{_at_most(audit, 'total')}; {_by_chance(audit)}", rank=7)
+    both = f"{_at_most(audit, 'top_label')}; confidence alone {_at_most(audit, 'confidence')}"
+    yield fact("confidence", "Top label", both, rank=7)
     yield fact("accuracy", "Accuracy", _accuracy(audit), rank=5)
     yield fact("data", "Data", _data(audit), rank=6)
     yield fact("cost", "Cost", _cost(audit), rank=7)
@@ -169,31 +134,19 @@ def worst_place(audit: ClassFindings) -> str:
         return "mean predicted and observed rate agree at every probability of every class"
     interval = interval_text((float(worst.low[i]), float(worst.high[i])))
     return (
-        f"probabilities of class {worst_name(audit)} {interval} are {worst.direction[i]}; this error is "
-        f"{worst.relative_error[i]:.0%} of the mean probability of the class, {share(worst.mean_predicted[i])}"
+        f"class {worst_name(audit)} is {worst.direction[i]} {interval}; this error is {worst.relative_error[i]:.0%} of "
+        f"its mean probability, {share(worst.mean_predicted[i])}"
     )
 
 
-def _bounds(certificate: ClassCertificate, remark: str = "") -> str:
-    """Estimate, with a remark on it, and both bounds, in a few words."""
-    limits, two_sided = error_limits(certificate), certificate.lower_bound > 0.0
-    sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided
-    lower = f"at least {limits.lower}, " if two_sided else ""
-    return f"{limits.value}{remark}; {lower}at most {limits.upper} ({sure})"
+def _at_most(audit: ClassFindings, notion: str) -> str:
+    limits = error_limits(getattr(audit, notion))
+    return f"{limits.value}, at most {limits.upper}"
 
 
 def _by_chance(audit: ClassFindings) -> str:
     estimates = audit.sum_estimates
-    return f"{number(estimates.null_mean)} expected if all were right, {number(estimates.cross_fitted)} cross-fitted"
-
-
-def _of_predicted(audit: ClassFindings) -> str:
-    """Errors of the largest probability, of the classes predicted and of all of them together."""
-    confidence_, top_label = map(error_limits, (audit.confidence, audit.top_label))
-    return (
-        f"by predicted class {top_label.value}, at most {top_label.upper}; confidence alone {confidence_.value}, "
-        f"at most {confidence_.upper}"
-    )
+    return f"{number(estimates.null_mean)} by chance alone, {number(estimates.cross_fitted)} cross-fitted"
 
 
 def _accuracy(audit: ClassFindings) -> str:
@@ -203,11 +156,11 @@ def _accuracy(audit: ClassFindings) -> str:
 
 def _data(audit: ClassFindings) -> str:
     count = audit.certificate.n_rescaled
-    rescaled = f"{rows(count)} of them did not add up to 1 and were divided by their sum" if count else ""
-    counts = f"{rows(audit.n)} rows, {rows(len(audit.classes))} classes"
+    rescaled = f"{count:,} of them, whose probabilities did not add up to 1, divided by their sum"
+    counts = f"{counted(audit.n)}, {len(audit.classes):,} classes"
     if audit.n_listed is not None:
         counts += f" of which each row lists {audit.n_listed}: no test and no recalibration, which take all"
-    return joined(counts, rescaled)
+    return joined(counts, rescaled if count else "")
 
 
 def changes(audit: ClassFindings) -> list[tuple[str, str, str]]:
@@ -224,14 +177,14 @@ def changes(audit: ClassFindings) -> list[tuple[str, str, str]]:
     ]
 
 
-def recalibration_sentence(audit: ClassFindings) -> str:
-    """What recalibration did to rows that it was not fitted to."""
+def recalibration_sentence(audit: ClassFindings, *effects: str) -> str:
+    """How recalibration was judged, what of its effects is to be listed, and how many decisions it changes."""
     effect = audit.recalibration
     if effect is None:
         return "not assessed: too few rows, or lists of some classes only"
-    written = ", ".join(f"{name} {before} -> {after}" for name, before, after in changes(audit))
-    fitted = f"judged on {rows(effect.n)} rows, by maps fitted to {rows(effect.n_fitted)} others each time"
-    return f"{fitted}: {written}; {share(effect.decisions_changed)} of the most probable classes change"
+    judged = f"judged on {counted(effect.n)}, by maps fitted to {effect.n_fitted:,.0f} others each time"
+    decisions = f"{share(effect.decisions_changed)} of the most probable classes change"
+    return joined(": ".join(filter(None, [judged, ", ".join(effects)])), decisions)
 
 
 def _cost(audit: ClassFindings) -> str:
@@ -246,7 +199,7 @@ def notion_facts(audit: ClassFindings) -> Iterator[Fact]:
     """Yield the errors that are bounded, each with what it is."""
     for key, label, certificate, note in (
         ("error", "Worst class", audit.certificate, "the largest error of a class against the rest"),
-        ("sum", "Sum over classes", audit.total, f"above 0 by chance alone: {_by_chance(audit)}"),
+        ("sum", "Sum over classes", audit.total, f"above 0 even if all were right: {_by_chance(audit)}"),
         ("top_label", "Top label", audit.top_label, "of the largest probability, for each predicted class by itself"),
         ("confidence", "Confidence", audit.confidence, "of the largest probability, whatever class it is of"),
     ):
@@ -258,7 +211,8 @@ def _details(audit: ClassFindings) -> Iterator[Fact]:
     certificates = (audit.certificate, audit.total, audit.top_label, audit.confidence)
     for fact, certificate in zip(notion_facts(audit), certificates, strict=True):
         said = f"{certificate.claim} In these rows it is {fact.value}; lower bound {fact.lower}"
-        yield Fact(fact.key, fact.label, said, section="calibration")
+        yield Fact(fact.key, fact.label, joined(said, _by_chance(audit) * (fact.key == "sum")), section="calibration")
+    yield Fact("where", "Where", worst_place(audit), section="calibration")
     test = audit.test
     if test is not None:
         further = " ".join(test.sentences()) if isinstance(test, ClassTest) else test.claim
@@ -266,14 +220,16 @@ def _details(audit: ClassFindings) -> Iterator[Fact]:
     yield Fact("accuracy", "Accuracy", _accuracy(audit), section="accuracy")
     yield Fact("data", "Data", _data(audit), section="data")
     if audit.confusion is not None:
-        lines = (
-            (short_name(said, _NAME), short_name(was, _NAME), n) for said, was, n, *_ in audit.confusion.lines()[1:4]
-        )
-        cells = [f"{was} where {said} is predicted, {n} rows" for said, was, n in lines]
-        yield Fact("confusion", "Confusion", f"{audit.confusion.heading()} {'; '.join(cells)}", section="accuracy")
+        pairs = [
+            f"{short_name(was, _NAME)} where {short_name(said, _NAME)} is predicted {off} ({n} observed, {expected})"
+            for said, was, n, expected, off in audit.confusion.lines()[1:4]
+        ]
+        said = f"{' '.join(audit.confusion.sentences())} {'; '.join(pairs)}"
+        yield Fact("confusion", "Confusion", said, section="accuracy")
     if audit.decision is not None:
         yield Fact("cost", "Decisions", " ".join(audit.decision.sentences()), section="cost")
-    yield Fact("recalibration", "Recalibration", recalibration_sentence(audit), section="effect")
+    effects = [f"{name} {before} -> {after}" for name, before, after in changes(audit)]
+    yield Fact("recalibration", "Recalibration", recalibration_sentence(audit, *effects), section="effect")
     yield Fact("advice", "Advice", advice_sentence(audit), section="conclusion")
     yield Fact("next", "Next", audit.advice.python or "", section="conclusion")
     yield Fact("limits", "Not shown", MARGINAL, section="origin")

@@ -173,6 +173,12 @@ class ClassFindings(Result):
         """Whether the test rejects the probabilities at level .05."""
         return self.test is not None and self.test.p_value <= _LEVEL
 
+    @property
+    def verdict(self) -> str:
+        """Verdict in one or two words: what the test says of whole vectors comes before what is certified by class."""
+        verdict = self.certificate.verdict
+        return "rejected" if self.rejected and verdict != "refuted" else verdict or "no verdict"
+
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
         """Return the findings as plain data, marked with the version that made them.
 

@@ -97,11 +97,8 @@ def _bounds(audit: Findings) -> str:
     certificate = audit.certificate
     if certificate is None:
         return ""
-    limits, two_sided = wording.error_limits(certificate), certificate.lower_bound > 0.0
     proved = certificate.n_clusters is not None and certificate.method != "asymptotic"
-    sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided
-    sure += ", proved for clusters of any kind" * proved
-    return (f"at least {limits.lower}, " if two_sided else "") + f"at most {limits.upper} ({sure})"
+    return wording.bounds_text(certificate, ", proved for clusters of any kind" * proved)
 
 
 def _chance(audit: Findings) -> str:

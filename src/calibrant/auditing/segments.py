@@ -202,7 +202,7 @@ def grid_text(sentences: Iterable[str], heads: tuple[str, ...], lines: list[tupl
     cells = [[line[i] for i in printed] for line in [heads, *lines]]
     width = _WIDTH - sum(2 + max(map(len, column)) for column in list(zip(*cells, strict=True))[1:])
     cut = [[short_name(name, width), *further] for name, *further in cells]
-    table = text_grid(cut, words=[i for i, head in enumerate(cells[0]) if head in ("Segment", "Verdict")])
+    table = text_grid(cut, ("Verdict",))
     return "\n".join(textwrap.fill(sentence, _WIDTH) for sentence in sentences if sentence) + f"\n\n{table}"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import IN_SAMPLE
-from calibrant.certificates import CalibrationTest, Certificate
+from calibrant.certificates import CalibrationTest, Certificate, ClassCertificate
 from calibrant.decisions import Decision
 from calibrant.decisions.selective import percent
 from calibrant.table import numbers
@@ -21,9 +21,16 @@ if TYPE_CHECKING:
     from calibrant.auditing.class_findings import ClassFindings
 
 
-def error_limits(certificate: Certificate) -> numbers.WrittenInterval:
+def error_limits(certificate: Certificate | ClassCertificate) -> numbers.WrittenInterval:
     """Write estimate, lower and upper bound, with digits enough to see why there is this verdict on the tolerance."""
     return write_interval(certificate.estimate, certificate.lower_bound, certificate.bound, certificate.tolerance)
+
+
+def bounds_text(certificate: Certificate | ClassCertificate, further: str = "") -> str:
+    """Write both bounds on a calibration error, in a few words, and what `further` is to be said of them."""
+    limits, two_sided = error_limits(certificate), certificate.lower_bound > 0.0
+    sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided + further
+    return (f"at least {limits.lower}, " if two_sided else "") + f"at most {limits.upper} ({sure})"
 
 
 def error_text(audit: Findings) -> str:

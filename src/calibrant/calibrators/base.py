@@ -15,6 +15,7 @@ from calibrant.fits.score_map import ScoreMap
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable, as_table
 from calibrant.table.shown import html_table
+from calibrant.table.table_sums import TableSums
 from calibrant.table.validation import clean_scores
 
 
@@ -54,7 +55,7 @@ class Calibrator(RegressorMixin, BaseEstimator, ScoreMap):  # type: ignore[misc]
         ArgumentError
             If a parameter of the calibrator is out of range.
         """
-        if isinstance(scores, ScoreTable):
+        if isinstance(scores, TableSums):  # an `OutcomeTable` is refused
             table = as_table(scores, y, sample_weight=sample_weight, pos_label=pos_label)
         elif y is None:
             raise ArgumentError("labels for the scores", "none", "pass y as second argument")

@@ -1,14 +1,12 @@
-"""A fitted classifier of several classes with a calibrator of all its scores."""
+"""Scores of a fitted classifier of several classes, and a calibrator fitted to all of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from calibrant.calibrators.classes import MulticlassAutoCalibrator
 from calibrant.errors import ArgumentError, DataError
@@ -24,27 +22,18 @@ _MOST_REPEATED = 1 << 25  # probabilities up to which whole weights are repeated
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class CalibratedClassPair:
-    """A fitted classifier and the calibrator of its scores."""
-
-    estimator: Any
-    calibrator: MulticlassAutoCalibrator
-    margin_scale: float | None  # what margins are divided by to become scores; None if there are probabilities
-
-    def predict(self, features: Any, classes: npt.NDArray[Any]) -> FloatArray:
-        """Return calibrated probabilities of all classes, shape (n, K)."""
-        scores = _scores(class_responses(self.estimator, features, classes), self.margin_scale)
-        return self.calibrator.map_rows(scores)
-
-
-def class_responses(estimator: Any, features: Any, classes: npt.NDArray[Any]) -> FloatArray:
-    """Return probabilities or margins of all classes, shape (n, K); NaN for those that the estimator has not met."""
+def raw_response(estimator: Any, features: Any) -> FloatArray:
+    """Return probabilities or margins, as the estimator gives them."""
     method = getattr(estimator, "predict_proba", None) or getattr(estimator, "decision_function", None)
     if method is None:
         expected = "an estimator with predict_proba or decision_function"
         raise ArgumentError(expected, type(estimator).__name__, "use a classifier")
-    response = np.asarray(method(features), dtype=np.float64)
+    return np.asarray(method(features), dtype=np.float64)
+
+
+def class_responses(estimator: Any, features: Any, classes: npt.NDArray[Any]) -> FloatArray:
+    """Return probabilities or margins of all classes, shape (n, K); NaN for those that the estimator has not met."""
+    response = raw_response(estimator, features)
     if response.ndim == 1:  # margins of the second of two classes
         response = np.column_stack([-0.5 * response, 0.5 * response])
     known = list(estimator.classes_)
@@ -58,31 +47,26 @@ def class_responses(estimator: Any, features: Any, classes: npt.NDArray[Any]) ->
     return np.stack([response[:, column[label]] if label in column else unmet for label in classes.tolist()], axis=1)
 
 
-def calibrate_classes(
+def fit_to_classes(
     calibrator: MulticlassAutoCalibrator,
-    code: npt.NDArray[np.intp],
-    weight: Any,
     classes: npt.NDArray[Any],
-    estimator: Any,
     response: FloatArray,
-    rows: npt.NDArray[np.intp],
-) -> CalibratedClassPair:
-    """Fit a calibrator to responses of a classifier; `code` says of all rows which of the classes they are.
+    scale: float | None,
+    label: npt.NDArray[np.intp],
+    weight: Any,
+) -> MulticlassAutoCalibrator:
+    """Fit a calibrator to responses of a classifier; `label` says which of the classes each row is.
 
     Rows of a class that the estimator of their fold has not met say nothing about its scores, and are left out.
     """
-    scale = None
-    if not hasattr(estimator, "predict_proba"):
-        scale = float(np.sqrt(np.nanmean(response**2))) or 1.0
-    of_rows = None if weight is None else clean_weights(_safe_indexing(weight, rows), len(rows))
-    label = code[rows]
+    of_rows = None if weight is None else clean_weights(weight, len(label))
     use = ~np.isnan(response[np.arange(len(label)), label])
     if of_rows is not None:
         use &= of_rows > 0
     if not use.any():
         remedy = "use fewer or larger folds"
         raise DataError("rows of classes that the training rows of their fold have", "none", remedy)
-    scores, label = _scores(response[use], scale), label[use]
+    scores, label = class_scores(response[use], scale), label[use]
     scores = joined(scores.ravel()).reshape(scores.shape)
     if of_rows is not None:
         of_rows = of_rows[use]
@@ -92,10 +76,10 @@ def calibrate_classes(
     sorted_weights = None if of_rows is None else of_rows[order].astype(np.float64)
     table = ClassScores(tuple(classes.tolist()), label[order], scores[order])
     fitted: MulticlassAutoCalibrator = clone(calibrator).fit_scores(table, sorted_weights)
-    return CalibratedClassPair(estimator, fitted, scale)
+    return fitted
 
 
-def _scores(response: FloatArray, margin_scale: float | None) -> FloatArray:
+def class_scores(response: FloatArray, margin_scale: float | None) -> FloatArray:
     """Return scores that add up to 1 in every row, of probabilities or of margins."""
     if margin_scale is not None:
         return softmax(np.where(np.isnan(response), -np.inf, response / margin_scale))

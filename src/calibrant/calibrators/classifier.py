@@ -22,14 +22,9 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from calibrant.calibrators.auto import given_or_auto
 from calibrant.calibrators.base import Calibrator
-from calibrant.calibrators.class_pairs import (
-    CalibratedClassPair,
-    calibrate_classes,
-    class_responses,
-    joined,
-)
+from calibrant.calibrators.class_pairs import class_responses, class_scores, fit_to_classes, joined, raw_response
 from calibrant.calibrators.classes import MulticlassAutoCalibrator
-from calibrant.errors import ArgumentError, DataError
+from calibrant.errors import DataError
 from calibrant.fits.log_odds import probability
 from calibrant.fits.score_map import fit_part
 from calibrant.table.pooling import FloatArray
@@ -38,6 +33,7 @@ from calibrant.table.score_table import ScoreTable
 
 Rows = npt.NDArray[np.intp]
 Parameters = dict[str, Any]
+AnyCalibrator = Calibrator | MulticlassAutoCalibrator
 
 
 @dataclass(eq=False, repr=False)
@@ -66,7 +62,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     ----------
     classes_ : ndarray of shape (K,)
         Labels in order, those that a frozen estimator knows of several; of two the second is the positive class.
-    pairs_ : list of CalibratedPair or CalibratedClassPair
+    pairs_ : list of CalibratedPair
         Fitted estimators with their calibrators: one, or one for every fold with ``ensemble=True``.
     n_features_in_, feature_names_in_
         Those of the estimator, where it has them.
@@ -141,13 +137,14 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         check_classification_targets(labels)
         self.classes_ = self._known_classes(labels)
         code = LabelEncoder().fit(self.classes_).transform(labels)
-        respond, calibrate = self._kind(code, sample_weight)
+        calibrator = self._chosen()
+        calibrate = partial(_calibrated, calibrator, self.classes_, code, sample_weight)
         if isinstance(self.estimator, FrozenEstimator):
             model, everything = clone(self.estimator), np.arange(len(labels))
-            self.pairs_ = [calibrate(model, respond(model, X, self.classes_), everything)]
+            self.pairs_ = [calibrate(model, _response(calibrator, model, X, self.classes_), everything)]
         else:
             routed = self._routed(sample_weight, params)
-            self.pairs_ = self._cross_fitted(X, labels, *routed, respond, calibrate)
+            self.pairs_ = self._cross_fitted(X, labels, *routed, partial(_response, calibrator), calibrate)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.pairs_[0].estimator, name):
                 setattr(self, name, getattr(self.pairs_[0].estimator, name))
@@ -206,15 +203,15 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             raise _unknown_labels(known, unknown[0])
         return np.asarray(known)
 
-    def _kind(self, code: Rows, weight: Any) -> tuple[Respond, Calibrate]:
-        """Return what takes responses of a classifier, and what fits a calibrator to them."""
-        several = len(self.classes_) > 2 and self.calibrator is None
-        if several or isinstance(self.calibrator, MulticlassAutoCalibrator):
-            of_classes = self.calibrator or MulticlassAutoCalibrator()
-            return class_responses, partial(calibrate_classes, of_classes, code, weight, self.classes_)
+    def _chosen(self) -> AnyCalibrator:
+        """Return the calibrator that was given, or the default for so many classes."""
+        if isinstance(self.calibrator, MulticlassAutoCalibrator):
+            return self.calibrator
+        if len(self.classes_) > 2 and self.calibrator is None:
+            return MulticlassAutoCalibrator()
         calibrator = given_or_auto(self.calibrator)
         need_two_classes(self.classes_.tolist())
-        return _response, partial(_calibrated, calibrator, code, weight)
+        return calibrator
 
     def _routed(self, sample_weight: Any, params: Parameters) -> tuple[Parameters, Parameters]:
         """Return what goes to `fit` of the estimator and to `split` of the splitter."""
@@ -231,9 +228,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         labels: npt.NDArray[Any],
         of_fit: Parameters,
         of_split: Parameters,
-        respond: Respond,
-        calibrate: Calibrate,
-    ) -> list[Pair]:
+        respond: Callable[..., FloatArray],
+        calibrate: Callable[..., CalibratedPair],
+    ) -> list[CalibratedPair]:
         """Return the pairs; `of_fit` and `of_split` are parameters of the estimator and of the splitter."""
         splits = list(check_cv(self.cv, labels, classifier=True).split(rows, labels, **of_split))
         fit = delayed(_fitted)
@@ -259,34 +256,36 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
 @dataclass(frozen=True)
 class CalibratedPair:
-    """A fitted classifier and the calibrator of its scores."""
+    """A fitted classifier and the calibrator of its scores: of those of the second class, or of all."""
 
     estimator: Any
-    calibrator: Calibrator
+    calibrator: AnyCalibrator
     margin_scale: float | None  # what margins are divided by to become scores; None if there are probabilities
 
     def predict(self, X: Any, classes: npt.NDArray[Any]) -> FloatArray:
-        """Return calibrated probabilities of the second class."""
-        return self.calibrator.predict(_scores(_response(self.estimator, X, classes), self.margin_scale))
-
-
-Pair = CalibratedPair | CalibratedClassPair
-# Takes responses of a fitted classifier to features.
-Respond = Callable[[Any, Any, npt.NDArray[Any]], FloatArray]
-# Fits a calibrator to the responses of a fitted classifier at rows of these numbers.
-Calibrate = Callable[[Any, FloatArray, Rows], Pair]
+        """Return calibrated probabilities: of the second class, shape (n,), or of all, shape (n, K)."""
+        response = _response(self.calibrator, self.estimator, X, classes)
+        if isinstance(self.calibrator, MulticlassAutoCalibrator):
+            return self.calibrator.map_rows(class_scores(response, self.margin_scale))
+        return self.calibrator.predict(_scores(response, self.margin_scale))
 
 
 def _calibrated(
-    calibrator: Calibrator, code: Rows, weight: Any, estimator: Any, response: FloatArray, rows: Rows
+    calibrator: AnyCalibrator,
+    classes: npt.NDArray[Any],
+    code: Rows,
+    weight: Any,
+    estimator: Any,
+    response: FloatArray,
+    rows: Rows,
 ) -> CalibratedPair:
-    """Fit a calibrator to responses of a classifier; of all rows `code` is 1 where one is of the second class."""
-    scale = None
+    """Fit a calibrator to responses of a classifier at some rows; `code` says of all which class they are of."""
+    label, of_rows, scale = code[rows], None if weight is None else _safe_indexing(weight, rows), None
     if not hasattr(estimator, "predict_proba"):
-        scale = float(np.sqrt(np.mean(response**2))) or 1.0
-    score = joined(_scores(response, scale))
-    of_rows = None if weight is None else _safe_indexing(weight, rows)
-    table = ScoreTable.from_scores(code[rows], score, sample_weight=of_rows)
+        scale = float(np.sqrt(np.nanmean(response**2))) or 1.0
+    if isinstance(calibrator, MulticlassAutoCalibrator):
+        return CalibratedPair(estimator, fit_to_classes(calibrator, classes, response, scale, label, of_rows), scale)
+    table = ScoreTable.from_scores(label, joined(_scores(response, scale)), sample_weight=of_rows)
     return CalibratedPair(estimator, fit_part(clone(calibrator), table), scale)
 
 
@@ -302,13 +301,11 @@ def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: Parameters
     return clone(estimator).fit(_safe_indexing(X, rows), labels[rows], **of_rows)
 
 
-def _response(estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:
-    """Return probabilities or margins of the second class, shape (n,)."""
-    method = getattr(estimator, "predict_proba", None) or getattr(estimator, "decision_function", None)
-    if method is None:
-        expected = "an estimator with predict_proba or decision_function"
-        raise ArgumentError(expected, type(estimator).__name__, "use a classifier")
-    response = np.asarray(method(X), dtype=np.float64)
+def _response(calibrator: AnyCalibrator, estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:
+    """Return probabilities or margins that a calibrator takes: of the second class, shape (n,), or of all."""
+    if isinstance(calibrator, MulticlassAutoCalibrator):
+        return class_responses(estimator, X, classes)
+    response = raw_response(estimator, X)
     known = list(estimator.classes_)
     missing = [label for label in classes if label not in known]
     if len(missing) == len(classes):

@@ -25,7 +25,7 @@ from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count, check_random_state
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.progress import report_progress
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary, need_counts
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.seeding import generator_for
 
 # Simulated errors that agree with the observed one but for rounding count as reaching it.
@@ -129,7 +129,6 @@ def calibration_test(
         return cluster_test(cap_clusters(rows, max_rows_per_cluster), question)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a test needs rows")
-    need_binary(table, "the test draws labels from the scores")
     statistic = extremes(cumulative_residuals(table)).value
     if method == "asymptotic":
         expected = table.total * table.mean_variance

@@ -19,10 +19,19 @@ from calibrant.certificates.question import Question
 from calibrant.certificates.segments import SHARES, verdict_within
 from calibrant.certificates.widths import brownian_width
 from calibrant.metrics.classes import class_fields
-from calibrant.printable import visible
+from calibrant.printable import visible_name
 from calibrant.sources.class_rows import class_tables_of
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import claim_upper, confidence, given, rows, significant, write_lower, write_upper
+from calibrant.table.numbers import (
+    claim_upper,
+    column_writer,
+    confidence,
+    given,
+    rows,
+    significant,
+    write_lower,
+    write_upper,
+)
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT
@@ -67,12 +76,13 @@ class ClassTable(ClassStatement):
     verdicts: npt.NDArray[Any]
     count_bounds: dict[int, float]
 
-    def _columns(self) -> dict[str, list[str]]:
-        lower = [write_lower(each, self.tolerance) for each in self.lower.tolist()]
-        columns = {"Lower": lower, **super()._columns()}
+    def _further(self) -> dict[str, list[str]]:
+        write = column_writer(self.lower.tolist())
+        lower = [write_lower(each, self.tolerance, write=write) for each in self.lower.tolist()]
+        columns = {"Lower": lower, **super()._further()}
         return columns if self.tolerance is None else {**columns, "Verdict": self.verdicts.tolist()}
 
-    def sentences(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[str]:
         """Say how many classes have each verdict, what is shown to be off, and how many are off by how much."""
         if self.tolerance is not None:
             verdicts = self.verdicts.tolist()
@@ -80,7 +90,7 @@ class ClassTable(ClassStatement):
             yield f"At tolerance {given(self.tolerance)}: {counts}."
         n_off = int((self.lower > 0.0).sum())
         if n_off:
-            worst, lower = visible(self.name[np.argmax(self.lower)]), write_lower(self.lower_bound, self.tolerance)
+            worst, lower = visible_name(self.name[np.argmax(self.lower)]), write_lower(self.lower_bound, self.tolerance)
             which = f"{rows(n_off)} of {rows(len(self.name))} classes"
             yield f"Shown to be off: {which}, class {worst} by at least {lower} (asymptotic)."
         else:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest
 from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import ClassScores
-from calibrant.table.numbers import given, number, rows, significant
+from calibrant.table.numbers import counted, given, number, significant, these
 from calibrant.table.pooling import (
     FloatArray,
     IndexArray,
@@ -25,8 +25,8 @@ from calibrant.table.pooling import (
     sorted_values,
 )
 from calibrant.table.progress import report_progress
+from calibrant.table.results import WithTable
 from calibrant.table.seeding import generator_for
-from calibrant.table.shown import html_grid, text_grid
 
 STATISTICS = ("worst class", "class totals", "confidence", "pooled", "temperature", "top label", "SKCE")
 
@@ -41,7 +41,7 @@ _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The number of rows was chosen before looking 
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassTest(CalibrationTest):
+class ClassTest(WithTable, CalibrationTest):
     """A p-value for the hypothesis that every label is drawn from the probabilities of its row.
 
     Attributes
@@ -76,28 +76,22 @@ class ClassTest(CalibrationTest):
     n_impossible: int
     detectable: dict[str, float]
 
-    def __str__(self) -> str:
-        return "\n".join([*self.sentences(), text_grid(self._rows())])
-
-    def _repr_html_(self) -> str:
-        heads, *lines = self._rows()
-        return html_grid(" ".join(self.sentences()), heads, lines)
-
-    def _rows(self) -> list[list[str]]:
+    def lines(self) -> list[list[str]]:
+        """Return heads and rows of the table of p-values."""
         return [["Statistic", "p-value"], *([name, f"{p:.4g}"] for name, p in self.p_values.items())]
 
     def sentences(self) -> list[str]:
         """Say what speaks most against the probabilities, of which rows, and what the test would find."""
         sentences = [self.claim]
         if self.n_impossible:
-            sentences.append(f"A label had probability 0, in {rows(self.n_impossible)} rows: that cannot happen.")
+            sentences.append(f"A label had probability 0, in {counted(self.n_impossible)}: that cannot happen.")
         sentences.append(
             f"The smallest of {len(self.p_values)} p-values, {given(self.statistic)}, is that of '{self.smallest}'."
         )
         if self.n_tested < self.n:
-            sentences.append(f"Of {rows(self.n)} rows {rows(self.n_tested)} were tested, drawn at random.")
+            sentences.append(f"Of {counted(self.n)} {self.n_tested:,} were tested, drawn at random.")
         if self.n_kernel < self.n_tested:
-            sentences.append(f"SKCE takes {rows(self.n_kernel)} of them, drawn at random.")
+            sentences.append(f"SKCE takes {self.n_kernel:,} of them, drawn at random.")
         if all(map(math.isfinite, self.detectable.values())):
             worst, confidence, temperature = self.detectable.values()
             sentences.append(
@@ -130,7 +124,7 @@ def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.r
     p_values = {name: float(count) / len(values) for name, count in zip(STATISTICS, counts[0], strict=True)}
     return ClassTest(
         claim=f"If every label were drawn from the probabilities of its row, labels that speak as much against it as "
-        f"those of these {len(chosen)} rows would occur with p = {p_value:.4g} (exact test, {n_simulations} "
+        f"those of {these(len(chosen))} would occur with p = {p_value:.4g} (exact test, {n_simulations} "
         "simulations of the labels).",
         p_value=p_value,
         statistic=float(counts[0].min()) / len(values),

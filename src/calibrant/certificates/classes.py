@@ -24,24 +24,21 @@ from calibrant.distributions.mean_limits import mean_width
 from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound
 from calibrant.distributions.sharp_mean import single_width
 from calibrant.metrics.all_classes import pooled_extremes, signed_residuals
-from calibrant.metrics.classes import ClassCalibration, class_fields, class_rows
-from calibrant.printable import visible
+from calibrant.metrics.classes import ClassCalibration, class_fields
+from calibrant.printable import visible_name
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import ClassRows, ClassScores
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import claim_upper, given, number, rows, write_lower, write_upper
+from calibrant.table.numbers import claim_upper, column_writer, given, number, these, write_lower, write_upper
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
-from calibrant.table.shown import html_grid, text_grid
 from calibrant.table.statements import INDEPENDENT, Statement, verdict_on
 
 Notion = Literal["worst_class", "sum", "pooled", "top_label", "confidence"]
 
-_PRINTED = 20  # classes of a printed table
-_WORDS = ("Class", "Direction", "at", "Verdict")
 # With fewer rows than so many over delta a bound is made for the share that a class has. The choice must not depend on
 # how often a class occurred.
 _FEW = 60.0
@@ -77,26 +74,17 @@ class ClassStatement(Statement, ClassCalibration, ABC):
     upper: FloatArray
     n_rescaled: int
 
-    def __str__(self) -> str:
-        left = len(self.name) - _PRINTED
-        heads, *lines = self._rows(_PRINTED)
-        grid = text_grid([heads, *lines], words=[i for i, head in enumerate(heads) if head in _WORDS])
-        more = [f"... and {rows(left)} more classes"] if left > 0 else []
-        return "\n".join([self.claim, *self.sentences(), *of_rescaled(self.n_rescaled), grid, *more])
-
-    def _repr_html_(self) -> str:
-        heads, *lines = self._rows()
-        return html_grid(" ".join([self.claim, *self.sentences(), *of_rescaled(self.n_rescaled)]), heads, lines)
-
-    def _rows(self, most: int | None = None) -> list[list[str]]:
-        return class_rows(self, most, self._columns())
-
-    def _columns(self) -> dict[str, list[str]]:
-        return {"Upper": [write_upper(each, self.tolerance) for each in self.upper.tolist()]}
+    def sentences(self) -> Iterable[str]:
+        """Say what is claimed, and what there is to say of these classes."""
+        return self.claim, *self.remarks(), *of_rescaled(self.n_rescaled)
 
     @abstractmethod
-    def sentences(self) -> Iterable[str]:
+    def remarks(self) -> Iterable[str]:
         """Say what there is to say of these classes, beside the claim."""
+
+    def _further(self) -> dict[str, list[str]]:
+        write = column_writer(self.upper.tolist())
+        return {"Upper": [write_upper(each, self.tolerance, write=write) for each in self.upper.tolist()]}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,16 +119,16 @@ class ClassCertificate(ClassStatement):
     estimate: float
     trivial_bound: float
 
-    def sentences(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[str]:
         """Say what these rows show, and of which class the largest error is."""
         lower = write_lower(self.lower_bound, self.tolerance)
-        yield f"In these {rows(self.n)} rows it is {number(self.estimate)}; its lower confidence bound is {lower}."
+        yield f"In {these(self.n)} it is {number(self.estimate)}; its lower confidence bound is {lower}."
         if self.tolerance is not None:
             yield f"At tolerance {given(self.tolerance)}: {self.verdict}."
         if self.notion == "top_label":
-            yield f"Of it {number(self.worst)} is from rows where class {visible(self.worst_class)} is predicted."
+            yield f"Of it {number(self.worst)} is from rows where class {visible_name(self.worst_class)} is predicted."
         elif self.notion != "confidence":
-            worst = visible(self.worst_class)
+            worst = visible_name(self.worst_class)
             yield f"The largest error in these rows, {number(self.worst)}, is that of class {worst}."
 
 

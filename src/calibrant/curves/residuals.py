@@ -74,12 +74,12 @@ def cumulative_residuals(
     residuals = residuals_of(table)
     largest = extremes(residuals)
     share = np.cumsum(table.n) / table.total
-    points = slice(None) if n_points is None or len(share) <= n_points else _thin(share, residuals.value, n_points)
+    points = slice(None) if n_points is None or len(share) <= n_points else thin(share, residuals.value, n_points)
     interval = (largest.low, largest.high) if largest.sign else None
     return CumulativeResiduals(residuals.score[points], share[points], residuals.value[points], interval)
 
 
-def _thin(share: FloatArray, value: FloatArray, n_points: int) -> IndexArray:
+def thin(share: FloatArray, value: FloatArray, n_points: int) -> IndexArray:
     """Keep the highest, the lowest and the last point of each of n_points / 3 stretches of equal mass."""
     stretches = max(1, n_points // 3)
     stretch = np.minimum((share * stretches).astype(np.intp), stretches - 1)

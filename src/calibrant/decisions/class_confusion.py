@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from calibrant.printable import visible_name
 from calibrant.table.class_scores import as_class_scores
-from calibrant.table.numbers import rows
+from calibrant.table.numbers import counted, rows
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray, merged_order, score_order
-from calibrant.table.results import Result
-from calibrant.table.shown import html_grid, text_grid
+from calibrant.table.results import WithTable
 
 _PRINTED = 10  # cells of a printed table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassConfusion(Result):
+class ClassConfusion(WithTable):
     """How often each class occurred where each is predicted, beside how often the probabilities expect it to.
 
     Attributes
@@ -36,6 +36,8 @@ class ClassConfusion(Result):
         variance, as a cell that expects next to nothing would else be conspicuous for a single row.
     """
 
+    _words = ("Occurred",)
+
     classes: tuple[str, ...]
     rows: IntArray
     observed: IntArray
@@ -52,18 +54,11 @@ class ClassConfusion(Result):
         order = score_order(-np.abs(self.standardised).ravel())[:most]
         return [(i // len(self.classes), i % len(self.classes)) for i in order.tolist()]
 
-    def __str__(self) -> str:
-        return f"{self.heading()}\n{text_grid(self.lines(), words=(0, 1))}"
-
-    def _repr_html_(self) -> str:
-        heads, *rest = self.lines()
-        return html_grid(self.heading(), heads, rest)
-
-    def heading(self) -> str:
+    def sentences(self) -> Iterator[str]:
         """Say how many rows are predicted right, and how many are expected to."""
         right, expected = np.trace(self.observed), np.trace(self.expected)
-        return (
-            f"{rows(self.rows.sum())} rows: the class predicted occurred in {rows(right)}, expected in "
+        yield (
+            f"{counted(self.rows.sum())}: the class predicted occurred in {rows(right)}, expected in "
             f"{expected:,.1f}. Furthest from what is expected, in standard deviations:"
         )
 
@@ -71,7 +66,7 @@ class ClassConfusion(Result):
         """Return heads and rows of the table of the cells that are furthest from what is expected."""
         lines = [["Predicted", "Occurred", "Rows", "Expected", "Deviations"]]
         for cell in self.largest():
-            names = [self.classes[k] for k in cell]
+            names = [visible_name(self.classes[k]) for k in cell]
             facts = rows(self.observed[cell]), f"{self.expected[cell]:,.1f}", f"{self.standardised[cell]:+.1f}"
             lines.append([*names, *facts])
         return lines

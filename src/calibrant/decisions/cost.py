@@ -16,7 +16,7 @@ from calibrant.errors import ArgumentError
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between, failure_probability
 from calibrant.table.pooling import FloatArray, NumberArray
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary, need_counts
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, INDEPENDENT, Statement
 from calibrant.table.validation import clean_scores
 
@@ -328,7 +328,6 @@ def cost_forecast(
 
 def _cost_limits(table: ScoreTable, a: float, b: float, tau: float, delta: float) -> tuple[float, float]:
     """Limits for ``min(a, b) P(mistake) + |a - b| P(dearer mistake)``."""
-    need_binary(table, "the limits of Clopper and Pearson count mistakes")
     above, below = table.low >= tau, table.high < tau
     # a cell in which the threshold lies: its rows may be mistakes of one kind or the other
     straddling = ~(above | below)

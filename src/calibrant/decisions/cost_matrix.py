@@ -15,6 +15,7 @@ from calibrant.table.validation import as_array
 # Expected costs are equal if they differ by less than this share of the smaller one, or than rounding in what they are
 # made of can do. Both are of the row: what actions cost for a class that it excludes does not count.
 _ROUNDING, _LAST_DIGITS = 1e-12, 4.0 * np.finfo(np.float64).eps
+_LARGEST = 1e200  # cost that is taken: sums and differences are numbers then
 _BLOCK = 1 << 22  # expected costs held at a time
 
 
@@ -65,10 +66,12 @@ def read_costs(costs: Any, actions: Sequence[Any] | None = None) -> CostMatrix:
         raise ArgumentError("costs as a matrix of numbers", "rows of several lengths, or text", remedy) from None
     if cost.ndim != 2 or len(cost) < 2:
         raise ArgumentError("costs of at least two actions, a row for each", f"shape {cost.shape}", remedy)
-    if not np.isfinite(cost).all():
-        row, column = (int(at) for at in np.argwhere(~np.isfinite(cost))[0])
+    usable = np.abs(cost) <= _LARGEST
+    if not usable.all():
+        row, column = (int(at) for at in np.argwhere(~usable)[0])
         where = f"{cost[row, column]} in row {row}, column {column}"
-        raise ArgumentError("costs that are finite, for every action and class", where, remedy)
+        expected = f"costs that are finite, up to {_LARGEST:g}, for every action and class"
+        raise ArgumentError(expected, where, remedy)
     if classes is not None:
         class_checks.need_different(list(map(str, classes)), "classes")
     names = list(actions if actions is not None else range(len(cost)) if named is None else named)

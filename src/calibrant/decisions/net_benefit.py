@@ -15,7 +15,7 @@ from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.results import Count, Drawable, Tabular
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,6 @@ def net_benefit(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     check_between("confidence_level", confidence_level, 0.0, 1.0)
-    need_binary(table, "net benefit counts true and false positives")
     tau = points_or_grid(at, n_points)
     odds = tau / (1.0 - tau)
     cut = np.searchsorted(table.score, tau, side="left")

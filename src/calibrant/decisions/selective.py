@@ -22,7 +22,7 @@ from calibrant.table.numbers import given, share, significant
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, distinct_numbers
 from calibrant.table.results import Count, Drawable, Report, Result, Tabular
-from calibrant.table.score_table import ScoreTable, need_binary, need_counts
+from calibrant.table.score_table import ScoreTable, need_counts
 from calibrant.table.statements import INDEPENDENT, Sampling, Statement, weighting
 
 _CURVE_POINTS = 1000
@@ -199,7 +199,6 @@ class Cutoffs(NamedTuple):
         Of a cell only its end is a cut-off: the rows beyond it are known, and what is said of them holds.
         """
         need_counts(table, "errors are counted among rows")
-        need_binary(table, "a decision is right or wrong")
         columns = table.n, table.k, table.high, table.low
         if not below:
             columns = table.n[::-1], table.negatives[::-1], table.low[::-1], table.high[::-1]

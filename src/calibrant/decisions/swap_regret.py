@@ -15,14 +15,14 @@ from calibrant.distributions.mean_limits import mean_width
 from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound
 from calibrant.distributions.sharp_mean import single_width
 from calibrant.errors import ArgumentError
+from calibrant.printable import visible_name
 from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import as_class_scores
-from calibrant.table.numbers import claim_upper, given, number, rows, significant, write_interval, write_lower
+from calibrant.table.numbers import claim_upper, given, number, significant, these, write_interval, write_lower
 from calibrant.table.parameters import check_between, check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, IntArray
-from calibrant.table.results import Tabular
+from calibrant.table.results import Tabular, WithTable
 from calibrant.table.seeding import generator_for
-from calibrant.table.shown import html_grid, text_grid
 from calibrant.table.statements import INDEPENDENT, Statement, verdict_on
 
 _ONLY_SWAPS = (
@@ -33,7 +33,7 @@ _ASSUMPTIONS = (*INDEPENDENT.assumptions("the costs, the confidence level and th
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SwapRegret(Statement, Tabular):
+class SwapRegret(WithTable, Statement, Tabular):
     """What could be saved by taking another action in place of each one, the same wherever that one is taken.
 
     Attributes
@@ -66,6 +66,8 @@ class SwapRegret(Statement, Tabular):
         What that would have saved per case of all rows. They add up to `estimate`.
     """
 
+    _words = ("Better instead",)
+
     verdict: str | None
     tolerance: float | None
     estimate: float
@@ -83,17 +85,10 @@ class SwapRegret(Statement, Tabular):
     instead: npt.NDArray[Any]
     saving: FloatArray
 
-    def __str__(self) -> str:
-        return "\n".join([*self.sentences(), text_grid(self.lines(), words=(0, 2))])
-
-    def _repr_html_(self) -> str:
-        heads, *rest = self.lines()
-        return html_grid(" ".join(self.sentences()), heads, rest)
-
     def sentences(self) -> list[str]:
         """Say what another action in place of each one would save, and what acting on the probabilities cost."""
         lower = write_lower(self.lower_bound, self.tolerance)
-        seen = f"In these {rows(self.n)} rows it would save {number(self.estimate)}; lower confidence bound {lower}."
+        seen = f"In {these(self.n)} it would save {number(self.estimate)}; lower confidence bound {lower}."
         error = write_interval(self.error, self.error_lower, self.error_upper)
         costs = (
             f"Acting on the probabilities cost {number(self.cost)} per case, where they predicted "
@@ -108,8 +103,8 @@ class SwapRegret(Statement, Tabular):
         """Return heads and rows of the table of actions."""
         lines = [["Action", "Share", "Better instead", "Saves"]]
         for action, part, instead, saving in zip(self.action, self.share, self.instead, self.saving, strict=True):
-            better = [str(instead), number(float(saving))] if saving > 0.0 else ["", ""]
-            lines.append([str(action), significant(float(part), digits=3), *better])
+            better = [visible_name(instead), number(float(saving))] if saving > 0.0 else ["", ""]
+            lines.append([visible_name(action), significant(float(part), digits=3), *better])
         return lines
 
 

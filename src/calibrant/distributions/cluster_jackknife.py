@@ -183,3 +183,13 @@ class Jackknife:
 
             lower = value - distance(added_below, taken_above, taken_below)
             return lower, value + distance(added_above, taken_below, taken_above)
+
+
+def ratio_limits(top: FloatArray, bottom: FloatArray, size: FloatArray, level: float) -> tuple[float, float, str]:
+    """Limits for the ratio of two sums over clusters of such sizes, or rows; as `Jackknife.limits`.
+
+    They are on the scale of logarithms where no cluster makes it smaller.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio, without = np.divide(top.sum(), bottom.sum()), (top.sum() - top) / (bottom.sum() - bottom)
+    return Jackknife(size).limits(float(ratio), without, level, LOG if top.min() >= 0.0 else PLAIN)

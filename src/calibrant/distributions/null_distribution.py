@@ -16,7 +16,7 @@ from calibrant.distributions.bisection import bisect
 from calibrant.distributions.brownian import LEAST_EVENTS, MEAN_RANGE, range_quantile, range_survival
 from calibrant.table.fixed_point import UNIT
 from calibrant.table.pooling import FloatArray
-from calibrant.table.score_table import ScoreTable, need_binary
+from calibrant.table.score_table import ScoreTable
 
 # Scores with less than this share of the sum of s (1 - s) count as spread out: that enlarges a limit by 6% at most.
 _SMALLEST_STEP = 1.0 / 64.0
@@ -28,7 +28,6 @@ _CHORD = 0.02  # of a height, to the right of which the slope is taken
 # (Chernoff 1965; Siegmund 1979).
 _BETWEEN = 0.5826
 _ROUNDING = 1e-9
-_LABELS = "under perfect calibration labels are drawn from the scores"
 
 
 def null_limit(table: ScoreTable, probability: float) -> float:
@@ -37,7 +36,6 @@ def null_limit(table: ScoreTable, probability: float) -> float:
     Its own labels do not count; NaN if weights are not whole numbers. Theorems 6.1 and 6.2 and Check 6.4 of
     docs/theory/6-null.md.
     """
-    need_binary(table, _LABELS)
     if not table.independent:
         return math.nan
     score, n = table.score, table.n
@@ -61,7 +59,6 @@ def null_mean(table: ScoreTable) -> float:
     The mean of the asymptotic distribution (Theorem 6.3), or, where it is less, an upper bound that is close where
     hardly any event is expected (Theorem 6.1).
     """
-    need_binary(table, _LABELS)
     if not table.independent:
         return math.nan
     variance = table.variance
@@ -79,7 +76,6 @@ def null_lower_tail(table: ScoreTable, error: float) -> float:
     the range of a Brownian motion loses if it is read at the scores only: at either end `_BETWEEN` times the root of
     the largest variance at one of many scores. It is unknown if weights are not whole numbers or no label is in doubt.
     """
-    need_binary(table, _LABELS)
     variance = table.variance
     total = float(variance.sum())
     if not table.independent or total == 0.0:

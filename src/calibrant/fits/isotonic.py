@@ -22,6 +22,7 @@ from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, ScoreArray
 from calibrant.table.remember import remembered
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.table_sums import TableSums
 from calibrant.typed_json import Probabilities, Scores, Weights, sized
 
 # A round that leaves more than this share of the blocks is slow, unless they are few.
@@ -66,8 +67,10 @@ class IsotonicFit:
         return np.asarray(self.value[np.maximum(block, 0)], dtype=np.float64)
 
 
-def isotonic_fit(table: ScoreTable, *, log_safe: bool = False) -> IsotonicFit:
+def isotonic_fit(table: TableSums, *, log_safe: bool = False) -> IsotonicFit:
     """Fit the nondecreasing map that minimises squared error, and every other proper loss; cells count as one score.
+
+    Of outcomes that are any numbers it also minimises the deviances of Poisson, gamma and Tweedie.
 
     `log_safe` adds half a positive before the first score and half a negative after the last. All values then lie
     strictly between 0 and 1, the map stays monotone, and the calibration error on the table is below ``1 / (2 *
@@ -88,7 +91,7 @@ def isotonic_fit(table: ScoreTable, *, log_safe: bool = False) -> IsotonicFit:
 
 
 @remembered
-def _fit(table: ScoreTable) -> IsotonicFit:
+def _fit(table: TableSums) -> IsotonicFit:
     starts = block_starts(table.n, table.k)
     n, k = (np.add.reduceat(values, starts).astype(np.float64) for values in (table.n, table.k))
     if not (k[1:] / n[1:] > k[:-1] / n[:-1]).all():  # weights add up otherwise at once than step by step

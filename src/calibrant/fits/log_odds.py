@@ -16,7 +16,7 @@ from calibrant.fits.score_map import ScoreMap
 from calibrant.table.numbers import plus, short
 from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.pooling import FloatArray
-from calibrant.table.score_table import ScoreTable, need_binary
+from calibrant.table.score_table import ScoreTable
 
 Clip = tuple[float, float]
 
@@ -68,7 +68,6 @@ def target_positives(table: ScoreTable, smooth: bool) -> FloatArray:
     These are ``(P + 1) / (P + 2)`` for a positive and ``1 / (N + 2)`` for a negative, where P and N count the
     positives and the negatives: the posterior means of a rate after P successes (N failures) and a uniform prior.
     """
-    need_binary(table, "a likelihood is one of labels")
     if not smooth:
         return table.k.astype(np.float64)
     positives, negatives = table.positives, table.total - table.positives

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.printable import visible
+from calibrant.printable import visible_name
 from calibrant.table.class_scores import as_class_scores
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import interval_text, number, rows, significant
+from calibrant.table.numbers import column_writer, interval_text, number, significant
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.results import Tabular
+from calibrant.table.results import Tabular, WithTable
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.shown import html_grid, text_grid
-
-_PRINTED = 20  # classes of a printed table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassCalibration(Tabular):
+class ClassCalibration(WithTable, Tabular):
     """Calibration errors by class; one entry of each array per class.
 
     Attributes
@@ -51,6 +48,8 @@ class ClassCalibration(Tabular):
         Whether probabilities there are "too low" or "too high".
     """
 
+    _words, _printed = ("Direction", "at", "Verdict"), 20
+
     n: int
     worst_class: str
     worst: float
@@ -65,39 +64,34 @@ class ClassCalibration(Tabular):
     high: FloatArray
     direction: npt.NDArray[Any]
 
-    def __str__(self) -> str:
-        left = len(self.name) - _PRINTED
-        text = f"Worst: {visible(self.worst_class)} ({number(self.worst)}). Sum over classes: {number(self.total)}.\n"
-        text += text_grid(class_rows(self, _PRINTED), words=(0, 6, 7))
-        return text + (f"\n... and {rows(left)} more classes" if left > 0 else "")
+    def sentences(self) -> Iterable[str]:
+        """Say which class is worst, and what the errors add up to."""
+        yield f"Worst: {visible_name(self.worst_class)} ({number(self.worst)}). Sum over classes: {number(self.total)}."
 
-    def _repr_html_(self) -> str:
-        heads, *lines = class_rows(self)
-        return html_grid(type(self).__name__, heads, lines)
+    def lines(self, order: Sequence[int] | None = None) -> list[list[str]]:
+        """Return heads and rows of the table of classes, by default those with the largest share times error first."""
+        order = score_order(-self.share * self.error).tolist() if order is None else order
+        rates = [each.tolist() for each in (self.observed_rate, self.mean_predicted, self.error)]
+        written = [[*map(column_writer([each[i] for i in order]), each)] for each in rates]
+        further = self._further()
+        lines = [["Class", "Share", "Observed", "Predicted", "Error", "of pred.", "Direction", "at", *further]]
+        for i in order:
+            off = self.direction[i] != "none"
+            relative = float(self.relative_error[i])
+            cells = [
+                visible_name(self.name[i]),
+                significant(float(self.share[i]), digits=3),
+                *(each[i] for each in written),
+                "" if math.isnan(relative) else f"{relative:.0%}",
+                str(self.direction[i]) if off else "",
+                interval_text((float(self.low[i]), float(self.high[i]))) if off else "",
+            ]
+            lines.append(cells + [column[i] for column in further.values()])
+        return lines
 
-
-def class_rows(
-    result: ClassCalibration, most: int | None = None, further: Mapping[str, Sequence[str]] | None = None
-) -> list[list[str]]:
-    """Heads and rows of the table of classes, those with the largest share times error first.
-
-    `further` has columns that only one kind of result has, by their heads.
-    """
-    further = further or {}
-    lines = [["Class", "Share", "Observed", "Predicted", "Error", "of pred.", "Direction", "at", *further]]
-    for i in score_order(-result.share * result.error)[:most].tolist():
-        off = result.direction[i] != "none"
-        relative = float(result.relative_error[i])
-        cells = [
-            str(result.name[i]),
-            significant(float(result.share[i]), digits=3),
-            *(number(float(each[i])) for each in (result.observed_rate, result.mean_predicted, result.error)),
-            "" if math.isnan(relative) else f"{relative:.0%}",
-            str(result.direction[i]) if off else "",
-            interval_text((float(result.low[i]), float(result.high[i]))) if off else "",
-        ]
-        lines.append(cells + [column[i] for column in further.values()])
-    return lines
+    def _further(self) -> dict[str, list[str]]:
+        """Return the columns that only one kind of result has, by their heads."""
+        return {}
 
 
 class ClassQuestion(Protocol):

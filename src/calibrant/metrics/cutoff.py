@@ -12,7 +12,8 @@ from calibrant.cells.pruning import pruned_range
 from calibrant.distributions.null_distribution import null_limit, null_mean
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.results import Count, Result
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.score_table import Labels, LabelsOrSums, Scores, ScoreTable, Weights, as_sums, as_table
+from calibrant.table.table_sums import TableSums
 from calibrant.table.validation import clean_rows
 
 # Below this many rows pooling into a table is faster than two passes over buckets.
@@ -70,20 +71,22 @@ class CutoffCalibration(Result):
 
 
 def cutoff_calibration_error(
-    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+    y_true: LabelsOrSums, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> float:
     r"""Largest average residual over all intervals of scores.
 
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label
-        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`.
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`; or an `OutcomeTable`, of which it is the
+        error relative to what the table says.
 
     Returns
     -------
     float
-        In [0, 1]; smaller is better. The number does not depend on the order of the rows, to the last bit. From a
-        table of rows that could be read only once it may be too small. `cutoff_calibration` tells the interval too.
+        Of labels in [0, 1]; smaller is better. The number does not depend on the order of the rows, to the last bit.
+        From a table of rows that could be read only once it may be too small. `cutoff_calibration` tells the interval
+        too.
 
     Notes
     -----
@@ -109,8 +112,8 @@ def cutoff_calibration_error(
     >>> cutoff_calibration_error([0, 1] * 500, [0.5] * 1000)
     0.0
     """
-    if isinstance(y_true, ScoreTable) or y_proba is None or sample_weight is not None:
-        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if isinstance(y_true, TableSums) or y_proba is None or sample_weight is not None:
+        table = as_sums(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
         return extremes(cumulative_residuals(table)).value
     rows = clean_rows(y_true, y_proba, pos_label=pos_label)
     value = pruned_range(rows.label, rows.score) if len(rows.score) >= _FEW_ROWS else None

@@ -15,7 +15,7 @@ from calibrant.fits.maps import shortened
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 from calibrant.table.row_sums import mean_of_rows, rows_or_table
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.seeding import generator_for
 
 
@@ -85,7 +85,6 @@ def log_loss(y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights =
     """
     rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     if isinstance(rows, ScoreTable):
-        need_binary(rows, "the log loss is of a probability given to a label")
         return rows.log_loss_total / rows.total
     return mean_of_rows(_log_losses, rows)
 
@@ -121,12 +120,13 @@ class ScoreDecomposition(Result):
     miscalibration : float
         How much the best nondecreasing recalibration on these rows would take off; not negative, smaller is better.
     discrimination : float
-        How much better the recalibrated scores are than the base rate alone; not negative, larger is better.
+        How much better the recalibrated scores are than the base rate, or mean outcome, alone; not negative, larger is
+        better.
     uncertainty : float
         Mean score of the base rate: a property of the labels alone.
     skill : float
         ``1 - value / uncertainty``: 1 is perfect, 0 as good as the base rate, negative worse. NaN if there is only
-        one class.
+        one class, or all outcomes are equal.
     """
 
     value: float
@@ -204,8 +204,12 @@ def log_loss_decomposition(
 
 
 def _decomposed(table: ScoreTable, mean_score: Callable[[ScoreTable], float]) -> ScoreDecomposition:
-    value, recalibrated = mean_score(table), _recalibrated(table, mean_score)
     uncertainty = mean_score(ScoreTable.from_counts([table.base_rate], [table.total], [table.positives]))
+    return decompose(mean_score(table), _recalibrated(table, mean_score), uncertainty)
+
+
+def decompose(value: float, recalibrated: float, uncertainty: float) -> ScoreDecomposition:
+    """Split a mean score, given that of the isotonic recalibration and that of the base rate or mean alone."""
     # Neither is negative but for rounding: the fit minimises the score, and the base rate is a candidate.
     miscalibration, discrimination = max(0.0, value - recalibrated), max(0.0, uncertainty - recalibrated)
     skill = 1.0 - value / uncertainty if uncertainty > 0.0 else math.nan

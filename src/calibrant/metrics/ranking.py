@@ -14,7 +14,7 @@ from calibrant.metrics.estimates import SampledRows, sampled_rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, key_order
 from calibrant.table.results import Count, Result, Tabular
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_binary, need_both_classes
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_both_classes
 
 # Fewer effective rows behind the standard error than this leave no normal distribution to speak of.
 _LEAST_EFFECTIVE = 6.0
@@ -276,7 +276,6 @@ def _climb(steps: NumberArray) -> FloatArray:
 
 def _shares_of_classes(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
     """Positives and negatives of each row of the table, as shares of their class."""
-    need_binary(table, "the area under the ROC curve compares positives with negatives")
     need_both_classes(table)
     positives, negatives = table.k.astype(np.float64), table.negatives.astype(np.float64)
     # Shares instead of weights: products of very large or very small weights would leave the range of floats.

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.errors import DataError
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray, NumberArray
-from calibrant.table.score_table import Labels, Scores, Weights, as_table
+from calibrant.table.score_table import LabelsOrSums, Scores, Weights, as_sums
 
 # Sharing residuals between nodes at spacing h, and joining nodes by straight lines, each err by at most
 # (h / sigma)**2 / 8 times 0.968, the integral of the size of the second derivative of the normal density.
@@ -21,7 +22,7 @@ _TOLERANCE = 1e-10  # relative width at which the search for the bandwidth ends
 
 
 def smooth_calibration_error(
-    y_true: Labels,
+    y_true: LabelsOrSums,
     y_proba: Scores = None,
     *,
     bandwidth: float | None = None,
@@ -33,7 +34,8 @@ def smooth_calibration_error(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label
-        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`.
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`; or an `OutcomeTable` with predictions in
+        [0, 1], of which it is the error per unit of weight.
     bandwidth : float, optional
         Standard deviation of the kernel, at least 1e-4. By default the one that equals the error found with it: the
         error does not increase with the bandwidth, so there is exactly one.
@@ -69,7 +71,10 @@ def smooth_calibration_error(
     >>> smooth_calibration_error([0, 1], [0.0, 1.0])
     0.0
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_sums(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if table.low[0] < 0.0 or table.high[-1] > 1.0:
+        remedy = "divide outcomes and predictions by the largest prediction that there can be"
+        raise DataError("predictions in [0, 1]", f"{table.low[0]:g} to {table.high[-1]:g}", remedy)
     if bandwidth is not None:
         remedy = "leave it out to have it chosen"
         bandwidth = check_between("bandwidth", bandwidth, _LEAST_BANDWIDTH, math.inf, closed="left", remedy=remedy)

@@ -10,6 +10,7 @@ from calibrant.plots.classes import ClassAuditDisplay, ClassErrorDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decisions import CostCurveDisplay, DecisionCurveDisplay
 from calibrant.plots.display import Display, draw
+from calibrant.plots.means import ConcentrationDisplay, MeanReliabilityDisplay
 from calibrant.plots.models import ComparisonDisplay, DifferenceDisplay, Model
 from calibrant.plots.monitor import MonitorDisplay
 from calibrant.plots.reliability import DistributionDisplay, ReliabilityDisplay
@@ -23,12 +24,14 @@ __all__ = [
     "ClassAuditDisplay",
     "ClassErrorDisplay",
     "ComparisonDisplay",
+    "ConcentrationDisplay",
     "CostCurveDisplay",
     "CumulativeResidualsDisplay",
     "DecisionCurveDisplay",
     "DifferenceDisplay",
     "Display",
     "DistributionDisplay",
+    "MeanReliabilityDisplay",
     "Model",
     "MonitorDisplay",
     "Palette",

@@ -58,10 +58,15 @@ class Canvas(NamedTuple):
         """How a line is drawn that others are compared with."""
         return {"color": self.palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3)), "label": label}
 
-    def frame(self, view: View, heights: tuple[float, float], labels: tuple[str, str]) -> None:
-        """Set limits, ticks and labels of a curve over a view; what was drawn before stays in view."""
+    def frame(
+        self, view: View, heights: tuple[float, float], labels: tuple[str, str], *, first: bool | None = None
+    ) -> None:
+        """Set limits, ticks and labels of a curve over a view; what was drawn before stays in view.
+
+        `first` says whether nothing was, where the curve itself is marked already.
+        """
         ax, (left, right), (bottom, top) = self.ax, view[:2], heights
-        if self.series == 0:
+        if self.series == 0 if first is None else first:
             set_scale(ax, view, "x")
         else:
             left, right = min(left, ax.get_xlim()[0]), max(right, ax.get_xlim()[1])

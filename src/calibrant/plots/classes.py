@@ -20,8 +20,8 @@ from calibrant.plots.canvas import Canvas, set_scale, tick_places, write_ticks
 from calibrant.plots.display import Display
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import LIGHT
-from calibrant.printable import visible
-from calibrant.table.numbers import number
+from calibrant.printable import visible, visible_name
+from calibrant.table.numbers import confidence, number
 from calibrant.table.shown import short_name
 from calibrant.table.visible_scores import View, score_view
 
@@ -74,7 +74,7 @@ def small_diagrams(audit: ClassFindings) -> list[SmallDiagram]:
     view = score_view(*(np.concatenate([getattr(curve, name) for curve in curves]) for name in ("score", "n")))
     view = view._replace(low=0.0, high=max(view.high, *(float(curve.rate.max()) for curve in curves)))
     return [
-        SmallDiagram(curve, f"class {table.name[i]}", float(table.error[i]), view=view)
+        SmallDiagram(curve, f"class {visible_name(table.name[i])}", float(table.error[i]), view=view)
         for i, curve in zip(audit.shown, curves, strict=True)
     ]
 
@@ -179,10 +179,11 @@ class ClassErrorDisplay(Display):
         return {name: array[self.places] for name, array in values.items()} | {"null_error": null}
 
     def _sentences(self) -> Iterator[str]:
+        sure = confidence(self.audit.table.confidence_level)
         yield (
             "x-axis: classes, those with the largest error first; y-axis, logarithmic: calibration errors, their upper "
-            "bounds, which hold together, and the errors that as many classes would show if all probabilities were "
-            "right. Each of the three is in its own order."
+            f"bounds, which hold together with {sure} confidence, and the errors that as many classes would show if "
+            "all probabilities were right. Each of the three is in its own order."
         )
 
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:

@@ -49,11 +49,15 @@ class CumulativeResidualsDisplay(Display):
     [-0.125, 0.0]
     """
 
+    _words = "score", "rows"  # what the rows are ordered by, and what the x-axis shows shares of
+    _height = "cumulative observed \N{MINUS SIGN} predicted"
+    _write = staticmethod(score_brief)
+
     def __init__(
         self, curve: CumulativeResiduals, *, cutoff: CutoffCalibration | None = None, name: str | None = None
     ) -> None:
         self.curve, self.cutoff, self.name = curve, cutoff, name
-        self.around = (_SCORES if crowded(curve) else 0.0), (0.0 if curve.interval is None else _ERROR)
+        self.around = (_SCORES if self._over_rows else 0.0), (0.0 if curve.interval is None else _ERROR)
 
     @classmethod
     def from_predictions(cls, y_true: Labels, y_proba: Scores = None, *, n_points: int = 900, **keywords: Any) -> Self:
@@ -78,7 +82,7 @@ class CumulativeResidualsDisplay(Display):
         )
         if self._limit > 0.0:
             yield "The height of the grey band, around zero, is the 95% limit of this range under perfect calibration."
-        if crowded(self.curve):
+        if self._over_rows:
             yield (
                 "Since the scores are concentrated, the x-axis shows the rows ordered by score, with some scores above."
             )
@@ -98,7 +102,7 @@ class CumulativeResidualsDisplay(Display):
             what = "95% limit of the range under perfect calibration" if canvas.own else "95% limit if calibrated"
             ax.axhspan(*reach, color=palette.band, linewidth=0, label=what)
         ax.axhline(0.0, color=palette.muted, linewidth=0.8, linestyle=(0, (4, 3)))
-        over_rows = crowded(curve)
+        over_rows = self._over_rows
         view = View(0.0, 1.0) if over_rows else _view(curve)
         set_scale(ax, view, "x")
         limits = view.limits()
@@ -107,7 +111,7 @@ class CumulativeResidualsDisplay(Display):
             manner["label"] = canvas.label("cumulative residuals", name)
         if over_rows:
             (self.line_,) = ax.plot([0.0, *curve.share], [0.0, *curve.value], **manner)
-            _write_rows_axis(curve, canvas)
+            self._write_rows_axis(canvas)
         else:
             x, y = [view.low, *curve.score, view.high], [0.0, *curve.value, curve.value[-1]]
             (self.line_,) = ax.plot(x, y, **({"drawstyle": "steps-post"} | manner))
@@ -115,7 +119,7 @@ class CumulativeResidualsDisplay(Display):
         if curve.interval is not None:
             low, high = curve.interval
             ends = (_share_at(curve, low), _share_at(curve, high)) if over_rows else (max(low, limits[0]), high)
-            error = "" if self.cutoff is None else f"calibration error {number(self.cutoff.value)}"
+            error = self._error
             span = ax.axvspan(*ends, facecolor=(palette.orange, 0.1), edgecolor=(palette.orange, 0.5), linewidth=0.8)
             if not canvas.own:
                 span.set_label(error or "attains the error")
@@ -128,12 +132,12 @@ class CumulativeResidualsDisplay(Display):
         margin = 0.04 * (top - bottom) or 0.01
         ax.set_ylim(bottom - margin, top + margin)
         write_ticks(ax.yaxis)
-        ax.set_ylabel("cumulative observed \N{MINUS SIGN} predicted")
+        ax.set_ylabel(self._height)
         canvas.legend(height=1.12 if over_rows else 1.0, columns=1)
 
     def readings(self) -> Iterator[Reading]:
         """Give the cumulative residuals at some scores."""
-        over_rows, curve = crowded(self.curve), self.curve
+        over_rows, curve, (score, unit) = self._over_rows, self.curve, self._words
         at = np.searchsorted(curve.share, np.linspace(0.0, 1.0, _READINGS))
         if not over_rows:
             at = np.searchsorted(curve.score, _view(curve).edges(_READINGS)[1:], side="right") - 1
@@ -141,10 +145,31 @@ class CumulativeResidualsDisplay(Display):
         parts = halfway((curve.share if over_rows else curve.score)[at], *self.ax_.get_xlim())
         for (low, high), i in zip(parts, at.tolist(), strict=True):
             text = (
-                f"scores up to {score_brief(curve.score[i])}, {share(curve.share[i])} of rows: "
+                f"{score}s up to {self._write(curve.score[i])}, {share(curve.share[i])} of {unit}: "
                 f"cumulative residual {number(curve.value[i])}"
             )
             yield Reading(self.ax_, low, high, text)
+
+    def _write_rows_axis(self, canvas: Canvas) -> None:
+        ax, shares, (score, unit) = canvas.ax, np.linspace(0.0, 1.0, 5), self._words
+        ax.set_xticks(shares, [f"{100 * s:g}%" for s in shares])
+        ax.set_xlabel(f"{unit}, ordered by {score}")
+        scores = ax.secondary_xaxis("top")
+        at = np.minimum(np.searchsorted(self.curve.share, shares), len(self.curve.share) - 1)
+        scores.set_xticks(shares, [self._write(self.curve.score[i]) for i in at])
+        scores.set_xlabel(score, fontsize=8.5, color=canvas.palette.muted)
+        scores.spines["top"].set_visible(False)
+        scores.tick_params(length=0, labelcolor=canvas.palette.muted, labelsize=8.5, pad=1)
+
+    @property
+    def _over_rows(self) -> bool:
+        """Whether the x-axis shows rows instead of scores."""
+        return crowded(self.curve)
+
+    @property
+    def _error(self) -> str:
+        """What is written beside the range of the line."""
+        return "" if self.cutoff is None else f"calibration error {number(self.cutoff.value)}"
 
     @property
     def _limit(self) -> float:
@@ -160,18 +185,6 @@ def crowded(curve: CumulativeResiduals) -> bool:
 
 def _view(curve: CumulativeResiduals) -> View:
     return score_view(curve.score, np.diff(curve.share, prepend=0.0))
-
-
-def _write_rows_axis(curve: CumulativeResiduals, canvas: Canvas) -> None:
-    ax, shares = canvas.ax, np.linspace(0.0, 1.0, 5)
-    ax.set_xticks(shares, [f"{100 * s:g}%" for s in shares])
-    ax.set_xlabel("rows, ordered by score")
-    scores = ax.secondary_xaxis("top")
-    at = np.minimum(np.searchsorted(curve.share, shares), len(curve.share) - 1)
-    scores.set_xticks(shares, [score_brief(curve.score[i]) for i in at])
-    scores.set_xlabel("score", fontsize=8.5, color=canvas.palette.muted)
-    scores.spines["top"].set_visible(False)
-    scores.tick_params(length=0, labelcolor=canvas.palette.muted, labelsize=8.5, pad=1)
 
 
 def _share_at(curve: CumulativeResiduals, score: float) -> float:

@@ -249,8 +249,8 @@ def draw(result: Drawable, ax: Axes | None = None, **keywords: Any) -> Display:
     Parameters
     ----------
     result : Drawable
-        Curve, Band, ScoreHistogram, CumulativeResiduals, CostCurve, NetBenefit, SegmentAudit, Comparison, Selection or
-        MonitorHistory.
+        Curve, Band, ScoreHistogram, CumulativeResiduals, MeanCurve, ConcentrationCurve, CostCurve, NetBenefit,
+        SegmentAudit, Comparison, Selection or MonitorHistory.
     ax : matplotlib.axes.Axes, optional
         Where to draw. By default on a new figure of pyplot, so that notebooks show it.
     **keywords
@@ -314,7 +314,8 @@ def _share_parameters(method: Any, of_all: Any) -> None:
     function = getattr(method, "__func__", method)
     own = signature(function)
     *first, keywords = own.parameters.values()
-    further = [parameter for name, parameter in signature(of_all).parameters.items() if name not in own.parameters]
+    others = {"y_proba", "pos_label"} if "y_pred" in own.parameters else set()  # which predicted means do not have
+    further = [p for name, p in signature(of_all).parameters.items() if name not in own.parameters.keys() | others]
     function.__signature__ = own.replace(parameters=[*first, *further, keywords])
 
 

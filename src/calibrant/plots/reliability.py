@@ -16,6 +16,7 @@ from calibrant.plots.display import Display, Reading, halfway, split_rows
 from calibrant.plots.layers import SimultaneousBand, intervals_label
 from calibrant.table.numbers import rows, score_brief, share, write_interval
 from calibrant.table.parameters import check_choice
+from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import Labels, Scores
 from calibrant.table.visible_scores import View, score_view
 
@@ -75,6 +76,9 @@ class ReliabilityDisplay(Display):
     """
 
     around = 0.0, 0.0
+    _axes = "x-axis: predicted probability; y-axis: observed rate."
+    _diagonal = 0.0, 1.0  # the line of perfect calibration goes from one end to the other
+    _write_score, _write_rate = staticmethod(score_brief), staticmethod(share)
 
     def __init__(
         self,
@@ -195,7 +199,7 @@ class ReliabilityDisplay(Display):
         if first:
             set_scale(ax, self.view)
             if ref_line:
-                ax.plot([0.0, 1.0], [0.0, 1.0], **canvas.dashed("perfect calibration"))
+                ax.plot(self._diagonal, self._diagonal, **canvas.dashed("perfect calibration"))
         if self.band is not None:
             layers.draw_band(self.band, ax, palette.grey if first else colour)
         if self.line is not None and self.points is not None:
@@ -225,8 +229,11 @@ class ReliabilityDisplay(Display):
         curves: list[Any] = [curve for curve in (self.points, self.local) if curve is not None]
         curves = curves or [self.line or self.band]
         heights = np.concatenate([layers.values_of(one, name) for one in curves for name in ("rate", "lower", "upper")])
-        strip = layers.frame_diagram(canvas, self.view, heights, first=first, pos_label=self.pos_label)
-        canvas.legend(strip=strip)
+        canvas.legend(strip=self._frame(canvas, heights, first=first))
+
+    def _frame(self, canvas: Canvas, heights: FloatArray, *, first: bool) -> float:
+        """Set limits, ticks and labels; return the share of the height that a strip takes."""
+        return layers.frame_diagram(canvas, self.view, heights, first=first, pos_label=self.pos_label)
 
     def _draw_distribution(self, histogram: ScoreHistogram, canvas: Canvas) -> Axes:
         if canvas.beneath is not None:
@@ -247,15 +254,16 @@ class ReliabilityDisplay(Display):
             columns = (points.score, points.n, points.rate, points.lower, points.upper)
             parts = halfway(points.score, *self.ax_.get_xlim())
             for (low, high), score, n, rate, lower, upper in zip(parts, *columns, strict=True):
-                limits = write_interval(rate, lower, upper, write=share)
+                limits = write_interval(rate, lower, upper, write=self._write_rate)
                 chance = "" if np.isnan(lower) else f" ({limits.ends})"
-                text = f"bin of {rows(float(n))} rows: mean predicted {score_brief(score)}, observed {limits.value}"
+                predicted, size = self._write_score(score), rows(float(n))
+                text = f"bin of {size} rows: mean predicted {predicted}, observed {limits.value}"
                 yield Reading(self.ax_, low, high, text + chance)
         if self.distribution is not None and self.distribution_ax_ is not None:
             yield from layers.bar_readings(self.distribution, self.distribution_ax_)
 
     def _sentences(self) -> Iterator[str]:
-        yield "x-axis: predicted probability; y-axis: observed rate."
+        yield self._axes
         if self.view.square_root:
             yield "Both axes are square-root scales, which spread out small probabilities."
         if self.points is not None:

@@ -11,11 +11,12 @@ from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.wording import advice_sentence
 from calibrant.decisions import ClassConfusion
 from calibrant.plots.classes import ClassErrorDisplay, small_diagrams
+from calibrant.printable import visible_name
 from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.page import Form, fill_page
 from calibrant.report.pictures import Picture
-from calibrant.table.numbers import confidence, interval_text, number, rows, share
+from calibrant.table.numbers import confidence, interval_text, number, share
 from calibrant.table.results import of_section
 
 _SHOWN, _MOST = 30, 300  # classes of the table that are not folded, and that are on the page at all
@@ -55,7 +56,7 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
         note=known.note or "",
         byline=known,
         audit=audit,
-        verdict=class_facts.verdict_word(audit),
+        verdict=audit.verdict,
         meaning=f"{meaning[0].upper()}{meaning[1:]}",
         advice=advice_sentence(audit),
         headline=[(fact.label, fact.value) for fact in of_section(facts, "headline") if fact.key not in _ELSEWHERE],
@@ -64,7 +65,7 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
             for i, display in enumerate(small_diagrams(audit))
         ],
         together=class_facts.together(audit),
-        sentences=" ".join(audit.table.sentences()),
+        sentences=" ".join(audit.table.remarks()),
         heads=heads,
         lines=[_marked(line, heads) for line in lines[:_SHOWN]],
         further=[_marked(line, heads) for line in lines[_SHOWN:]],
@@ -73,6 +74,7 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
         notions=[fact.cells for fact in class_facts.notion_facts(audit)],
         test=[fact.value for fact in facts if fact.key == "test"][-1:],
         p_values=[(name, f"{p:.4g}") for name, p in getattr(audit.test, "p_values", {}).items()],
+        bins_sure=confidence(audit.reliability[0].confidence_level),
         sure=confidence(audit.certificate.confidence_level),
         matrix=_matrix(audit.confusion),
         effect=class_facts.recalibration_sentence(audit),
@@ -87,9 +89,10 @@ def _matrix(confusion: ClassConfusion | None) -> list[list[str | view.Cell]]:
     """Write observed less expected rows of each pair of classes, if these are few; what is far off is marked."""
     if confusion is None or len(confusion.classes) > _PAIRS:
         return []
-    lines: list[list[str | view.Cell]] = [["Predicted", *confusion.classes]]
+    names = [*map(visible_name, confusion.classes)]
+    lines: list[list[str | view.Cell]] = [["Predicted", *names]]
     gaps = confusion.observed - confusion.expected
-    for name, line, deviations in zip(confusion.classes, gaps, confusion.standardised, strict=True):
+    for name, line, deviations in zip(names, gaps, confusion.standardised, strict=True):
         kinds = ["more" if value > _FAR else "fewer" if value < -_FAR else "" for value in deviations]
         cells = [f"{gap:+.1f}" if abs(gap) >= _VISIBLE else "" for gap in line.tolist()]
         lines.append([name, *(view.Cell(cell, kind=kind) for cell, kind in zip(cells, kinds, strict=True))])
@@ -106,12 +109,12 @@ def _marked(line: list[str], heads: list[str]) -> list[str | view.Cell]:
 def _diagram_described(audit: ClassFindings, place: int) -> str:
     """What a small diagram shows, for readers who do not see it."""
     table, i, curve = audit.table, audit.shown[place], audit.reliability[place]
-    where = ""
+    name, where = visible_name(table.name[i]), ""
     if table.direction[i] != "none":
         where = f": probabilities {interval_text((float(table.low[i]), float(table.high[i])))} are {table.direction[i]}"
     return (
-        f"Class {table.name[i]}: error {number(float(table.error[i]))}{where}. In {len(curve.score)} bins the observed "
-        f"rate goes from {share(curve.rate[0])} at a mean probability of {number(curve.score[0])} to "
+        f"Class {name}: error {number(float(table.error[i]))}{where}. In {len(curve.score)} bins the observed rate "
+        f"goes from {share(curve.rate[0])} at a mean probability of {number(curve.score[0])} to "
         f"{share(curve.rate[-1])} at {number(curve.score[-1])}."
     )
 
@@ -120,7 +123,7 @@ def _errors_described(audit: ClassFindings) -> str:
     """What the picture of the errors of all classes shows."""
     error, null = audit.table.error, audit.null_errors
     return (
-        f"The errors of {rows(len(error))} classes go from {number(float(error.max()))} down to "
+        f"The errors of {len(error):,} classes go from {number(float(error.max()))} down to "
         f"{number(float(error.min()))}. If all probabilities were right, the largest would be about "
         f"{number(float(null[0]))} and the smallest {number(float(null[-1]))}."
     )

@@ -16,6 +16,7 @@ from calibrant.auditing.segment_audit import SegmentAudit, audit_rows, sentences
 from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay, pairs_of
 from calibrant.plots.style import DARK, LIGHT
+from calibrant.printable import visible_lines
 from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.guidance import GUIDES, guidance
@@ -213,13 +214,18 @@ def _environment(form: Form) -> Any:
     environment = Environment(
         loader=PackageLoader("calibrant.report"),
         autoescape=True,
-        finalize=_as_markdown if form == "markdown" else None,
+        finalize=_as_markdown if form == "markdown" else _as_html,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(upper_limit=write_upper, confidence=confidence, code=_as_code)
     return environment
+
+
+def _as_html(value: Any) -> Any:
+    """Write characters that steer, in names from outside, as their escapes; what a template wrote stays as it is."""
+    return visible_lines(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def _as_markdown(value: Any) -> Any:

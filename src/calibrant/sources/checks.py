@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from calibrant.errors import DataError
 from calibrant.sources.faults import refuse, refuse_values
 from calibrant.sources.formats import quote_text
 from calibrant.sources.protocol import Columns
@@ -111,12 +112,22 @@ def summary_of_fit(source: Source, columns: Columns, distinct: int) -> Summary:
 
 def check_scores(source: Source, score: str, *, complete: bool = False) -> None:
     """Check one column of scores, in which values may be missing unless it is to be `complete`, as `check` does."""
+    _check_column(source, score, ("score_missing",) * complete + ("score_nan", "score_text", "score_bad"))
 
+
+def check_numbers(source: Source, name: str, what: str) -> None:
+    """Check that one column has a number in every row; `what` says of which kind, such as "outcomes"."""
+    try:
+        _check_column(source, name, ("score_missing", "score_nan", "score_text"))
+    except DataError as error:
+        raise error.but(expected=f"numbers as {what}", remedy="drop or repair these rows") from None
+
+
+def _check_column(source: Source, name: str, faults: tuple[str, ...]) -> None:
     def shape(source: Source) -> str:
-        return f"SELECT {_score_columns(source, score)}, false AS left_out FROM ({source.sql})"
+        return f"SELECT {_score_columns(source, name)}, false AS left_out FROM ({source.sql})"
 
-    faults = ("score_missing",) * complete + ("score_nan", "score_text", "score_bad")
-    refuse_values(faults, _scanned(source, shape(source), _counts(faults)), score, InspectedSource(source, shape))
+    refuse_values(faults, _scanned(source, shape(source), _counts(faults)), name, InspectedSource(source, shape))
 
 
 def _shape_of(source: Source, columns: Columns) -> Callable[[str], str]:

@@ -7,6 +7,7 @@ import numpy as np
 from calibrant.table.parameters import check_choice, check_count
 from calibrant.table.pooling import FloatArray, IndexArray
 from calibrant.table.score_table import ScoreTable, need_counts
+from calibrant.table.table_sums import TableSums
 
 
 def bin_starts(table: ScoreTable, n_bins: int, strategy: str) -> IndexArray:
@@ -21,7 +22,7 @@ def check_bins(n_bins: int) -> int:
     return check_count("n_bins", n_bins, 1, "ten bins are customary")
 
 
-def equal_mass_bins(table: ScoreTable, n_bins: int) -> IndexArray:
+def equal_mass_bins(table: TableSums, n_bins: int) -> IndexArray:
     """Number the bin of each row of the table so that bins hold about equally many rows of the data.
 
     Equal scores share a bin, so heavy ties leave fewer bins than asked; the numbers have no gaps.

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
 from calibrant.table.missing import is_missing
+from calibrant.table.numbers import counted
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, number_values
 from calibrant.table.validation import as_array
 
@@ -75,17 +76,21 @@ def is_of_several(y_proba: Any) -> bool:
 def of_rescaled(count: int) -> tuple[str, ...]:
     """Say in how many rows probabilities were divided by their sum, if in some."""
     said = (
-        f"The probabilities of {count:,} rows did not add up to 1 and were divided by their sum; the claim is about "
+        f"The probabilities of {counted(count)} did not add up to 1 and were divided by their sum; the claim is about "
         "these quotients."
     )
     return (said,) if count else ()
 
 
 def need_alone(remedy: str, **others: Any) -> None:
-    """Raise an `ArgumentError` if more is given than labels and probabilities of several classes."""
-    given = [name for name, value in others.items() if value is not None]
+    """Raise an `ArgumentError` if more is given than labels and probabilities of several classes.
+
+    The remedy may have ``{name}`` for what is too much.
+    """
+    given = [f"`{name}`" for name, value in others.items() if value is not None]
     if given:
-        raise ArgumentError(f"the probabilities of several classes without `{given[0]}`", "both", remedy)
+        expected = f"the probabilities of several classes without {given[0]}"
+        raise ArgumentError(expected, "both", remedy.format(name=given[0]))
 
 
 def columns_of(y_proba: Any) -> tuple[list[Any] | None, npt.NDArray[Any]]:

@@ -18,10 +18,10 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table import pooling
 from calibrant.table.missing import is_missing
 from calibrant.table.parameters import check_count
-from calibrant.table.pooling import BoolArray, FloatArray, IntArray, LabelArray, NumberArray, key_order, score_order
+from calibrant.table.pooling import BoolArray, FloatArray, IntArray, NumberArray, key_order, score_order
 from calibrant.table.row_errors import describe_missing
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
-from calibrant.table.seeding import generator_for, hash_rows, scramble
+from calibrant.table.seeding import Words, generator_for, hash_rows, scramble
 from calibrant.table.statements import Sampling
 from calibrant.table.validation import PROBABILITIES, as_array, clean_rows, one_column
 
@@ -86,7 +86,7 @@ class ClusteredRows:
     @cached_property
     def digest(self) -> int:
         """A number made of the rows and of which belong together, see `ScoreTable.digest`; names do not matter."""
-        return int(scramble(_contents(self.score, self.n, self.k, self.cluster)).sum())
+        return int(scramble(hash_clusters(self.cluster, hash_rows(self.score, self.n, self.k))).sum())
 
     def by_cluster(self, values: npt.NDArray[Any]) -> FloatArray:
         """Add up a value per entry within each cluster."""
@@ -120,7 +120,7 @@ def cluster_rows(
     weight = np.ones(len(rows.label), dtype=np.int64) if rows.weight is None else rows.weight
     nonzero = np.flatnonzero(weight)
     score, label, weight = rows.score[nonzero].astype(np.float64) + 0.0, rows.label[nonzero], weight[nonzero]
-    code = _by_content(score, label, weight, code[nonzero])
+    code = number_by_content(code[nonzero], hash_rows(score, weight, weight * label))
     order = score_order(score, code)
     score, code, weight, label = score[order], code[order], weight[order], label[order]
     starts = np.flatnonzero(np.append(True, (score[1:] != score[:-1]) | (code[1:] != code[:-1])))
@@ -214,17 +214,17 @@ def cluster_numbers(clusters: Clusters, n_rows: int) -> IntArray:
     return codes
 
 
-def _by_content(score: FloatArray, label: LabelArray, weight: NumberArray, code: IntArray) -> IntArray:
+def number_by_content(cluster: IntArray, row_hash: Words) -> IntArray:
     """Number the clusters that have rows by a hash of their rows, which adds up to the same in any order."""
-    content = _contents(score, weight, weight * label, code)
-    present = np.flatnonzero(np.bincount(code))
+    content = hash_clusters(cluster, row_hash)
+    present = np.flatnonzero(np.bincount(cluster))
     number = np.empty(len(content), dtype=np.int64)
     number[present[score_order(content[present])]] = np.arange(len(present))
-    return number[code]
+    return number[cluster]
 
 
-def _contents(score: FloatArray, n: NumberArray, k: NumberArray, cluster: IntArray) -> npt.NDArray[np.uint64]:
-    """Hash the rows of each cluster."""
+def hash_clusters(cluster: IntArray, row_hash: Words) -> Words:
+    """Hash each cluster, numbered from 0, by the hashes of its rows."""
     content = np.zeros(int(cluster.max()) + 1, dtype=np.uint64)
-    np.add.at(content, cluster, hash_rows(score, n, k))
+    np.add.at(content, cluster, row_hash)
     return content

@@ -14,7 +14,7 @@ import numpy as np
 from calibrant.table.fixed_point import UNIT
 from calibrant.table.pooling import FloatArray
 from calibrant.table.remember import remembered
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.table_sums import TableSums
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +22,10 @@ class ResidualPath:
     """The walk at the end of each row of the table."""
 
     score: FloatArray  # the largest score of each row of the table
-    value: FloatArray  # sum of residuals y - s over all rows up to there, divided by the total weight
+    value: FloatArray  # sum of residuals y - s over all rows up to there, divided by the total unit
     above: FloatArray  # limits of the walk inside each row of the table that holds several scores, between its ends
     below: FloatArray
+    resolution: float = UNIT  # a range up to it is rounding
 
     def __post_init__(self) -> None:
         for array in (self.value, self.above, self.below):
@@ -51,16 +52,16 @@ class Extremes:
 
 
 @remembered
-def cumulative_residuals(table: ScoreTable) -> ResidualPath:
+def cumulative_residuals(table: TableSums) -> ResidualPath:
     """Add up the residuals in the order of the scores; at the ends of rows the walk is exact, cells or not."""
-    value = table.cumulative_residual_sums() / table.total
+    value = table.cumulative_residual_sums() / table.total_unit
     above = below = value[:0]
     if table.cells is not None:
         hidden = np.flatnonzero((table.low < table.high) & (table.k > 0) & (table.negatives > 0))
         # The walk is highest if the positives of a cell come first, and lowest if its negatives do.
-        above = value[hidden] + table.fall[hidden] / table.total
-        below = value[hidden] - table.rise[hidden] / table.total
-    return ResidualPath(table.high, value, above, below)
+        above = value[hidden] + table.fall[hidden] / table.total_unit
+        below = value[hidden] - table.rise[hidden] / table.total_unit
+    return ResidualPath(table.high, value, above, below, table.resolution)
 
 
 @remembered
@@ -71,8 +72,8 @@ def extremes(walk: ResidualPath) -> Extremes:
     is reported.
     """
     value = np.concatenate([[0.0], walk.value])
-    if np.ptp(value) <= UNIT:
-        value[:] = 0.0  # scores are kept to half a unit each, so a smaller range is rounding
+    if np.ptp(value) <= walk.resolution:
+        value[:] = 0.0
     top, bottom = int(np.argmax(value)), int(np.argmin(value))
     first, last = min(top, bottom), max(top, bottom)
     sign = int(np.sign(value[last] - value[first]))

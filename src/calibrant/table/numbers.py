@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import NamedTuple, TypeAlias
 
@@ -37,6 +37,26 @@ def significant(value: float, rounding: str = ROUND_HALF_EVEN, more: int = 0, *,
         return f"{value:g}"
     digits += more
     return f"{float(_rounded(value, _exact(value, rounding).adjusted() - digits + 1, rounding)):.{digits}g}"
+
+
+def column_writer(values: Iterable[float]) -> Writer:
+    """Return what writes the numbers of a column with equally many decimals: two digits of the least, four to six.
+
+    Examples
+    --------
+    >>> values = [0.0, 0.00081, 0.01234]
+    >>> list(map(column_writer(values), values))
+    ['0.00000', '0.00081', '0.01234']
+    """
+    least = min((abs(value) for value in values if value and math.isfinite(value)), default=1.0)
+    decimals = min(max(4, 1 - math.floor(math.log10(least))), 6)
+
+    def write(value: float, rounding: str = ROUND_HALF_EVEN, more: int = 0) -> str:
+        if not math.isfinite(value) or 0.0 < abs(value) < 10.0**-decimals or abs(value) >= 10.0:
+            return number(value, rounding, more)
+        return f"{_rounded(value, -decimals - more, rounding):.{decimals + more}f}"
+
+    return write
 
 
 def signed(value: float, rounding: str = ROUND_HALF_EVEN, more: int = 0) -> str:
@@ -242,6 +262,22 @@ def confidence(level: float) -> str:
 def rows(value: float) -> str:
     """Write a count with thousands separated; a total weight keeps what is after the point."""
     return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
+
+
+def counted(value: float, what: str = "row") -> str:
+    """Write how many there are, and of what.
+
+    Examples
+    --------
+    >>> counted(1), counted(2000), counted(2, "segment")
+    ('1 row', '2,000 rows', '2 segments')
+    """
+    return f"{rows(value)} {what}{'' if value == 1 else 's'}"
+
+
+def these(n: float) -> str:
+    """Write how many rows these are, in the middle of a sentence."""
+    return f"these {rows(n)} rows" if n != 1 else "this row"
 
 
 def interval_text(interval: tuple[float, float]) -> str:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError
 from calibrant.table.numbers import signed, significant, write_interval
 from calibrant.table.parameters import check_choice
-from calibrant.table.shown import html_table, one_line
+from calibrant.table.shown import html_grid, html_table, one_line, text_grid
 from calibrant.upward import resolve
 
 if TYPE_CHECKING:
@@ -119,6 +119,28 @@ class Tabular(Result):
         """Return the arrays by name, in the order of the fields."""
         known = Result._fields(self)  # some subclasses show their fields in another order
         return {name: value for name, value in known.items() if isinstance(value, np.ndarray)}
+
+
+class WithTable(Result):
+    """Base of results that are sentences, and a table under them."""
+
+    _words: ClassVar[tuple[str, ...]] = ()  # heads of the columns, beside the first, that are no numbers
+    _printed: ClassVar[int | None] = None  # lines of the table as text, if not all
+
+    def sentences(self) -> Iterable[str]:
+        """Say what there is to say beside the table."""
+        raise NotImplementedError
+
+    def lines(self) -> list[list[str]]:
+        """Return heads and rows of the table."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return "\n".join([*self.sentences(), text_grid(self.lines(), self._words, self._printed, "classes")])
+
+    def _repr_html_(self) -> str:
+        heads, *lines = self.lines()
+        return html_grid(" ".join(self.sentences()), heads, lines)
 
 
 class Drawable(Tabular):

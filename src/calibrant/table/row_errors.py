@@ -17,6 +17,7 @@ from calibrant.table.pooling import IndexArray
 _ONE_AT_A_TIME = "assess one class at a time, against the rest"
 ONE_CLASS = f"{_ONE_AT_A_TIME}: name it as `pos_label`, and take its probability as the score"
 _ALL_CLASSES = "or audit the probabilities of all classes together"
+_MEANS = "calibrant.audit_means judges predicted means"
 _DROP = "drop those rows"
 MISSING = (
     "drop or repair these rows; of two classes audit and recalibrate leave them out, counted, with `missing='drop'`"
@@ -82,7 +83,7 @@ def _reworded(error: DataError, change: Callable[[str], str]) -> DataError:
 def describe_not_numbers(what: str, value: str, place: str, count: int = 1, remedy: str | None = None) -> DataError:
     """Phrase the error for `what` ("scores", "weights") that are no numbers; `value` is shown as it is."""
     advice = "convert or drop the rows that are not numeric" if what == "scores" else "convert or drop those rows"
-    return DataError(f"numbers as {what}", _and_more(value, place, count), remedy or advice)
+    return DataError(f"numbers as {what}", and_more(value, place, count), remedy or advice)
 
 
 def remedy_for_text(value: Any) -> str | None:
@@ -97,7 +98,7 @@ def describe_bad_scores(value: float, place: str, count: int, low: float, high: 
 
     `value` is the first of them; the advice guesses the likely cause from `low` and `high`, the range of finite scores.
     """
-    examples = _and_more(repr(value), place, count)
+    examples = and_more(repr(value), place, count)
     if not math.isfinite(value):
         return DataError("finite scores", examples, MISSING if math.isnan(value) else "drop or repair these rows")
     remedy = _LOGIT_REMEDY if low < 0.0 else _PERCENT_REMEDY if 2.0 < high <= 100.0 else _RANGE_REMEDY
@@ -115,7 +116,7 @@ _IN_EVERY_ROW = {"label": "a label in every row", "cluster": "a cluster in every
 def describe_missing(what: str, place: str, count: int, value: str = "an empty value") -> DataError:
     """Phrase the error for rows without a "score", "label", "cluster" or "weight"; `value` stands in its place."""
     if what in _IN_EVERY_ROW:
-        return DataError(_IN_EVERY_ROW[what], _and_more(value, place, count), MISSING)
+        return DataError(_IN_EVERY_ROW[what], and_more(value, place, count), MISSING)
     return describe_not_numbers(f"{what}s", value, place, count, MISSING)
 
 
@@ -130,7 +131,7 @@ def describe_bad_labels(
         return describe_nested_labels(f" in {place}" if place else "")
     different = _different(values)
     listed = f"the values {', '.join(map(_shown, different[:_NAMED]))}" + (" and others" if different[_NAMED:] else "")
-    listed = _and_more(listed, place, count) if place else listed
+    listed = and_more(listed, place, count) if place else listed
     if pos_label is not None and not met:
         expected = f"some rows with the positive label {_shown(pos_label)}"
         return DataError(expected, listed, "check the spelling of `pos_label`")
@@ -178,17 +179,15 @@ def _no_classes(values: list[Any]) -> str:
     if len(numbers) < len(values):
         return f"{ONE_CLASS}; {_ALL_CLASSES}"
     if all(number.is_integer() and abs(number) < _CLASSES for number in numbers):
-        return (
-            f"{ONE_CLASS}; {_ALL_CLASSES}; of counts, ask whether they exceed a limit, and take the probability of that"
-        )
+        return f"{ONE_CLASS}; {_ALL_CLASSES}; {_MEANS} of counts"
     if all(0.0 <= number <= 1.0 for number in numbers):
         return (
             "these look like probabilities or rates: pass the observed outcome of each row, 0 or 1; of a group of rows "
-            "pass two, one for each outcome, with the numbers of rows as `sample_weight`"
+            f"pass two, one for each outcome, with the numbers of rows as `sample_weight`; {_MEANS} of shares"
         )
     return (
-        "these look like measurements: turn them into a yes-or-no outcome, such as whether they exceed a limit, and "
-        "take the predicted probability of that as the score"
+        f"these look like measurements: {_MEANS} of such outcomes; or turn them into a yes-or-no outcome, such as "
+        "whether they exceed a limit, and take the predicted probability of that as the score"
     )
 
 
@@ -216,7 +215,7 @@ def need_two_classes(classes: Sequence[Any]) -> None:
 def describe_bad_weight(value: float, place: str, count: int = 1) -> DataError:
     """Phrase the error for weights that are negative or not finite."""
     remedy = "a weight says how many rows this row stands for; drop or correct such rows"
-    return DataError("finite weights that are not negative", _and_more(repr(value), place, count), remedy)
+    return DataError("finite weights that are not negative", and_more(repr(value), place, count), remedy)
 
 
 def describe_zero_weights() -> DataError:
@@ -237,7 +236,8 @@ def _shown(value: Any) -> str:
     return writer.repr(value)
 
 
-def _and_more(value: str, location: str, count: int) -> str:
+def and_more(value: str, location: str, count: int) -> str:
+    """Write a value with its place, and how many are like it."""
     return f"{value} in {location}" + (f" and {count - 1:,} more like it" if count > 1 else "")
 
 

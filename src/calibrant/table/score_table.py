@@ -242,9 +242,6 @@ class ScoreTable(TableSums):
         """
         if not isinstance(other, ScoreTable):
             raise ArgumentError("another ScoreTable to merge", repr(other), "build it with ScoreTable.from_scores")
-        if other.binary != self.binary:
-            remedy = "merge tables of one kind of outcome"
-            raise ArgumentError("both tables of outcomes that are 0 or 1, or none", "one of other numbers", remedy)
         n = np.concatenate([self.n, other.n])
         k = np.concatenate([self.k, other.k])
         if self.cells is None and other.cells is None:
@@ -298,18 +295,30 @@ class ScoreTable(TableSums):
 
 # What functions of rows take: labels, or a table in place of labels and scores; the scores; and weights.
 Labels = npt.ArrayLike | ScoreTable
+LabelsOrSums = npt.ArrayLike | TableSums  # of functions that take an `OutcomeTable` too
 Scores = npt.ArrayLike | None
 Weights = npt.ArrayLike | None
 
 
 def as_table(
-    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+    y_true: LabelsOrSums, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> ScoreTable:
-    """Return the table given as first argument, or pool the rows given as two."""
-    if isinstance(y_true, ScoreTable):
+    """Return the table of labels given as first argument, or pool the rows given as two."""
+    table = as_sums(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if not isinstance(table, ScoreTable):
+        remedy = "pass labels, or judge predicted means of other numbers with calibrant.audit_means"
+        raise DataError("outcomes that are 0 or 1", "other numbers", remedy)
+    return table
+
+
+def as_sums(
+    y_true: LabelsOrSums, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+) -> TableSums:
+    """Do the same for what carries over to other outcomes: the table may also be an `OutcomeTable`."""
+    if isinstance(y_true, TableSums):
         if y_proba is not None or sample_weight is not None or pos_label is not None:
-            expected, remedy = "a ScoreTable alone, or labels and scores", "the table already holds scores and weights"
-            raise ArgumentError(expected, "a ScoreTable with further data", remedy)
+            expected, remedy = "a table alone, or labels and scores", "the table already holds scores and weights"
+            raise ArgumentError(expected, f"a {type(y_true).__name__} with further data", remedy)
         if len(y_true) == 0:
             raise DataError("at least one row", "an empty table", "check how it was built")
         return y_true
@@ -331,10 +340,3 @@ def need_counts(table: ScoreTable, because: str) -> None:
     if not table.independent:
         remedy = f"{because}; leave the weights out, or use them for point estimates only"
         raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)
-
-
-def need_binary(table: ScoreTable, because: str) -> None:
-    """Raise a `DataError` if outcomes are not labels, one of two."""
-    if not table.binary:
-        remedy = f"{because}; leave it out, or pass labels that say whether the event happened"
-        raise DataError("outcomes that are 0 or 1", "other numbers", remedy)

@@ -16,7 +16,7 @@ from calibrant.table.parameters import check_random_state
 
 _BLOCK = 1 << 13  # entries at a time, so that temporaries stay in the cache
 
-_Words = npt.NDArray[np.uint64]
+Words = npt.NDArray[np.uint64]
 
 
 class _Digested(Protocol):
@@ -46,7 +46,7 @@ def digest_rows(score: npt.NDArray[np.float64], n: npt.NDArray[Any], k: npt.NDAr
     return sum(int(hash_rows(score[part], n[part], k[part]).sum()) for part in parts) % (1 << 64)
 
 
-def hash_rows(score: npt.NDArray[np.float64], n: npt.NDArray[Any], k: npt.NDArray[Any]) -> _Words:
+def hash_rows(score: npt.NDArray[np.float64], n: npt.NDArray[Any], k: npt.NDArray[Any]) -> Words:
     """Add up a hash of every row: of `k` positives and `n - k` negatives at each score.
 
     Sums over any part of the rows are the same for every order, and for rows that are pooled or not.
@@ -56,7 +56,16 @@ def hash_rows(score: npt.NDArray[np.float64], n: npt.NDArray[Any], k: npt.NDArra
     return np.asarray(positives * scramble(bits + np.uint64(1)) + negatives * scramble(bits))
 
 
-def scramble(bits: _Words) -> _Words:
+def hash_outcomes(
+    prediction: npt.NDArray[np.float64], outcome: npt.NDArray[np.float64], weight: npt.NDArray[np.float64] | None
+) -> Words:
+    """Hash rows of outcomes that are any numbers, without -0.0; weights of 1 and none are the same."""
+    hashed = scramble(scramble(prediction.view(np.uint64)) + outcome.view(np.uint64))
+    weights = np.ones(1) if weight is None else np.ascontiguousarray(weight)
+    return scramble(hashed + weights.view(np.uint64))
+
+
+def scramble(bits: Words) -> Words:
     """Mix 64 bits one to one: SplitMix64 (Steele, Lea & Flood 2014)."""
     bits = bits + np.uint64(0x9E3779B97F4A7C15)  # without it the row of score 0 that came out negative would hash to 0
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

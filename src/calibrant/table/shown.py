@@ -65,9 +65,9 @@ def html_grid(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -
     head = "".join(f'<th style="{_CELL}">{escape(name)}</th>' for name in heads)
     lines = []
     for name, *cells in rows:
-        further = "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in cells)
-        lines.append(f'<tr><th style="{_CELL}">{escape(name)}</th>{further}</tr>')
-    caption = f'<caption style="text-align:left;font-weight:bold">{escape(title)}</caption>'
+        further = "".join(f'<td style="{_CELL}">{escape(visible(cell))}</td>' for cell in cells)
+        lines.append(f'<tr><th style="{_CELL}">{escape(visible(name))}</th>{further}</tr>')
+    caption = f'<caption style="text-align:left;font-weight:bold">{escape(visible(title))}</caption>'
     return f"<table>{caption}{head and f'<tr>{head}</tr>'}{''.join(lines)}</table>"
 
 
@@ -77,14 +77,21 @@ def short_name(name: str, most: int) -> str:
     return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
-def text_grid(lines: Sequence[Sequence[str]], words: Container[int] = (0,)) -> str:
-    """Return a table as text, its columns as wide as they need: those of `words` to the left, numbers to the right."""
-    columns = []
-    shown = [[visible(cell) for cell in cells] for cells in lines]
+def text_grid(
+    lines: Sequence[Sequence[str]], words: Container[str] = (), most: int | None = None, what: str = "rows"
+) -> str:
+    """Return a table as text, its columns as wide as they need, numbers to the right; the first line has the heads.
+
+    To the left are the first column and those under heads that are in `words`. Of more lines than `most`, it says how
+    many of `what` are left out.
+    """
+    columns, last = [], len(lines) if most is None else most + 1
+    shown = [[visible(cell) for cell in cells] for cells in lines[:last]]
     for i, cells in enumerate(zip(*shown, strict=True)):
         width = max(map(len, cells))
-        columns.append([cell.ljust(width) if i in words else cell.rjust(width) for cell in cells])
-    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
+        columns.append([cell.ljust(width) if i == 0 or cells[0] in words else cell.rjust(width) for cell in cells])
+    left = [f"... and {len(lines) - last:,} more {what}"] if len(lines) > last else []
+    return "\n".join(["  ".join(line).rstrip() for line in zip(*columns, strict=True)] + left)
 
 
 def wrapped(text: str, width: int | None, *, indent: int = 2) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -95,8 +94,6 @@ class TableSums:
     cells: CellSums | None = None
     sampling: Sampling = INDEPENDENT
 
-    binary: ClassVar[bool] = True  # whether an outcome is one of two, which `need_binary` asks for
-
     def __post_init__(self) -> None:
         for array in [self.score, self.n, self.k, *(self.cells.arrays if self.cells is not None else [])]:
             array.setflags(write=False)
@@ -123,6 +120,16 @@ class TableSums:
     def total(self) -> float:
         """Number of rows, or total weight."""
         return float(self.n.sum())
+
+    @property
+    def total_unit(self) -> float:
+        """What sums of residuals are divided by, to have the error in the unit in which it is told."""
+        return self.total
+
+    @property
+    def resolution(self) -> float:
+        """Range of the cumulative residuals that is no more than rounding: scores are kept to half a `UNIT` each."""
+        return UNIT
 
     @cached_property
     def positives(self) -> float:

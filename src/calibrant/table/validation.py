@@ -208,7 +208,7 @@ def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = Fal
     if raw.shape != (n_rows,):
         shape = f"weights of shape {raw.shape}"
         raise DataError(f"one weight per row ({n_rows} rows)", shape, "pass a column of the same table")
-    weight = _as_floats(raw, "weights")
+    weight = as_floats(raw, "weights")
     bad = ~(np.isfinite(weight) & (weight >= 0.0))
     if bad.any():
         where = int(np.argmax(bad))
@@ -264,7 +264,7 @@ def one_column(raw: npt.NDArray[Any], wanted: str, remedy: str) -> npt.NDArray[A
     return raw
 
 
-def _as_floats(raw: npt.NDArray[Any], what: str) -> FloatArray:
+def as_floats(raw: npt.NDArray[Any], what: str) -> FloatArray:
     """Return an array of one dimension as floats, or name the first value that is no number."""
     try:
         return raw.astype(np.float64)
@@ -296,7 +296,7 @@ def _as_counts(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[npt.NDArray[Any], np
     total, positive = as_array(n, "n"), as_array(k, "k")
     if total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53:
         return total.astype(np.int64), positive.astype(np.int64)
-    return _as_floats(total, "n"), _as_floats(positive, "k")
+    return as_floats(total, "n"), as_floats(positive, "k")
 
 
 def labels_and_others(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:

@@ -13,6 +13,7 @@ from calibrant.auditing.class_audit import _null_errors
 from calibrant.auditing.class_facts import MARGINAL
 from calibrant.auditing.class_recalibration import class_recalibration
 from calibrant.auditing.summary import details, summary
+from calibrant.table.numbers import write_upper
 from support.class_audits import COSTS, many, six, world, wrong
 
 
@@ -160,6 +161,38 @@ def test_order_of_rows_and_the_way_in_do_not_matter():
     assert {other.provenance.fingerprint for other in others} == {result.provenance.fingerprint}
 
 
+@pytest.mark.parametrize("audit", [wrong, six])
+def test_the_short_text_has_direction_and_bounds_uncut(audit):
+    result = audit()
+    lines = dict(line.split(maxsplit=1) for line in summary(result, 80).splitlines()[1:] if line[:1].isalpha())
+    worst = result.certificate
+    direction = worst.direction[worst.error.argmax()]
+    assert lines["Where"].startswith(f"class {worst.worst_class} is {direction}")
+    assert lines["Sum"].endswith(" cross-fitted")
+    assert f"at most {write_upper(result.total.bound, result.total.tolerance)}; " in lines["Sum"]
+    assert "..." not in lines["Sum"] + lines["Error"] + lines["Top"]
+
+
+def test_confusion_is_told_in_standard_deviations():
+    *_, deviations = wrong().confusion.lines()[1]
+    assert f"is predicted {deviations} (" in " ".join(wrong().details().split())
+
+
+def test_one_row_is_one_row():
+    y, proba = world(1)
+    result = cal.audit(y, proba, classes=[0, 1, 2], tolerance=0.1)
+    said = str(result) + result.details() + str(result.certificate) + str(result.confusion)
+    assert "1 rows" not in said
+    assert "1 row, 3 classes" in said
+    assert "1 row is too few" in " ".join(said.split())
+
+
+def test_advice_says_how_many_rows_were_judged():
+    assert "on 500 rows, to which it was not fitted, the log loss falls" in wrong().advice.reason
+    part = replace(wrong(), recalibration=replace(wrong().recalibration, n=200))
+    assert "on 200 rows of 500, to which it was not fitted" in advise_on_classes(part).reason
+
+
 @pytest.mark.slow
 def test_lists_of_classes_leave_out_what_takes_all():
     y, proba = world(600, 30, concentration=0.1)
@@ -280,9 +313,14 @@ def test_pos_label_with_one_column_is_one_class_against_the_rest():
 @pytest.mark.slow
 def test_long_and_strange_names_of_classes_steer_nothing():
     y, proba = world(60)
-    names = ["a" * 90, "\x1b[31mred", "<b>"]
-    result = cal.audit(np.array(names)[y], proba, classes=names)
+    names = ["a" * 90, "\x1b[31mred", "<b>", ""]
+    y, proba = world(60, 4)
+    result = cal.audit(np.array(names)[y], proba, classes=names, costs=1 - np.eye(4))
     assert "a" * 50 not in str(result)
-    assert "\x1b" not in str(result) + result.details()
-    assert "<b>" not in result._repr_html_()
-    assert "<b>" not in result.to_html()
+    assert "<b>" not in result._repr_html_() + result.to_html()
+    shown = [str(result), result.details(), result._repr_html_(), result.to_html(), result.to_markdown()]
+    shown += [part for one in (result.table, result.confusion) for part in (str(one), one._repr_html_())]
+    assert all("\x1b" not in text for text in shown)
+    assert '\n""  ' in str(result)
+    assert "&#34;&#34;" in result.to_html()
+    assert result.table.name.tolist().count("") == 1

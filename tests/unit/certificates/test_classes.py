@@ -123,7 +123,7 @@ def test_what_is_shown(notion):
     result = certify_classes(label, proba, notion=notion, tolerance=0.03)
     text = str(result)
     assert result.claim in text
-    assert "1 rows did not add up to 1" in text
+    assert "1 row did not add up to 1" in text
     assert "is claimed of the vector" in result.assumptions[-1]
     assert json.loads(result.to_json())["n_rescaled"] == 1
     assert len(result.to_frame()) == len(result.name)

@@ -56,6 +56,7 @@ def test_of_equally_cheap_actions_the_first_is_taken():
         ([[1, 2, 3]], "at least two actions"),
         ([[1, 2], [3, 4]], "a column for each of 3 classes"),
         ([[1, 2, 3], [1, np.nan, 3]], "nan in row 1, column 1"),
+        ([[1, 2, 3], [1, -1.7e308, 3]], "up to 1e[+]200, for every action and class, found -1.7e[+]308 in row 1"),
         ([[1, 2, 3], [1, 2]], "a matrix of numbers"),
         ([["a", 2, 3], [1, 2, 3]], "a matrix of numbers"),
         ({"x": {"a": 1, "b": 2, "c": 3}, "y": {"a": 1, "b": 2}}, "nan in row 1"),

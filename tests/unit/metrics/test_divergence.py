@@ -157,7 +157,7 @@ def test_a_reference_that_is_not_on_the_unit_interval():
         score_divergence([0.2], norm(0.5, 0.2))
     with pytest.raises(ArgumentError, match="weights only with a sample"):
         score_divergence([0.2], beta(1, 1), reference_weight=[1.0])
-    with pytest.raises(ArgumentError, match="ScoreTable alone"):
+    with pytest.raises(ArgumentError, match="a table alone"):
         score_divergence(ScoreTable.from_scores([1], [0.2]), [0.3], sample_weight=[1.0])
 
 

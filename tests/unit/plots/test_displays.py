@@ -21,12 +21,14 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.plots import (
     ClassErrorDisplay,
     ComparisonDisplay,
+    ConcentrationDisplay,
     CostCurveDisplay,
     CumulativeResidualsDisplay,
     DecisionCurveDisplay,
     DifferenceDisplay,
     Display,
     DistributionDisplay,
+    MeanReliabilityDisplay,
     MonitorDisplay,
     ReliabilityDisplay,
     RiskCoverageDisplay,
@@ -64,9 +66,10 @@ def few(n=60):
 def test_none_is_missing():
     public = {getattr(calibrant.plots, name) for name in calibrant.plots.__all__}
     found = {d for d in public if isinstance(d, type) and issubclass(d, Display)}
-    # These are drawn by tests of their own: one takes several classes, one draws panels, one reads rows in their order
-    # and without weights, one takes only weights that count rows.
-    others = {ClassErrorDisplay, DifferenceDisplay, MonitorDisplay, RiskCoverageDisplay}
+    # These are drawn by tests of their own: two take predicted means, one takes several classes, one draws panels, one
+    # reads rows in their order and without weights, one takes only weights that count rows.
+    of_means = {ConcentrationDisplay, MeanReliabilityDisplay}
+    others = {ClassErrorDisplay, DifferenceDisplay, MonitorDisplay, RiskCoverageDisplay, *of_means}
     assert found == {*DISPLAYS, *OF_SEGMENTS, Display, *others}
 
 

@@ -10,15 +10,26 @@ from matplotlib.figure import Figure
 import calibrant
 from calibrant import audit_segments
 from calibrant.certificates import isotonic_band
-from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, local_curve, score_histogram
+from calibrant.curves import (
+    binned_curve,
+    binned_means,
+    concentration_curve,
+    cumulative_residuals,
+    isotonic_curve,
+    isotonic_means,
+    local_curve,
+    score_histogram,
+)
 from calibrant.decisions import cost_curve, net_benefit
 from calibrant.errors import ArgumentError
 from calibrant.plots import (
+    ConcentrationDisplay,
     CostCurveDisplay,
     CumulativeResidualsDisplay,
     DecisionCurveDisplay,
     DifferenceDisplay,
     DistributionDisplay,
+    MeanReliabilityDisplay,
     MonitorDisplay,
     ReliabilityDisplay,
     RiskCoverageDisplay,
@@ -44,7 +55,10 @@ DISPLAY = {
     isotonic_curve: ReliabilityDisplay,
     local_curve: ReliabilityDisplay,
     isotonic_band: ReliabilityDisplay,
+    binned_means: MeanReliabilityDisplay,
+    isotonic_means: MeanReliabilityDisplay,
     cumulative_residuals: CumulativeResidualsDisplay,
+    concentration_curve: ConcentrationDisplay,
     score_histogram: DistributionDisplay,
     cost_curve: CostCurveDisplay,
     net_benefit: DecisionCurveDisplay,

@@ -142,4 +142,4 @@ def test_notebooks_show_what_a_fitted_calibrator_does():
 
 def test_columns_of_a_text_are_as_wide_as_they_need():
     lines = [["", "rows", "verdict"], ["all", "1,234", "good"], ["F", "7", ""]]
-    assert text_grid(lines, words=(0, 2)).split("\n") == ["      rows  verdict", "all  1,234  good", "F        7"]
+    assert text_grid(lines, words=("verdict",)).split("\n") == ["      rows  verdict", "all  1,234  good", "F        7"]

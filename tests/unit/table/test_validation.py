@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 
-from calibrant import ArgumentError, CalibrantError, DataError, ScoreTable
+from calibrant import ArgumentError, CalibrantError, DataError, OutcomeTable, ScoreTable, audit
 from calibrant.calibrators import BetaCalibrator, PlattCalibrator
 from calibrant.certificates import calibration_test, certify, certify_ece, required_sample_size
 from calibrant.certificates.widths import bernstein_width
@@ -271,7 +271,7 @@ OUT_OF_RANGE = {
     "scores missing": (lambda: brier_score(Y), "labels and scores", "no scores", "pass y_proba"),
     "table and scores": (
         lambda: brier_score(ScoreTable.from_scores(Y, S), S),
-        "a ScoreTable alone",
+        "a table alone",
         "further data",
         "already holds",
     ),
@@ -386,46 +386,27 @@ def test_wrong_kinds_of_arguments_are_named(call, found):
     assert re.search(found, caught.value.found)
 
 
-class _Amounts(ScoreTable):
-    """Stands for a table of outcomes that are no labels."""
-
-    binary = False
-
-
 @pytest.mark.parametrize(
-    ("call", "because"),
+    "call",
     [
-        (log_loss, "log loss"),
-        (roc_auc, "ROC curve"),
-        (net_benefit, "net benefit"),
-        (lambda t: cost_forecast(t, false_positive_cost=1, false_negative_cost=2), "Clopper and Pearson"),
-        (lambda t: PlattCalibrator().fit(t), "likelihood"),
-        (lambda t: BetaCalibrator().fit(t), "likelihood"),
-        (cutoff_calibration, "perfect calibration"),
-        (calibration_test, "draws labels"),
-        (certify_ece, "binomial"),
+        brier_score,
+        log_loss,
+        roc_auc,
+        net_benefit,
+        lambda t: cost_forecast(t, false_positive_cost=1, false_negative_cost=2),
+        lambda t: PlattCalibrator().fit(t),
+        lambda t: BetaCalibrator().fit(t),
+        cutoff_calibration,
+        calibration_test,
+        certify,
+        certify_ece,
+        audit,
     ],
 )
-def test_what_needs_labels_says_so(call, because):
+def test_what_needs_labels_says_so(call):
     table = ScoreTable.from_scores(Y, S)
     call(table)
-    amounts = _Amounts(table.score, table.n, table.k)
-    assert brier_score(amounts) == brier_score(table)
+    amounts = OutcomeTable.from_outcomes(Y, S, relative_to="rows")
     with pytest.raises(DataError, match="0 or 1") as caught:
         call(amounts)
-    assert because in caught.value.remedy
-
-
-def test_what_is_made_of_amounts_needs_no_labels_either():
-    labels = ScoreTable.from_scores(Y, S)
-    amounts = _Amounts(labels.score, labels.n, labels.k)
-    # Cells have their own way to be merged.
-    cells = _Amounts.from_cells(labels.n, labels.k, labels._cell_sums())
-    made = [amounts.merge(amounts), amounts.merge(cells), amounts.with_counts(labels.n, labels.k)]
-    for table in made + amounts.split(2, np.random.default_rng(0)):
-        assert isinstance(table, _Amounts)
-        with pytest.raises(DataError, match="0 or 1"):
-            log_loss(table)
-    for one, other in ((amounts, labels), (labels, amounts)):
-        with pytest.raises(ArgumentError, match="one of other numbers; merge tables of one kind"):
-            one.merge(other)
+    assert "audit_means" in caught.value.remedy

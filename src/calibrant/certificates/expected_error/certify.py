@@ -12,7 +12,7 @@ from calibrant.certificates.expected_error import bounds
 from calibrant.errors import ArgumentError
 from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
-from calibrant.table.score_table import Labels, Scores, Weights, as_table, need_binary, need_counts
+from calibrant.table.score_table import Labels, Scores, Weights, as_table, need_counts
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement, verdict_on
 
 REVERSAL_LEVEL = 0.01  # of the test that refuses the assumption; fixed, so that nobody chooses it by its outcome
@@ -142,7 +142,6 @@ def certify_ece(
         check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap, such as 0.02")
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "finite-sample bounds need rows")
-    need_binary(table, "the positives at a score are bounded as binomial counts")
     if shape == "any" and not table.exact:
         remedy = "round the scores so that fewer are distinct, or assume that the event rate never falls with the score"
         raise ArgumentError("shape 'monotone' for a table that does not keep single scores", "shape 'any'", remedy)

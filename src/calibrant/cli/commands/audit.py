@@ -79,8 +79,8 @@ def audit(
 ) -> None:
     """Assess calibration: error, certificate, cost and advice.
 
-    With --tolerance, exit code 0 means certified, with --by all segments listed too, and with --scores all classes; 1
-    means any other verdict.
+    With --tolerance, exit code 0 means certified, with --by all segments listed too, and with --scores all classes,
+    and that the test does not reject; 1 means any other verdict.
     """
     from calibrant.auditing.audit import audit as run_audit
 
@@ -100,5 +100,7 @@ def audit(
     else:
         terminal.print_audit(result, details=details)
     verdicts = [part.verdict for part in (result.certificate, getattr(result, "segments", None)) if part is not None]
+    if tolerance is not None:
+        verdicts.append(getattr(result, "verdict", None))  # of several classes that of the test too
     if set(verdicts) - {None, "certified"}:
         raise typer.Exit(1)

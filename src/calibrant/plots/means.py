@@ -1,0 +1,248 @@
+"""Pictures of predicted means: the reliability diagram, and concentration curve minus Lorenz curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.curves import ConcentrationCurve, MeanCurve, binned_means, concentration_curve, isotonic_means
+from calibrant.errors import ArgumentError
+from calibrant.plots.canvas import Canvas
+from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
+from calibrant.plots.display import Display
+from calibrant.plots.layers import SimultaneousBand, values_of
+from calibrant.plots.reliability import ReliabilityDisplay
+from calibrant.table.numbers import number, share, short, significant
+from calibrant.table.outcome_table import Outcomes, as_outcome_table
+from calibrant.table.parameters import check_choice
+from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import Scores, Weights
+from calibrant.table.visible_scores import View
+
+_MARGIN, _FARTHEST = 0.06, 3.0  # around what is shown, of the axis; and how far intervals are shown, in largest means
+
+
+class OfPredictedMeans(Display):
+    """Base of these pictures: of a regressor they draw what it predicts."""
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: npt.ArrayLike, **keywords: Any) -> Self:  # noqa: N803
+        """Draw the picture of a fitted regressor on data.
+
+        Parameters
+        ----------
+        estimator : object with ``predict``
+            A fitted regressor.
+        X : array-like of shape (n, d)
+            Features.
+        y : array-like of shape (n,)
+            Outcomes.
+        **keywords
+            Passed on to `from_predictions`.
+        """
+        return cls.from_predictions(y, estimator.predict(X), **({"name": type(estimator).__name__} | keywords))
+
+
+class MeanReliabilityDisplay(OfPredictedMeans, ReliabilityDisplay):
+    """Observed mean by predicted mean, both in the unit of the outcomes.
+
+    Each of these results is optional, but there must be points, a line or a band.
+
+    Parameters
+    ----------
+    points : MeanCurve, optional
+        Bins, drawn as points with their intervals.
+    line : MeanCurve, optional
+        Drawn as a line, as far as the bins reach.
+    band : object with arrays `score`, `lower` and `upper`, optional
+        A simultaneous band, drawn behind everything.
+    name : str, optional
+        What is shown.
+    scale : {"linear", "log"}
+        Of both axes. On "log" means of 0 are not shown.
+
+    Attributes
+    ----------
+    line_ : matplotlib.lines.Line2D or None
+        The points; if there are none, the line.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant.plots import MeanReliabilityDisplay
+    >>> ax = Figure().subplots()
+    >>> display = MeanReliabilityDisplay.from_predictions([0, 1, 3, 2], [0.5, 0.5, 2.0, 2.0], n_bins=2, ax=ax)
+    >>> display.line_.get_ydata().tolist()
+    [0.5, 2.5]
+    """
+
+    _axes = "x-axis: predicted mean; y-axis: observed mean, both per unit of exposure."
+    _write_score = _write_rate = staticmethod(number)
+
+    def __init__(
+        self,
+        points: MeanCurve | None = None,
+        *,
+        line: MeanCurve | None = None,
+        band: SimultaneousBand | None = None,
+        name: str | None = None,
+        scale: Literal["linear", "log"] = "linear",
+    ) -> None:
+        self._log = check_choice("scale", scale, ("linear", "log")) == "log"
+        super().__init__(points, line=line, band=band, name=name, view=View(0.0, 1.0))
+        layers: list[Any] = [points, line, band]
+        self._shown = next(layer for layer in layers if layer is not None)
+        self.view = View(*self._ends(self._shown.score))
+        self._diagonal = self._ends(self._shown.score, margin=2.0)  # there may be other models on the same axes
+
+    @classmethod
+    def from_predictions(  # type: ignore[override]
+        cls,
+        y_true: Outcomes,
+        y_pred: Scores = None,
+        *,
+        n_bins: int = 10,
+        confidence_level: float = 0.95,
+        scale: Literal["linear", "log"] = "linear",
+        exposure: Weights = None,
+        sample_weight: Weights = None,
+        **keywords: Any,
+    ) -> Self:
+        """Compute bins and the isotonic curve, and draw them; other parameters as in `Display.from_predictions`.
+
+        Parameters
+        ----------
+        y_true, y_pred, exposure, sample_weight
+            As in `calibrant.metrics.mean_calibration_error`.
+        n_bins, confidence_level
+            As in `calibrant.curves.binned_means`.
+        scale : {"linear", "log"}
+            Of both axes.
+        """
+        limits: Any = {"outcome_limits": (None, None), "relative_to": "exposure"}
+        table = as_outcome_table(y_true, y_pred, exposure=exposure, sample_weight=sample_weight, **limits)
+        points = binned_means(table, n_bins=n_bins, confidence_level=confidence_level)
+        return cls(points, line=isotonic_means(table), scale=scale)._drawn(**keywords)
+
+    def _sentences(self) -> Iterator[str]:
+        yield from super()._sentences()
+        if self._log:
+            yield "Both axes are logarithmic: the same distance is the same factor, and means of 0 are not shown."
+
+    def _frame(self, canvas: Canvas, heights: FloatArray, *, first: bool) -> float:
+        ax = canvas.ax
+        means = np.concatenate([self._shown.score, values_of(self._shown, "rate")])
+        low, high = self._ends(means, margin=0.0)
+        reach = _FARTHEST * high  # intervals that go beyond must not squeeze what else there is to see
+        heights = np.clip(heights, low / _FARTHEST if self._log else low - reach, reach)
+        limits = self._ends(np.append(heights, (low, high)))
+        canvas.frame(self.view, limits, ("predicted mean", "observed mean"), first=first)
+        if self._log:
+            from matplotlib.ticker import LogLocator
+
+            ax.set(xscale="log", yscale="log")
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+                axis.set_major_formatter(lambda value, _: f"{value:g}")
+            ax.minorticks_off()
+        return 0.0
+
+    def _ends(self, values: FloatArray, *, margin: float = _MARGIN) -> tuple[float, float]:
+        """Ends of an axis that shows some numbers; on a logarithmic one those above 0."""
+        values = values[np.isfinite(values) & ((values > 0.0) | (not self._log))]
+        if not len(values):
+            raise ArgumentError("a mean above 0 on a logarithmic axis", "none", "choose scale='linear'")
+        low, high = np.log([values.min(), values.max()]) if self._log else (values.min(), values.max())
+        around = margin * (high - low) or min(margin, 1.0) * (abs(high) or 1.0)
+        low, high = low - around, high + around
+        return (math.exp(low), math.exp(high)) if self._log else (float(low), float(high))
+
+
+def _brief(value: float) -> str:
+    """Write a prediction in a few characters, for ticks."""
+    return short(value) if abs(value) < 1000.0 else f"{value:,.0f}"
+
+
+class ConcentrationDisplay(OfPredictedMeans, CumulativeResidualsDisplay):
+    """Cumulative residuals by share of exposure: concentration curve minus Lorenz curve, with their range.
+
+    Parameters
+    ----------
+    curve : ConcentrationCurve
+        What to draw.
+    name : str, optional
+        What is shown.
+
+    Attributes
+    ----------
+    line_ : matplotlib.lines.Line2D
+        The cumulative residuals.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant.plots import ConcentrationDisplay
+    >>> display = ConcentrationDisplay.from_predictions([0, 1, 3], [1.0, 1.0, 2.0], ax=Figure().subplots())
+    >>> display.to_frame("pandas")["value"].tolist()
+    [-0.25, 0.0]
+    """
+
+    _words = "prediction", "exposure"
+    _write = staticmethod(_brief)
+    curve: ConcentrationCurve
+
+    def __init__(self, curve: ConcentrationCurve, *, name: str | None = None) -> None:
+        super().__init__(curve, name=name)
+        self._of = f" of {curve.relative_to}" if curve.relative_to in ("predicted", "observed") else ""
+        unit = f"share{self._of}" if self._of else "per row" if curve.relative_to == "rows" else "per unit of exposure"
+        self._height = f"cumulative residuals, {unit}"
+
+    @classmethod
+    def from_predictions(  # type: ignore[override]
+        cls,
+        y_true: Outcomes,
+        y_pred: Scores = None,
+        *,
+        n_points: int = 900,
+        exposure: Weights = None,
+        sample_weight: Weights = None,
+        relative_to: str = "predicted",
+        **keywords: Any,
+    ) -> Self:
+        """Compute the curve, and draw it; other parameters as in `Display.from_predictions`.
+
+        Parameters
+        ----------
+        y_true, y_pred, exposure, sample_weight, relative_to
+            As in `calibrant.metrics.mean_calibration_error`.
+        n_points : int
+            Points to draw, at least 4. The highest and the lowest point are always among them.
+        """
+        rows: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight, "relative_to": relative_to}
+        return cls(concentration_curve(y_true, y_pred, n_points=n_points, **rows))._drawn(**keywords)
+
+    def _sentences(self) -> Iterator[str]:
+        attained = "" if self.curve.interval is None else ", attained over the shaded predictions"
+        yield (
+            "x-axis: exposure, ordered by prediction, with some predictions above. The line is the sum of observed "
+            "minus predicted up to there. Where it falls, predictions are too high; where it rises, too low. Its range "
+            f"is the calibration error{attained}."
+        )
+        if self._of:
+            yield (
+                "If observed and predicted totals are equal, it is the concentration curve (share of the outcomes) "
+                "minus the Lorenz curve (share of the predictions)."
+            )
+
+    @property
+    def _over_rows(self) -> bool:
+        return True
+
+    @property
+    def _error(self) -> str:
+        write = share if self._of else significant
+        return f"calibration error {write(self.curve.error)}{self._of}"

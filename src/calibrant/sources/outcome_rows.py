@@ -1,0 +1,96 @@
+"""Outcomes, predictions and exposures from the columns of dataframes, files and queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant.errors import ArgumentError, DataError, SourceError
+from calibrant.sources.protocol import Columns
+from calibrant.sources.rows import is_read
+from calibrant.table.outcome_checks import CleanOutcomes, Limits, clean_outcomes
+from calibrant.table.row_errors import describe_no_rows, renumbered
+
+if TYPE_CHECKING:
+    from calibrant.sources.source import Source
+
+# What columns hold -> the argument of `clean_outcomes`.
+_ARGUMENTS = {
+    "outcomes": "y_true",
+    "predictions": "y_pred",
+    "exposures": "exposure",
+    "weights": "sample_weight",
+    "clusters": "clusters",
+}
+
+
+def read_outcomes(
+    source: Any, columns: Mapping[str, str | None], outcome_limits: Limits, relative_to: str
+) -> CleanOutcomes:
+    """Read the columns of a source that have a name, and check them; errors name columns, and rows of a file from 1."""
+    names = {what: name for what, name in columns.items() if name is not None}
+    if len(set(names.values())) < len(names):
+        remedy = "name the column of each"
+        raise SourceError(f"different columns for {' and '.join(names)}", " and ".join(names.values()), remedy)
+    if "exposures" in names and "weights" in names:
+        remedy = "name `exposure` if outcomes are totals, or `weight` if they are per unit of it already"
+        raise ArgumentError("`exposure` or `weight`", "both", remedy)
+    settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to}
+    # Imported here, since these load narwhals and DuckDB.
+    if not is_read(source):
+        from calibrant.sources.frames import in_memory
+
+        frame = in_memory(source, Columns(names["outcomes"], names["predictions"], by=tuple(names.values())))
+        values = {_ARGUMENTS[what]: frame[name].to_native() for what, name in names.items()}
+        return clean_outcomes(**values, names=names, **settings)
+    from calibrant.sources.connection import open_source
+
+    with open_source(source, tuple(names.values())) as opened:
+        try:
+            return clean_outcomes(**_arrays(opened, names), **settings)
+        except DataError:
+            _describe(opened, names, settings)
+            raise
+
+
+def _arrays(source: Source, names: Mapping[str, str]) -> dict[str, Any]:
+    """Read columns of a file as the arguments of `clean_outcomes`; numbers that are missing are NaN, clusters None."""
+    from calibrant.sources.source import as_number
+
+    numbers = [what for what in names if what != "clusters"]
+    selected = ", ".join(
+        f"coalesce({as_number(source.column(names[what]), source.kind(names[what]))}, 'nan'::DOUBLE) AS {what}"
+        for what in numbers
+    )
+    sql = f"SELECT {selected} FROM ({source.sql})"
+    if "clusters" in names:
+        cluster = f"nullif(CAST({source.column(names['clusters'])} AS VARCHAR), '')"
+        rows = f"SELECT {selected}, {cluster} AS c FROM ({source.sql})"
+        different = f"SELECT DISTINCT c FROM ({rows}) WHERE c IS NOT NULL"
+        numbered = f"SELECT c, row_number() OVER () - 1 AS number FROM ({different})"
+        sql = f"SELECT {', '.join(numbers)}, number AS clusters FROM ({rows}) LEFT JOIN ({numbered}) USING (c)"
+    arrays = source.arrays(sql)
+    if not len(arrays["outcomes"]):
+        raise describe_no_rows(source.name)
+    if np.ma.is_masked(arrays.get("clusters")):
+        arrays["clusters"] = np.array(arrays["clusters"].tolist(), dtype=object)
+    return {_ARGUMENTS[what]: values for what, values in arrays.items()}
+
+
+def _describe(source: Source, names: Mapping[str, str], settings: Mapping[str, Any]) -> None:
+    """Raise the error about rows of a file that cannot be used with their numbers in it, if it can be told."""
+    from calibrant.sources.checks import check_numbers
+
+    for what, name in names.items():
+        if what != "clusters":
+            check_numbers(source, name, what)
+    source.in_order()
+    for part in source.parts or (source,):
+        located = {what: f"{name} in {part.name}" for what, name in names.items()}
+        arrays = _arrays(part, names)
+        try:
+            clean_outcomes(**arrays, names=located, **settings)
+        except DataError as error:
+            raise renumbered(error, range(1, len(arrays["y_true"]) + 1)) from None

@@ -80,7 +80,7 @@ class MeanReliabilityDisplay(OfPredictedMeans, ReliabilityDisplay):
     [0.5, 2.5]
     """
 
-    _axes = "x-axis: predicted mean; y-axis: observed mean, both per unit of exposure."
+    _axes = "x-axis: predicted mean; y-axis: observed mean, per unit of exposure where rows have one."
     _write_score = _write_rate = staticmethod(number)
 
     def __init__(
@@ -191,14 +191,15 @@ class ConcentrationDisplay(OfPredictedMeans, CumulativeResidualsDisplay):
     [-0.25, 0.0]
     """
 
-    _words = "prediction", "exposure"
     _write = staticmethod(_brief)
     curve: ConcentrationCurve
 
     def __init__(self, curve: ConcentrationCurve, *, name: str | None = None) -> None:
         super().__init__(curve, name=name)
+        across = {"none": "rows", "sample_weight": "weight"}.get(curve.weighting, "exposure")
+        self._words, by_row = ("prediction", across), "rows" in (across, curve.relative_to)
         self._of = f" of {curve.relative_to}" if curve.relative_to in ("predicted", "observed") else ""
-        unit = f"share{self._of}" if self._of else "per row" if curve.relative_to == "rows" else "per unit of exposure"
+        unit = f"share{self._of}" if self._of else "per row" if by_row else f"per unit of {across}"
         self._height = f"cumulative residuals, {unit}"
 
     @classmethod
@@ -228,9 +229,9 @@ class ConcentrationDisplay(OfPredictedMeans, CumulativeResidualsDisplay):
     def _sentences(self) -> Iterator[str]:
         attained = "" if self.curve.interval is None else ", attained over the shaded predictions"
         yield (
-            "x-axis: exposure, ordered by prediction, with some predictions above. The line is the sum of observed "
-            "minus predicted up to there. Where it falls, predictions are too high; where it rises, too low. Its range "
-            f"is the calibration error{attained}."
+            f"x-axis: {self._words[1]}, ordered by prediction, with some predictions above. The line is the sum of "
+            "observed minus predicted up to there. Where it falls, predictions are too high; where it rises, too low. "
+            f"Its range is the calibration error{attained}."
         )
         if self._of:
             yield (

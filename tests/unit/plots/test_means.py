@@ -115,6 +115,23 @@ class TestConcentration:
         assert ("Lorenz" in made.how_to_read) == (unit != "rows")
         plt.close("all")
 
+    @pytest.mark.parametrize(
+        ("weights", "across", "unit"),
+        [
+            ({}, "rows", "row"),
+            ({"exposure": 1}, "exposure", "unit of exposure"),
+            ({"sample_weight": 1}, "weight", "unit of weight"),
+        ],
+    )
+    def test_says_what_is_across(self, weights, across, unit):
+        z, f, w = book()
+        rows = dict.fromkeys(weights, w)
+        made = ConcentrationDisplay.from_predictions(z, f, **rows, relative_to="exposure", ax=Figure().subplots())
+        assert made.ax_.get_xlabel() == f"{across}, ordered by prediction"
+        assert made.ax_.get_ylabel() == f"cumulative residuals, per {unit}"
+        assert made.how_to_read.startswith(f"x-axis: {across}")
+        assert next(made.readings()).text.split(":")[0].endswith(f"of {across}")
+
     def test_large_predictions_are_written_out(self):
         z, f, w = book(size=20_000.0)
         made = ConcentrationDisplay.from_predictions(z, f, exposure=w, ax=Figure().subplots())

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.curves import ConcentrationCurve, MeanCurve, binned_means, concentration_curve, isotonic_means
 from calibrant.errors import ArgumentError
-from calibrant.plots.canvas import Canvas
+from calibrant.plots.canvas import Canvas, write_ticks
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.layers import SimultaneousBand, values_of
@@ -146,8 +146,10 @@ class MeanReliabilityDisplay(OfPredictedMeans, ReliabilityDisplay):
 
             ax.set(xscale="log", yscale="log")
             for axis in (ax.xaxis, ax.yaxis):
-                axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-                axis.set_major_formatter(lambda value, _: f"{value:g}")
+                write_ticks(axis)
+                bottom, top = axis.get_view_interval()
+                if top > 5.0 * bottom:  # else none of these may be in view
+                    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             ax.minorticks_off()
         return 0.0
 

@@ -13,6 +13,7 @@ from calibrant.certificates.expected_error.certify import (
     required_sample_size_ece,
 )
 from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
+from calibrant.certificates.mean_test import MeanTest, mean_calibration_test
 from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
 from calibrant.certificates.results import CalibrationTest, Certificate, CutoffInterval
 from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size
@@ -29,6 +30,7 @@ __all__ = [
     "CumulativeBand",
     "CutoffInterval",
     "ExpectedErrorCertificate",
+    "MeanTest",
     "Plan",
     "RecalibratedCertificate",
     "SampleCertificate",
@@ -42,6 +44,7 @@ __all__ = [
     "cumulative_band",
     "cutoff_interval",
     "isotonic_band",
+    "mean_calibration_test",
     "plan_table",
     "required_sample_size",
     "required_sample_size_ece",

@@ -89,7 +89,7 @@ def test_right_shares_and_counts_are_seldom_rejected(draw):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 300])
-def test_the_distribution_has_its_level(n):
+def test_named_distributions_have_their_level(n):
     def p_value(table):
         return mean_calibration_test(table, distribution="poisson", n_simulations=19).distribution_p_value
 

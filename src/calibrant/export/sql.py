@@ -154,8 +154,8 @@ def to_sql(
     operand = spoken.quote(column)
     score = f"CAST({operand} AS {spoken.double})"
     guard = spoken.guard.format(operand=operand) + " AND " if spoken.guard else ""
-    least, most = map(spoken.literal, calibrator.domain[:2])
     formula = SqlWriter(spoken, score).formula(formula_of(calibrator))
+    least, most = map(spoken.literal, calibrator.domain[:2])
     return f"CASE WHEN {guard}{score} BETWEEN {least} AND {most} THEN {formula} END"
 
 

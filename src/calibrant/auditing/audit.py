@@ -46,7 +46,7 @@ _ONE_CLASS = (
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Findings, ShownAudit):
+class Audit(ShownAudit, Findings):
     """Result of `calibrant.audit`: its numbers are those of `Findings`; print it, or show it in another form."""
 
     _display, _page = "AuditDisplay", "render_audit"

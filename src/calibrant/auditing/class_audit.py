@@ -43,7 +43,7 @@ _SIMULATIONS = 199  # of labels: a p-value at .05 then has a standard error of .
 
 
 @dataclass(frozen=True, repr=False)
-class ClassAudit(ClassFindings, ShownAudit):
+class ClassAudit(ShownAudit, ClassFindings):
     """Result of `calibrant.audit` of several classes: its numbers are those of `ClassFindings`."""
 
     _display, _page = "ClassAuditDisplay", "render_class_audit"

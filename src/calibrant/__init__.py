@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from calibrant.certificates.certify import certify
     from calibrant.certificates.class_table import certify_each_class
     from calibrant.certificates.classes import certify_classes
+    from calibrant.certificates.means import certify_means
     from calibrant.certificates.sample_size import required_sample_size
     from calibrant.comparing.compare import compare
     from calibrant.comparing.results import Comparison
@@ -62,7 +63,7 @@ _HOME = {
     "auditing.selective": "selective selective_binary",
     "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator MulticlassAutoCalibrator "
     "PlattCalibrator SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
-    "certificates": "calibration_test certify certify_classes certify_each_class required_sample_size",
+    "certificates": "calibration_test certify certify_classes certify_each_class certify_means required_sample_size",
     "comparing.compare": "compare",
     "comparing.results": "Comparison",
     "decisions": "Selection",
@@ -127,6 +128,7 @@ __all__ = [
     "certify",
     "certify_classes",
     "certify_each_class",
+    "certify_means",
     "compare",
     "cutoff_calibration",
     "cutoff_calibration_error",

@@ -22,8 +22,8 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
     """Weighted mean of several maps of the probabilities of all classes; it may leave probabilities alone.
 
     The weights make the labels most likely on rows that the maps were not fitted to, as in `AutoCalibrator`. The
-    probabilities are changed only where these labels become likelier, and where they are further from what the
-    probabilities say than chance explains, by 2.58 standard errors: too few to go by with ten rows or so of a class.
+    probabilities are changed only where the plain mean of all members makes the labels of these rows, taken together,
+    more than ten times as likely as the probabilities themselves do.
 
     Parameters
     ----------

@@ -13,6 +13,8 @@ from calibrant.certificates.expected_error.certify import (
     required_sample_size_ece,
 )
 from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
+from calibrant.certificates.mean_results import MeanCertificate, Side
+from calibrant.certificates.means import certify_means
 from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
 from calibrant.certificates.results import CalibrationTest, Certificate, CutoffInterval
 from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size
@@ -29,14 +31,17 @@ __all__ = [
     "CumulativeBand",
     "CutoffInterval",
     "ExpectedErrorCertificate",
+    "MeanCertificate",
     "Plan",
     "RecalibratedCertificate",
     "SampleCertificate",
+    "Side",
     "calibration_test",
     "certify",
     "certify_classes",
     "certify_each_class",
     "certify_ece",
+    "certify_means",
     "certify_recalibrated",
     "certify_sample",
     "cumulative_band",

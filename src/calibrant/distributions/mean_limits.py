@@ -19,7 +19,7 @@ from calibrant.table.pooling import FloatArray
 
 # The error of Berry-Esseen falls like 1 / sqrt(n). From this n * delta on it is small enough beside delta to be worth
 # paying at every mean square (docs/explanation/widths.md); the choice must not depend on the terms.
-_MANY = 50.0
+MANY = 50.0
 
 # Mean squares, in units of the largest term, for which the rates of the Bernstein mixture are best, and their weights.
 # Fixed once and for all: they decide how tight the bound is, never whether it holds.
@@ -48,19 +48,21 @@ def mean_width(
     top: float = 1.0,
     largest: float = 1.0,
     reach: float = 2.0,
+    below: float | None = None,
     expected: float | None = None,
 ) -> FloatArray:
     """Most that the mean of n independent, identically distributed terms is below its expectation, in their units.
 
     For each mean of squares in [0, largest**2], never decreasing in it: Theorem 1.4 where ``n * delta`` is at least 50,
     Theorem 1.2 elsewhere. Known beforehand are an upper limit `top` of a term, one of its size, `largest`, and one of
-    its distance from its expectation, `reach`. `expected` is what `squares` was expected to be before the terms were
-    seen: it makes the bound for few terms tight there, and never decides whether it holds.
+    its distance from its expectation, `reach`, and of a lower one, `below` (`reach` if not given). `expected` is what
+    `squares` was expected to be before the terms were seen: it makes the bound for few terms tight there, and never
+    decides whether it holds.
     """
-    if n * delta < _MANY:
+    if n * delta < MANY:
         return bernstein_mean_width(n, squares, delta, top=top, expected=expected)
     second = largest**2 * chernoff_limit(np.asarray(squares) / largest**2, n, _MOMENT * delta)
-    return _tail_width(n, second, (1.0 - _MOMENT) * delta, reach)
+    return _tail_width(n, second, (1.0 - _MOMENT) * delta, reach, reach if below is None else below)
 
 
 def bernstein_mean_width(
@@ -140,23 +142,24 @@ def chernoff_limit(mean: npt.ArrayLike, n: float, delta: float) -> FloatArray:
     return bisect_all(lambda limit: excess(limit) <= 0.0, mean, np.ones_like(mean), _HALVINGS)[1]
 
 
-def _tail_width(n: float, second: FloatArray, delta: float, reach: float) -> FloatArray:
+def _tail_width(n: float, second: FloatArray, delta: float, reach: float, below: float) -> FloatArray:
     """Distance t that a mean is below its expectation with probability at most delta.
 
-    `second` bounds the second moment of the terms, `reach` their distance from the expectation.
+    `second` bounds the second moment of the terms, `reach` their distance from the expectation, `below` that of lower
+    ones, all that Bennett's inequality needs.
     """
     # The bound has to hold for every standard deviation up to the largest. Berry-Esseen's t is infinite for small ones,
     # falls, and then rises; Bennett's never falls. Bennett's serves up to some deviation, Berry-Esseen's from there on,
     # where it is largest at one of the ends. Every such deviation is right; the best is where the two cross.
     deviation = np.sqrt(second)
-    by_bennett = _bennett(n, deviation, delta, reach)
-    cross, at_cross = _crossing(n, delta, reach)
+    by_bennett = _bennett(n, deviation, delta, below)
+    cross, at_cross = _crossing(n, delta, reach, below)
     ends = np.maximum(at_cross, berry_esseen(n, deviation, delta, reach))
     return np.where(deviation > cross, np.minimum(by_bennett, ends), by_bennett)
 
 
 @lru_cache(maxsize=1024)
-def _crossing(n: float, delta: float, reach: float) -> tuple[float, float]:
+def _crossing(n: float, delta: float, reach: float, below: float) -> tuple[float, float]:
     """Deviation from which on Berry-Esseen's distance is not above Bennett's, and the latter there; or infinity."""
     left = delta * math.sqrt(n) / BERRY_ESSEEN[0] - BERRY_ESSEEN[1]
     if left <= 1.0:
@@ -164,7 +167,7 @@ def _crossing(n: float, delta: float, reach: float) -> tuple[float, float]:
     low, high = reach / left, reach
     for _ in range(2):  # a coarse grid, then a fine one where the two cross
         grid = np.geomspace(low, high, _GRID)
-        bennett, normal = _bennett(n, grid, delta, reach), berry_esseen(n, grid, delta, reach)
+        bennett, normal = _bennett(n, grid, delta, below), berry_esseen(n, grid, delta, reach)
         crossed = np.flatnonzero(bennett >= normal)
         if len(crossed) == 0:
             return math.inf, math.inf

@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
+
+from calibrant.table.pooling import FloatArray
 
 # Splits, and which of their bounds is taken, counted from the largest. With many units no single table is likely, so
 # that hardly anything hangs on how it is split.
@@ -23,10 +26,16 @@ def repeated_lower_bound(
     K and r depend on the number n of rows or groups that are split and on nothing else. `bound` takes a failure
     probability and the source of splits.
     """
+    return float(repeated_lower_bounds(n, delta, rng, bound))
+
+
+def repeated_lower_bounds(
+    n: float, delta: float, rng: np.random.Generator, bounds: Callable[[float, np.random.Generator], npt.ArrayLike]
+) -> FloatArray:
+    """Return the same for each of several bounds that a split gives."""
     splits, rank = _SPLITS[n <= _MANY]
     share = delta * rank / splits or delta
-    bounds = sorted((bound(share, rng) for _ in range(splits)), reverse=True)
-    return bounds[rank - 1]
+    return np.asarray(np.partition([bounds(share, rng) for _ in range(splits)], -rank, axis=0)[-rank])
 
 
 def repeated_width(n: float, deviation: float, delta: float, width: Callable[[float, float], float]) -> float:

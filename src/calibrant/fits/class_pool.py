@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass
@@ -14,18 +13,18 @@ from calibrant.clock import utc_now
 from calibrant.errors import ArgumentError
 from calibrant.fits.class_maps import ClassMap, ClassSample, Identity, OneVsRest, Shared
 from calibrant.fits.isotonic import Isotonic
-from calibrant.fits.log_odds import LEAST, MOST
+from calibrant.fits.log_odds import MOST
 from calibrant.fits.pool import Auto, pool_weights
 from calibrant.fits.score_map import FittedMap, Training
 from calibrant.fits.softmax import Softmax
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.parameters import check_count, check_random_state
-from calibrant.table.pooling import FloatArray, IntArray, score_order
+from calibrant.table.pooling import FloatArray
 
 FLOOR = 1e-15  # least probability of a pool, and of members on rows held out
 PRIOR = 0.25  # rows, for each member
 GATE = 1.64  # standard errors by which labels of rows that nothing was fitted to are likelier where a repair helps
-_WRONG = 2.58  # standard errors, were the probabilities right, from which they are taken as wrong
+_RISE = 2.3  # of the log likelihood of labels held out, above which a repair is made: they are 10 times as likely
 _MANY = 20_000  # rows above which one fold is held out, not one after the other
 _MOST = 1 << 21  # probabilities that are fitted to beyond these rows: of more, those of rows drawn at random
 _SOME, _FEW = 100, 20  # classes up to which there are maps for each of them, and cross terms
@@ -102,18 +101,18 @@ class MulticlassAuto(FittedMap):
         if len(sample.code) < 2:
             self.reason_ = "Left alone: one row cannot be held out, so a change cannot be assessed."
             return
-        likelihood, count, deviation = _predictions(members, sample, min(n_folds, len(sample.code)), rng)
+        likelihood, count = _predictions(members, sample, min(n_folds, len(sample.code)), rng)
         weights = pool_weights(likelihood, count, count, PRIOR)
+        each = (likelihood[0], weights @ likelihood, likelihood.mean(axis=0))
         with np.errstate(divide="ignore"):
-            before, after = (float(-np.log(p) @ count / count.sum()) for p in (likelihood[0], weights @ likelihood))
-        self.gain_ = before - after
+            before, after, plain = (float(-np.log(of) @ count / count.sum()) for of in each)
+        self.gain_, rise = before - after, (before - plain) * float(count.sum())
         judged = f"on {len(count):,} rows not fitted to, the log loss of the scores is {_loss(before)}, that of the "
-        judged += (
-            f"best pool {after:.4g}; labels are {deviation:,.2f} standard errors from what right scores would give"
-        )
-        # A score of 0 is changed in any case, since it may yet be wrong.
-        if (self.gain_ <= 0.0 or deviation <= _WRONG) and sample.proba.min() > 0.0:
-            self.reason_ = f"Left alone: {judged}, and {_WRONG} and a lower loss are asked for."
+        judged += f"best pool {after:.4g}; the plain mean of all members changes the log likelihood by {rise:+,.2f}"
+        # A likelihood ratio needs no normal deviations, from which few labels of rare classes are far. A score of 0 is
+        # changed in any case, since it may yet be wrong.
+        if rise <= _RISE and sample.proba.min() > 0.0:
+            self.reason_ = f"Left alone: {judged}, and more than +{_RISE:g} is asked for."
             return
         shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(self.members_, weights, strict=True))
         self.decision_, self.weights_ = "pooled", weights
@@ -129,32 +128,22 @@ def _loss(value: float) -> str:
 
 def _predictions(
     members: Sequence[ClassMap], sample: ClassSample, n_folds: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray, float]:
+) -> tuple[FloatArray, FloatArray]:
     """Return the probability of the class that occurred by member and row held out, and the weights of these rows.
 
-    Folds have about as many rows of each class as others. The last is a test of whether the scores are right: how far
-    the log likelihood ratio of the mean of all members and the scores is above what it then is, in standard errors that
-    it then has. Those that rows have themselves hardly tell a score near 0 that was wrong from chance.
+    Folds are drawn without regard to the labels. Were classes shared out evenly, the labels held out would have the
+    frequencies that the maps have learnt, and maps that learn chance would look right.
     """
     n = len(sample.code)
-    fold: IntArray = np.empty(n, dtype=np.int64)
-    fold[score_order(sample.code, rng.random(n))] = np.arange(n) % n_folds
+    fold = rng.permutation(n) % n_folds
     folds = range(n_folds if n <= _MANY else 1)
-    likelihood, above, variance = np.full((len(members), n), np.nan), 0.0, 0.0
-    weight = np.ones(n) if sample.weight is None else sample.weight
+    likelihood = np.full((len(members), n), np.nan)
     for i in folds:
         rest, part = sample.pick(fold != i), np.flatnonzero(fold == i)
-        label = np.arange(len(part)), sample.code[part]
-        proba = sample.proba[part]
-        mean = np.zeros_like(proba)
         for values, member in zip(likelihood, members, strict=True):
-            mapped = deepcopy(member).fit_rows(rest).map_rows(proba)
-            values[part] = np.minimum(mapped[label], MOST)
-            mean += mapped / len(members)
-        ratio = np.log(np.maximum(mean, LEAST)) - np.log(np.maximum(proba, LEAST))
-        expected = (proba * ratio).sum(axis=1)
-        above += float(weight[part] @ (ratio[label] - expected))
-        variance += float(weight[part] ** 2 @ ((proba * ratio**2).sum(axis=1) - expected**2))
+            mapped = deepcopy(member).fit_rows(rest).map_rows(sample.proba[part])
+            values[part] = np.minimum(mapped[np.arange(len(part)), sample.code[part]], MOST)
     likelihood[1:] = np.maximum(likelihood[1:], FLOOR)
     used = np.isin(fold, folds)
-    return likelihood[:, used], weight[used], above / math.sqrt(max(variance, LEAST))
+    weight = np.ones(n) if sample.weight is None else sample.weight
+    return likelihood[:, used], weight[used]

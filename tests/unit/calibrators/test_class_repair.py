@@ -1,6 +1,7 @@
 """Maps of several classes pooled: what is left alone, what does not matter, manners of an estimator, and bad input."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from calibrant import ClassScores, DataError
 from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator, MulticlassAutoCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.fits import class_pool
-from calibrant.fits.class_maps import ClassSample, Identity, OneVsRest, Shared
+from calibrant.fits.class_maps import ClassMap, ClassSample, Identity, OneVsRest, Shared
 from calibrant.fits.class_pool import MEMBERS
 from calibrant.fits.isotonic import Isotonic
 from calibrant.fits.pool import Auto
@@ -62,17 +63,54 @@ def test_right_probabilities_are_left_alone():
     assert fitted.decision_ == "left alone"
     assert fitted.weights_.tolist() == [1.0, 0.0, 0.0, 0.0]
     assert fitted.reason_.startswith("Left alone: on 300 rows not fitted to, the log loss of the scores is 0.")
-    assert fitted.reason_.endswith("from what right scores would give, and 2.58 and a lower loss are asked for.")
+    assert "the plain mean of all members changes the log likelihood by -0." in fitted.reason_
+    assert fitted.reason_.endswith(", and more than +2.3 is asked for.")
     np.testing.assert_array_equal(fitted.predict(scores), scores)
 
 
 @pytest.mark.slow
-def test_right_probabilities_are_rarely_changed():
+@pytest.mark.parametrize(("n", "classes"), [(200, 3), (100, 10)])
+def test_right_probabilities_are_rarely_changed(n, classes):
+    """Also with ten rows of a class; with folds that share classes out evenly 4 of 60 are changed."""
     decisions = []
     for seed in range(60):
-        scores, label, _ = draw(200, seed=seed)
+        scores, label, _ = draw(n, classes, seed=seed)
         decisions.append(MulticlassAutoCalibrator(QUICK).fit(scores, label).decision_)
-    assert decisions.count("pooled") <= 3  # a test at level .005, of which the gain has to be above 0 too
+    assert decisions.count("pooled") <= 2
+
+
+class Frequencies(ClassMap):
+    """How often each class occurred, whatever the probabilities."""
+
+    def fit_rows(self, sample):
+        count = np.bincount(sample.code, minlength=sample.proba.shape[1]) + 1.0
+        self.share_ = count / count.sum()
+        return self
+
+    def map_rows(self, proba):
+        return np.broadcast_to(self.share_, proba.shape)
+
+
+def test_a_map_that_learns_chance_does_not_look_right():
+    """As it would on folds with the same share of each class."""
+    rng = np.random.default_rng(0)
+    rises = []
+    for _ in range(100):
+        sample = ClassSample(np.full((100, 10), 0.1), rng.integers(10, size=100))
+        likelihood, _ = class_pool._predictions([Identity(), Frequencies()], sample, 5, rng)
+        rises.append(np.log(likelihood[1] / likelihood[0]).sum())
+    assert np.mean(rises) < -3.0  # half of the free frequencies, 9 / 2, and somewhat more or less
+
+
+def test_labels_must_be_ten_times_as_likely():
+    """The ratio is that of the mean of all members, which no choice of weights has raised."""
+    risen = {"pooled": [], "left alone": []}
+    for seed in range(12):
+        scores, label, _ = draw(100, power=1.0 + 0.1 * seed, seed=seed)
+        fitted = MulticlassAutoCalibrator("temperature").fit(scores, label)
+        risen[fitted.decision_].append(float(re.search(r"log likelihood by ([-+]\d+\.\d\d)", fitted.reason_)[1]))
+        assert fitted.decision_ == "left alone" or fitted.gain_ > 0.0
+    assert max(risen["left alone"]) <= 2.3 < min(risen["pooled"])
 
 
 def test_the_order_of_the_rows_does_not_show():

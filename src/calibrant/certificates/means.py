@@ -1,0 +1,277 @@
+"""Bounds on the true calibration error of predicted means: a certificate that names both sides.
+
+That predictions are too high can be bounded whatever the size of outcomes; that they are too low only with a cap of
+outcomes, or asymptotically. Derivation: docs/theory/16-means.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.certificates.mean_results import (
+    MeanCertificate,
+    Side,
+    SideBounds,
+    conclude_side,
+    mean_claim,
+    mean_verdict,
+)
+from calibrant.distributions.bounded_mean import Draws, bounded_mean_limit
+from calibrant.distributions.brownian import MEAN_RANGE, normal_quantile, range_quantile
+from calibrant.distributions.interval_means import DrawnRows, Reach, lower_limit, upper_limit, width_limit
+from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bounds
+from calibrant.table.clusters import Clusters
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.outcome_checks import ANY_OUTCOME, Limits
+from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
+from calibrant.table.parameters import check_between, check_choice, failure_probability
+from calibrant.table.pooling import BoolArray, FloatArray
+from calibrant.table.seeding import generator_for
+from calibrant.table.statements import INDEPENDENT_ROWS
+
+# Without a cap: an outcome so many times as far off as the largest seen is allowed for, if so many rows, or clusters,
+# have an outcome other than 0. A tail is called heavy if Hill's estimate from the largest outcomes is below an index.
+_TAIL_FACTOR, _LEAST_EVENTS = 3.0, 50
+_HEAVY, _TAIL_SHARE, _TAIL_ROWS = 1.5, 0.02, 20
+_POWER = 0.8
+_WHOLE = {1: "observed", -1: "predicted"}  # what the error of a side is at most all of
+_MODEL = "The predictions were fixed before these rows were seen: not fitted, tuned or selected on them."
+_INDEPENDENT_CLUSTERS = (
+    "The clusters are independent draws from the population the statement is about; rows of one cluster may depend on "
+    "each other in any way."
+)
+_PLAN = (
+    "The number of rows, the confidence level, the tolerance, the method and the limits of outcomes were fixed before."
+)
+_UP_TO = "The population is that of rows, or clusters, with predicted totals and exposures up to the largest of these."
+
+
+def certify_means(
+    y_true: npt.ArrayLike | OutcomeTable,
+    y_pred: npt.ArrayLike | None = None,
+    *,
+    exposure: npt.ArrayLike | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    clusters: Clusters | None = None,
+    outcome_limits: Limits = ANY_OUTCOME,
+    relative_to: str = "predicted",
+    tolerance: float | None = None,
+    confidence_level: float = 0.95,
+    method: Literal["default", "asymptotic"] = "default",
+    random_state: int | np.random.Generator = 0,
+) -> MeanCertificate:
+    """Bound the true calibration error of predicted means, by a model fixed before these rows.
+
+    Parameters
+    ----------
+    y_true, y_pred, exposure, sample_weight, clusters, outcome_limits, relative_to
+        As in `OutcomeTable.from_outcomes`; or an `OutcomeTable` in place of all of them. Rows of one cluster may depend
+        on each other. Choose limits of outcomes before seeing them: a cap may be generous.
+    tolerance : float, optional
+        An error that would be acceptable, such as 0.02 of the predicted total; asks for verdicts.
+    confidence_level : float
+        Probability with which each bound holds, in (0, 1).
+    method : {"default", "asymptotic"}
+        The default is proved, except for predictions that are too low without a cap of outcomes. "asymptotic" is
+        narrower. Choose before seeing bounds.
+    random_state : int or numpy.random.Generator
+        Seeds the order of the bets and the splits of the lower bounds, together with a digest of the rows.
+
+    Returns
+    -------
+    MeanCertificate
+        Bounds on each side with what they rely on, and on the worse one.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range.
+    DataError
+        If the rows cannot be used.
+
+    Notes
+    -----
+    The error is the supremum over intervals of predictions of the sum of residuals inside, in the unit of
+    `relative_to`: what any rule that accepts by price band can be off by. That predictions are too high is bounded by
+    betting (Theorem 16.3), for which outcomes may be of any size. With a cap, some rows drawn at random foresee whether
+    betting or moments (Theorem 16.5) give less. Without one, the bound for predictions that are too low is asymptotic:
+    an outcome three times as far off as the largest is allowed for; with fewer than 50 rows with an outcome other than
+    0 there is none. Lower bounds are those of Theorem 16.7, which need the limit that the upper bound of the other side
+    does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant import certify_means
+    >>> claims = np.tile([0, 0, 0, 1], 10_000)
+    >>> certificate = certify_means(claims, np.full(40_000, 0.25), outcome_limits=(0, 10), tolerance=0.1)
+    >>> certificate.verdict, certificate.too_high.proved, certificate.too_high.cap
+    ('certified', True, None)
+    """
+    delta = failure_probability(confidence_level)
+    check_choice("method", method, ("default", "asymptotic"))
+    if tolerance is not None:
+        check_between("tolerance", tolerance, 0.0, math.inf, remedy="choose a share of the total, such as 0.02")
+    table = as_outcome_table(
+        y_true,
+        y_pred,
+        exposure=exposure,
+        sample_weight=sample_weight,
+        outcome_limits=outcome_limits,
+        relative_to=relative_to,
+        clusters=clusters,
+    )
+    rng = generator_for(table, random_state)
+    too_low = _draws(table)
+    draws = {1: too_low, -1: replace(too_low, residual=-too_low.residual)}
+    reaches, aside = _reaches(table, too_low, rng)
+    seen = extremes(cumulative_residuals(table))
+    estimates = {1: seen.under, -1: seen.over}
+    lower = repeated_lower_bounds(too_low.n, delta, rng, partial(_lower_of_split, draws, reaches, aside))
+    sides = {}
+    for side, of_side in zip((1, -1), lower, strict=False):
+        upper, how, note = _upper(table, draws[side], reaches[side], aside, method, delta, rng)
+        # Relative to a total that cannot be negative, nothing can exceed all of it.
+        whole = 1.0 if table.relative_to == _WHOLE[side] and table.outcome_limits[0] == 0.0 else math.inf
+        bounds = SideBounds(estimates[side], min(max(upper, estimates[side]), whole), float(of_side), how, note)
+        sides[side] = conclude_side(table, side, bounds, tolerance)
+    bound, lower_bound = max(each.upper for each in sides.values()), float(lower[2])
+    verdict = mean_verdict(bound, lower_bound, tolerance)
+    needed = None
+    if tolerance is not None and verdict == "undecided":
+        needed = _rows_needed(too_low, table.n_rows, list(sides.values()), lower_bound, tolerance)
+    return MeanCertificate(
+        verdict=verdict,
+        tolerance=tolerance,
+        estimate=seen.value,
+        bound=bound,
+        lower_bound=lower_bound,
+        too_low=sides[1],
+        too_high=sides[-1],
+        relative_to=table.relative_to,
+        n=table.n_rows,
+        n_clusters=table.sampling.n_units,
+        rows_needed=needed,
+        claim=mean_claim(table, confidence_level, bound, tolerance),
+        confidence_level=confidence_level,
+        assumptions=(INDEPENDENT_ROWS if too_low.cluster is None else _INDEPENDENT_CLUSTERS, _MODEL, _UP_TO, _PLAN),
+        references=("gao2017", "waudbysmith2024"),
+    )
+
+
+def _draws(table: OutcomeTable) -> DrawnRows:
+    """Rows or clusters, with residuals that are positive where predictions are too low."""
+    rows = table.rows
+    if rows.cluster is None:
+        return DrawnRows(rows.prediction, rows.residual, rows.unit)
+    return DrawnRows(
+        rows.prediction,
+        rows.residual,
+        np.bincount(rows.cluster, rows.unit).astype(np.float64, copy=False),
+        rows.cluster,
+    )
+
+
+def _reaches(table: OutcomeTable, draws: DrawnRows, rng: np.random.Generator) -> tuple[dict[int, Reach], BoolArray]:
+    """Limits of what a draw can bring to each side, and the draws at which they were read off."""
+    rows, (low, high) = table.rows, table.outcome_limits
+    weight = rows.weight if table.weighting == "sample_weight" else np.broadcast_to(1.0, len(rows))
+    aside = np.zeros(draws.n, dtype=bool)
+
+    def largest(limit: float | None, sign: int, expected: FloatArray) -> float:
+        """Largest total that a draw can have, less what is expected of it; infinite without a limit."""
+        if limit is None:
+            return math.inf
+        totals = draws.total(sign * (limit * weight - expected))
+        most = float(totals.max())
+        # One of several, drawn, so that what it brings does not decide which.
+        aside[rng.choice(np.flatnonzero(totals == most))] = True
+        return most
+
+    top, bottom = largest(high, 1, rows.expected), largest(low, -1, rows.expected)
+    if table.relative_to == "observed":
+        least, most = 0.0, largest(high, 1, np.zeros(len(rows)))
+    else:
+        least, most = float(draws.unit.min()), float(draws.unit.max())
+        for end in (least, most):
+            aside[rng.choice(np.flatnonzero(draws.unit == end))] = True
+    return {1: Reach(top, bottom, least, most), -1: Reach(bottom, top, least, most)}, aside
+
+
+def _upper(
+    table: OutcomeTable,
+    draws: DrawnRows,
+    reach: Reach,
+    aside: BoolArray,
+    method: str,
+    delta: float,
+    rng: np.random.Generator,
+) -> tuple[float, str, str]:
+    """Upper bound of the error of a side, how it was made, and what more there is to say of it."""
+    if reach.top <= 0.0:
+        return 0.0, "moments", ""
+    if method == "default" and reach.top < math.inf:
+        return *upper_limit(draws, aside, delta, reach, rng), ""
+    note, end = "", reach.top
+    sums = draws.total(draws.residual)
+    if end == math.inf:
+        events = int(np.count_nonzero(draws.total(np.abs(table.rows.outcome))))
+        if events < _LEAST_EVENTS:
+            few = f"only {events} outcomes are not 0, and without a cap it takes {_LEAST_EVENTS}."
+            return math.inf, "none", f"{few} Pass the largest outcome that there can be, outcome_limits=(0, M)."
+        end = _TAIL_FACTOR * float(sums.max())
+        note = f" One outcome {_TAIL_FACTOR:g} times as far off as the largest is allowed for."
+        if (index := _tail_index(np.abs(table.rows.outcome))) < _HEAVY:
+            note += f" A few outcomes decide (tail index about {index:.1f}): give a cap."
+    z, n = -normal_quantile(delta), draws.n
+    deviation, mean = float(sums.std()), float(sums.mean())
+    unseen = float(bounded_mean_limit(1, Draws(sums, np.ones(n)), end, 1.0 - 2.0 * delta)) - mean
+    rest = max(0.0, unseen - z * deviation / math.sqrt(n)) if end > mean else 0.0
+    limit = width_limit(draws, lambda squares, _: z * np.sqrt(squares / n) + rest, float(draws.unit.mean()))
+    return limit, "asymptotic", note
+
+
+def _tail_index(outcomes: FloatArray) -> float:
+    """Hill's estimate of the tail index from the largest outcomes."""
+    events = outcomes[outcomes > 0.0]
+    count = min(len(events), max(_TAIL_ROWS, math.ceil(_TAIL_SHARE * len(events))))
+    largest = np.partition(events, -count)[-count:]
+    logs = float(np.log(largest / largest.min()).sum())
+    return (count - 1) / logs if logs else math.inf
+
+
+def _lower_of_split(
+    draws: dict[int, DrawnRows], reaches: dict[int, Reach], aside: BoolArray, delta: float, rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """Lower bounds of both sides, and of the one that seems the worse to a third of the draws; the others judge it."""
+    proposes = (rng.permutation(len(aside)) < PROPOSE * len(aside)) | aside
+    if proposes.all():
+        return 0.0, 0.0, 0.0
+    (seen_low, low), (seen_high, high) = (
+        lower_limit(draws[side].pick(proposes), draws[side].pick(~proposes), delta, reaches[side]) for side in (1, -1)
+    )
+    return low, high, low if seen_low > seen_high else high
+
+
+def _rows_needed(draws: DrawnRows, n: int, sides: list[Side], lower_bound: float, tolerance: float) -> int | None:
+    """Rows with which a verdict can be expected, if errors are what they seem and bounds close in with the root."""
+    unit = float(draws.unit.mean())
+    chance = math.sqrt(float(draws.squares.sum())) / draws.n / unit  # deviation of the cumulative residuals
+    estimate = max(side.estimate for side in sides)
+    if estimate - MEAN_RANGE * chance > tolerance:
+        factor = (estimate - lower_bound) / (estimate - tolerance)
+    else:
+        factors = [
+            (side.upper - side.estimate + range_quantile(_POWER) * chance)
+            / (tolerance - max(0.0, side.estimate - MEAN_RANGE * chance))
+            for side in sides
+            if side.estimate - MEAN_RANGE * chance < tolerance
+        ]
+        factor = max(factors, default=math.inf)
+    return math.ceil(n * max(1.0, factor) ** 2) if factor < math.inf else None

@@ -1,0 +1,292 @@
+"""Limits of mean residuals over intervals of predictions, per unit, from rows or from clusters of rows.
+
+What is independent of each other, a row or a cluster, is a draw: it brings residuals X, added up over its rows inside
+an interval, and a unit e. An error is the supremum over intervals of ``E X / E e``. Statements and proofs:
+docs/theory/16-means.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TypeVar
+
+import numpy as np
+
+from calibrant.distributions.betting import betting_rate, concave_root, largest_rise, predictable_rates
+from calibrant.distributions.mean_limits import MANY, line_above, mean_width
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray
+
+_Array = TypeVar("_Array", FloatArray, BoolArray)
+
+_NODES = 96  # of the lines above a width, as in `widths.default`
+_LINES = 2
+_ROUNDS = 3  # in which a ratio and the width that depends on it are narrowed
+_DOUBLINGS = 60
+_NEARLY_1 = 0.9  # most that a rate times what it is for may be
+_NOTHING = 1e-12
+_LEAST = 1e-300
+_PILOT = 1000  # draws at most that only foresee
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRows:
+    """Rows in the order of their predictions, with residuals of the sign of a side, and the draws they belong to.
+
+    Attributes
+    ----------
+    prediction, residual : ndarray
+        Of each row.
+    unit : ndarray
+        Of each draw.
+    cluster : ndarray of int or None
+        Number of the draw of each row; None if every row is one.
+    """
+
+    prediction: FloatArray
+    residual: FloatArray
+    unit: FloatArray
+    cluster: IntArray | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of draws."""
+        return len(self.unit)
+
+    @cached_property
+    def ends(self) -> IndexArray:
+        """Last row of each prediction."""
+        return np.flatnonzero(np.append(self.prediction[1:] != self.prediction[:-1], True))
+
+    def total(self, values: FloatArray) -> FloatArray:
+        """Add up values of rows by draw."""
+        if self.cluster is None:
+            return values
+        return np.bincount(self.cluster, values, self.n).astype(np.float64, copy=False)
+
+    def of_row(self, values: _Array) -> _Array:
+        """Return values of draws at each row."""
+        return values if self.cluster is None else values[self.cluster]
+
+    def pick(self, chosen: BoolArray) -> DrawnRows:
+        """Return some of the draws."""
+        rows = self.of_row(chosen)
+        cluster = None if self.cluster is None else (np.cumsum(chosen) - 1)[self.cluster[rows]]
+        return DrawnRows(self.prediction[rows], self.residual[rows], self.unit[chosen], cluster)
+
+    @cached_property
+    def squares(self) -> FloatArray:
+        """Shares of the rows in the square of a draw: over any interval they add up to X squared at least."""
+        size = np.abs(self.residual)
+        return size * self.of_row(self.total(size))
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What is known of a draw beforehand: ``X <= top``, ``-X <= bottom``, and ``least <= e <= most``."""
+
+    top: float
+    bottom: float
+    least: float
+    most: float
+
+    @property
+    def limited(self) -> bool:
+        """Whether bounds by moments are possible."""
+        return max(self.top, self.bottom, self.most) < math.inf
+
+
+def betting_limit(draws: DrawnRows, order: IndexArray, delta: float, top: float) -> float:
+    """Theorem 16.3, for clusters with Lemma 16.4: upper limit of the error at predictable rates, for ``X <= top``.
+
+    `order` is a random order of the draws.
+    """
+    sizes = draws.residual if draws.cluster is None else draws.total(np.abs(draws.residual))
+    rates = predictable_rates(sizes, order, delta, top)
+    scaled, of_row = rates * draws.unit, draws.of_row
+    if not scaled.any():
+        return math.inf
+    share, bets = _shares(draws, rates)
+    scaled_rows = of_row(scaled)
+
+    def excess(ratio: float) -> tuple[float, float]:
+        """Least evidence against a ratio, over all intervals, above log(1 / delta), and its slope."""
+        outside = 1.0 + ratio * scaled
+        outside_rows, logs = of_row(outside), np.log(outside)
+        inside = outside_rows - bets
+        rise, first, stop = largest_rise(share * (of_row(logs) - np.log(inside)), draws.ends)
+        slope = share * scaled_rows * (1.0 / inside - 1.0 / outside_rows)
+        return float(logs.sum()) - rise + math.log(delta), float((scaled / outside).sum() + slope[first:stop].sum())
+
+    below, slope = excess(0.0)
+    high = -below / slope
+    while excess(high)[0] <= 0.0:
+        high *= 2.0
+    return concave_root(excess, 0.0, high)
+
+
+def _shares(draws: DrawnRows, rates: FloatArray) -> tuple[FloatArray | float, FloatArray]:
+    """Shares p of the rows in their draw, and what they bet, rate times residual over p (Lemma 16.4)."""
+    if draws.cluster is None:
+        return 1.0, rates * draws.residual
+    up, down = np.maximum(draws.residual, 0.0), np.maximum(-draws.residual, 0.0)
+    gains, losses = draws.total(up), draws.total(down)
+    size = np.maximum(gains, np.minimum(gains + losses, _NEARLY_1 / rates))
+    size = np.where(size > 0.0, size, 1.0)
+    left = 1.0 - gains / size
+    of_gain, of_loss = rates * size, np.divide(-rates * losses, left, out=np.zeros(draws.n), where=left > _NOTHING)
+    part = np.divide(left, losses, out=np.zeros(draws.n), where=(losses > 0.0) & (left > _NOTHING))
+    gaining = draws.residual > 0.0
+    share = np.where(gaining, up / draws.of_row(size), down * draws.of_row(part))
+    return share, np.where(gaining, draws.of_row(of_gain), draws.of_row(of_loss))
+
+
+def moment_width(
+    n: float, squares: FloatArray, delta: float, ratio: float, reach: Reach, middle: float, *, lower: bool = False
+) -> FloatArray:
+    """Theorem 16.5: most that the mean of ``X - ratio e`` is below 0, or above it for a lower limit; n delta is large.
+
+    By the mean of ``(X - ratio (e - middle))**2``, whatever the constant `middle`.
+    """
+    below = reach.bottom + ratio * reach.most
+    return mean_width(
+        n,
+        squares,
+        delta,
+        largest=max(reach.top + ratio * (middle - reach.least), reach.bottom + ratio * (reach.most - middle)),
+        reach=max(below, reach.top),
+        below=reach.top if lower else below,
+    )
+
+
+def width_limit(draws: DrawnRows, width: Callable[[FloatArray, float], FloatArray], middle: float) -> float:
+    """Upper limit of the error, charged for squares inside the interval alone; infinite if there is none.
+
+    `width` is that of Theorem 16.5, or another function of mean squares and the ratio that falls in neither and grows
+    no faster than the ratio and the root of the squares do together.
+    """
+    n, unit, residual, squares = draws.n, float(draws.unit.sum()), draws.residual, draws.squares
+    if not unit:
+        return math.inf
+    around = draws.unit - middle
+    of_unit, around_rows = float(np.dot(around, around)), draws.of_row(around)
+    total = max(float(squares.sum()), _NOTHING * float(np.abs(residual).max()) ** 2, _LEAST)
+    rise, first, stop = largest_rise(residual, draws.ends)
+
+    def highest_square(ratio: float) -> float:
+        return (math.sqrt(total / n) + ratio * math.sqrt(of_unit / n)) ** 2
+
+    def reached(ratio: float) -> float:
+        return (rise + n * float(width(np.array([highest_square(ratio)]), ratio)[0])) / unit
+
+    limit = reached(0.0)
+    for _ in range(_DOUBLINGS):
+        if reached(limit) < limit:
+            break
+        limit *= 2.0
+    else:
+        return math.inf
+    for _ in range(_ROUNDS):
+        limit = reached(limit)
+    nodes = highest_square(limit) * np.arange(_NODES + 1) / _NODES
+    widths = width(nodes, limit)
+    charged = float(squares[first:stop].sum()) / n
+    for _ in range(_LINES):
+        slope, level = line_above(nodes, widths, charged)
+        line = _Line(residual + slope * squares, 2.0 * slope * around_rows * residual, slope * of_unit, draws.ends)
+        excess = partial(line.excess, unit, n * level)
+        if excess(limit)[0] > 0.0:
+            limit = concave_root(excess, 0.0, limit)
+        first, stop = line.interval(limit)
+        charged = float(squares[first:stop].sum()) / n
+    return limit
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """Sums in an interval, with a line in squares as width: of ``rows - ratio cross``, and of ``ratio**2 square``."""
+
+    rows: FloatArray
+    cross: FloatArray
+    square: float
+    ends: IndexArray
+
+    def excess(self, unit: float, level: float, ratio: float) -> tuple[float, float]:
+        """How far a ratio is above what every interval allows, a concave function, and its slope."""
+        rise, first, stop = largest_rise(self.rows - ratio * self.cross, self.ends)
+        value = ratio * unit - level - rise - ratio**2 * self.square
+        return value, unit - 2.0 * ratio * self.square + float(self.cross[first:stop].sum())
+
+    def interval(self, ratio: float) -> tuple[int, int]:
+        """Rows of the interval that allows the most."""
+        return largest_rise(self.rows - ratio * self.cross, self.ends)[1:]
+
+
+def upper_limit(
+    draws: DrawnRows, aside: BoolArray, delta: float, reach: Reach, rng: np.random.Generator
+) -> tuple[float, str]:
+    """Proposition 16.6: upper limit of the error, and the method: "betting", or "moments" if some draws foresee less.
+
+    These are chosen at random. They, and the draws `aside`, at which `reach` was read off, carry no limit.
+    """
+    carry, chosen = ~aside, min(_PILOT, draws.n // 20)
+    choose = reach.limited and (int(carry.sum()) - chosen) * delta >= MANY
+    if choose:
+        carry[rng.permutation(draws.n)[:chosen]] = False
+    rest, pilot = draws.pick(carry), draws.pick(~carry)
+    if not rest.n:
+        return math.inf, "betting"
+    if choose:
+        middle, square = float(pilot.unit.mean()), max(float(pilot.squares.mean()), reach.top**2 / draws.n)
+        width = partial(_moment_width, rest.n, delta, reach, middle)
+        foreseen = _betting_width(pilot.total(pilot.residual), rest.n, square, delta, reach.top)
+        if float(width(np.array([square]), 0.0)[0]) < foreseen:
+            return width_limit(rest, width, middle), "moments"
+    return betting_limit(rest, rng.permutation(rest.n), delta, reach.top), "betting"
+
+
+def _moment_width(n: int, delta: float, reach: Reach, middle: float, squares: FloatArray, ratio: float) -> FloatArray:
+    return moment_width(n, squares, delta, ratio, reach, middle)
+
+
+def _betting_width(sums: FloatArray, n: int, square: float, delta: float, top: float) -> float:
+    """Width that a limit by betting on n draws can be expected to have, by what other draws bring."""
+    rate = betting_rate(n, square, delta, top)
+    return (float((-np.log1p(-rate * sums) - rate * sums).mean()) - math.log(delta) / n) / rate
+
+
+def lower_limit(chosen: DrawnRows, judged: DrawnRows, delta: float, reach: Reach) -> tuple[float, float]:
+    """Theorem 16.7: error of the interval that some draws choose, as they see it, and its lower limit from others."""
+    rise, first, stop = largest_rise(chosen.residual, chosen.ends)
+    if rise <= 0.0 or not chosen.unit.any() or not judged.unit.any():
+        return 0.0, 0.0
+    seen, middle, n = rise / float(chosen.unit.sum()), float(chosen.unit.mean()), judged.n
+    inside = (judged.prediction >= chosen.prediction[first]) & (judged.prediction <= chosen.prediction[stop - 1])
+    sums, unit = judged.total(np.where(inside, judged.residual, 0.0)), judged.unit
+    rows = np.arange(len(chosen.residual))
+    terms = chosen.total(np.where((rows >= first) & (rows < stop), chosen.residual, 0.0)) - seen * chosen.unit
+    square, top = float(np.square(terms).mean()), reach.bottom + 2.0 * seen * reach.most
+    if not top < math.inf or not square:
+        return seen, 0.0
+    if reach.limited and n * delta >= MANY:
+        plan = float(moment_width(n, np.array([square]), delta, seen, reach, middle, lower=True)[0])
+        if plan < _betting_width(-terms, n, square, delta, top):
+            mean, mean_unit = float(sums.mean()), float(unit.mean())
+            ratio = max(0.0, mean / mean_unit)
+            # Convex in the ratio, so largest at one of the ends.
+            squares = max(float(np.square(sums - each * (unit - middle)).mean()) for each in (0.0, ratio))
+            width = moment_width(n, np.array([squares]), delta, ratio, reach, middle, lower=True)[0]
+            return seen, max(0.0, (mean - float(width)) / mean_unit)
+    rate = betting_rate(n, square, delta, top)
+
+    def excess(negative: float) -> tuple[float, float]:
+        """Evidence against minus a ratio, above log(1 / delta), and its slope."""
+        factors = 1.0 + rate * (sums + negative * unit)
+        return float(np.log(factors).sum()) + math.log(delta), rate * float((unit / factors).sum())
+
+    if excess(0.0)[0] <= 0.0:
+        return seen, 0.0
+    ceiling = 2.0 * seen  # to which the rate is safe
+    return seen, ceiling if excess(-ceiling)[0] >= 0.0 else -concave_root(excess, -ceiling, 0.0)

@@ -1,0 +1,126 @@
+"""Certificates of predicted means: what they say, refuse and agree with."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+
+from calibrant import ArgumentError, OutcomeTable, certify_means
+
+
+def book(n, seed=0, mean=0.2):
+    rng = np.random.default_rng(seed)
+    prediction = mean * np.exp(rng.normal(0.0, 0.5, n))
+    exposure = rng.uniform(0.1, 1.0, n)
+    return rng.poisson(prediction * exposure).astype(float), prediction, exposure
+
+
+def test_both_sides_and_the_worse_of_them():
+    outcome, prediction, exposure = book(4_000)
+    certificate = certify_means(outcome, prediction, exposure=exposure, outcome_limits=(0, 20), tolerance=0.5)
+    low, high = certificate.too_low, certificate.too_high
+    assert certificate.bound == max(low.upper, high.upper)
+    assert certificate.estimate == max(low.estimate, high.estimate)
+    for side in (low, high):
+        assert side.lower <= side.estimate <= side.upper
+        assert side.proved
+        assert side.verdict == "certified"
+    assert (low.cap, high.cap) == (20.0, None)
+    assert "of at most 20" in low.sentence
+    assert "whatever the size" in high.sentence
+    assert certificate.to_dict()["too_low"]["method"] == "betting"
+    assert str(certificate).count("\n") == 3
+
+
+def test_no_order_of_rows_shows():
+    outcome, prediction, exposure = book(500)
+    cluster = np.arange(500) // 3
+    order = np.random.default_rng(1).permutation(500)
+    for clusters in ((None, None), (cluster, 1_000 - cluster[order])):
+        one = certify_means(outcome, prediction, exposure=exposure, outcome_limits=(0, 9), clusters=clusters[0])
+        two = certify_means(
+            outcome[order], prediction[order], exposure=exposure[order], outcome_limits=(0, 9), clusters=clusters[1]
+        )
+        assert one.to_dict() == two.to_dict()
+
+
+def test_clusters_of_one_row_are_rows():
+    outcome, prediction, _ = book(600)
+    rows = certify_means(outcome, prediction, outcome_limits=(0, 9), random_state=np.random.default_rng(3))
+    single = certify_means(
+        outcome, prediction, outcome_limits=(0, 9), clusters=np.arange(600), random_state=np.random.default_rng(3)
+    )
+    assert single.n_clusters == 600
+    # The draws are numbered in another order, so that other ones bet first.
+    assert single.bound == pytest.approx(rows.bound, rel=0.1)
+    assert single.estimate == pytest.approx(rows.estimate, rel=1e-12)
+
+
+def test_without_a_cap_one_side_is_asymptotic_or_refused():
+    rng = np.random.default_rng(2)
+    amounts = np.where(rng.random(3_000) < 0.1, 1.0 + rng.pareto(1.1, 3_000), 0.0)
+    certificate = certify_means(amounts, np.full(3_000, 0.5))
+    assert (certificate.too_low.method, certificate.too_low.proved) == ("asymptotic", False)
+    assert "give a cap" in certificate.too_low.sentence
+    assert certificate.too_high.proved
+    few = certify_means(amounts[:300], np.full(300, 0.5), tolerance=0.9)
+    assert (few.too_low.method, few.too_low.upper) == ("none", math.inf)
+    assert "outcome_limits=(0, M)" in few.too_low.sentence
+    assert few.too_high.upper <= 1.0
+    assert few.bound == math.inf
+    assert few.verdict == "undecided"
+    assert "No limit" in few.claim
+
+
+def test_generous_caps_cost_little_on_the_side_that_needs_none():
+    outcome, prediction, exposure = book(5_000)
+    bounds = [
+        certify_means(outcome, prediction, exposure=exposure, outcome_limits=(0, cap)).too_high.upper
+        for cap in (50, 500, None)
+    ]
+    assert max(bounds) < 1.15 * min(bounds)
+
+
+def test_units_scale():
+    outcome, prediction, _ = book(800)
+    share = certify_means(outcome, prediction, outcome_limits=(0, 9))
+    scaled = certify_means(1_000 * outcome, 1_000 * prediction, outcome_limits=(0, 9_000))
+    assert scaled.bound == pytest.approx(share.bound, rel=0.1)  # another digest, so another order
+    per_row = certify_means(outcome, prediction, outcome_limits=(0, 9), relative_to="rows")
+    assert per_row.estimate == pytest.approx(share.estimate * prediction.mean(), rel=1e-9)
+    assert "per row" in per_row.claim
+
+
+def test_refuted_and_rows_needed():
+    outcome, prediction, exposure = book(4_000)
+    certify = partial(certify_means, outcome, exposure=exposure, outcome_limits=(0, 9))
+    refuted = certify(3.0 * prediction, tolerance=0.1)
+    assert (refuted.verdict, refuted.too_high.verdict, refuted.too_low.verdict) == ("refuted", "refuted", "certified")
+    assert "too high by at least" in refuted.too_high.sentence
+    undecided = certify(prediction, tolerance=0.05)
+    assert undecided.verdict == "undecided"
+    assert undecided.rows_needed > 4_000
+
+
+def test_predictions_at_the_cap_cannot_be_too_low():
+    certificate = certify_means(np.ones(50), np.ones(50), outcome_limits=(0, 1))
+    assert certificate.too_low.upper == 0.0
+    assert certificate.too_high.upper < 0.2
+
+
+@pytest.mark.parametrize(
+    "bad", [{"method": "betting"}, {"tolerance": -1.0}, {"confidence_level": 1.0}, {"relative_to": "premium"}]
+)
+def test_parameters_out_of_range(bad):
+    with pytest.raises(ArgumentError):
+        certify_means([0.0, 1.0], [0.5, 0.5], **bad)
+
+
+def test_a_table_in_place_of_rows():
+    outcome, prediction, exposure = book(300)
+    table = OutcomeTable.from_outcomes(outcome, prediction, exposure=exposure, outcome_limits=(0, 20))
+    one = certify_means(table)
+    assert one.to_dict() == certify_means(outcome, prediction, exposure=exposure, outcome_limits=(0, 20)).to_dict()

@@ -71,6 +71,11 @@ ELSEWHERE = {
         "guarantees/test_means.py::test_without_a_cap",
         "guarantees/test_means.py::test_clusters_of_any_dependence",
     ],
+    "metrics.mean_bias": [
+        "guarantees/test_mean_intervals.py::test_balance_and_bias_of_rows",
+        "guarantees/test_mean_intervals.py::test_balance_and_bias_of_clusters",
+    ],
+    "curves.binned_means": ["guarantees/test_mean_intervals.py::test_bins"],
     "audit_classes": [
         # of the certificates that it holds
         "guarantees/test_classes.py::test_bounds_are_seldom_wrong",
@@ -189,6 +194,8 @@ SAYS_NOTHING = {
     ],
     "describes the sample": [
         "curves.isotonic_curve",
+        "curves.isotonic_means",
+        "curves.concentration_curve",
         "curves.cumulative_residuals",
         "curves.score_histogram",
         "decisions.confusion",
@@ -197,12 +204,16 @@ SAYS_NOTHING = {
         "metrics.brier_score",
         "metrics.class_sum_calibration",
         "metrics.class_wise_calibration",
+        "metrics.concentration",
         "metrics.confidence_calibration_error",
         "metrics.cutoff_calibration_error",
         "metrics.expected_calibration_error",
         "metrics.local_calibration_score",
         "metrics.log_loss",
         "metrics.log_loss_decomposition",
+        "metrics.mean_calibration_error",
+        "metrics.mean_decomposition",
+        "metrics.mean_deviance",
         "metrics.quantile_mean_squared_error",
         "metrics.roc_auc",
         "metrics.roc_auc_limits",  # of the area where rows are pooled in cells
@@ -223,7 +234,9 @@ SAYS_NOTHING = {
 NO_LIMITS = {
     "papers.rademacher_of_intervals": set(),
     "curves.isotonic_curve": {"lower", "upper", "interval", "confidence_level"},  # of curves that have an interval
+    "curves.isotonic_means": {"lower", "upper", "interval", "confidence_level"},  # likewise
     "curves.cumulative_residuals": {"interval"},  # between the extremes
+    "curves.concentration_curve": {"interval"},  # likewise
     "decisions.regret_bound": set(),
     "metrics.class_wise_calibration": {"low", "high"},  # where the error is found
     "metrics.roc_auc_limits": set(),

@@ -28,7 +28,7 @@ from calibrant.distributions.interval_means import DrawnRows, Reach, lower_limit
 from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bounds
 from calibrant.table.clusters import Clusters
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.outcome_checks import ANY_OUTCOME, Limits
+from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
 from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.pooling import BoolArray, FloatArray

@@ -133,7 +133,7 @@ def test_bad_names_are_refused(folder):
         OutcomeTable.from_source(file, outcome="claims", prediction="rat")
     with pytest.raises(SourceError, match="different columns for outcomes and predictions"):
         OutcomeTable.from_source(file, outcome="claims", prediction="claims")
-    with pytest.raises(ArgumentError, match="exposure or weight"):
+    with pytest.raises(ArgumentError, match="exposure or sample_weight"):
         OutcomeTable.from_source(file, outcome="claims", prediction="rate", exposure="years", weight="id")
     (folder / "empty.csv").write_text("claims,rate\n")
     with pytest.raises(DataError, match=r"no rows in empty\.csv"):

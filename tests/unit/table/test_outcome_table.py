@@ -235,8 +235,8 @@ def test_bad_rows_get_one_clear_sentence(given, expected, found, remedy):
     [
         ({"exposure": [1, 1], "sample_weight": [1, 1]}, "exposure or sample_weight"),
         ({"outcome_limits": 5}, "two numbers"),
-        ({"outcome_limits": (0, "five")}, "numbers or None"),
-        ({"outcome_limits": (0, nan)}, "numbers or None"),
+        ({"outcome_limits": (0, "five")}, "two numbers"),
+        ({"outcome_limits": (0, nan)}, "two numbers"),
         ({"outcome_limits": (5, 0)}, "below the second"),
         ({"relative_to": "premium"}, "'predicted', 'exposure', 'observed', 'rows'"),
     ],

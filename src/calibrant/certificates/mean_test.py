@@ -14,7 +14,7 @@ from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.self_normalised import range_p_value, tail_index
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.outcome_checks import ANY_OUTCOME, Limits
+from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
 from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
 from calibrant.table.parameters import check_choice, check_count, check_random_state
 from calibrant.table.pooling import FloatArray, IntArray

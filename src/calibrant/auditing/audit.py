@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing import summary
 from calibrant.auditing.advice import NO_ADVICE, advise
 from calibrant.auditing.evidence import statements_about
 from calibrant.auditing.findings import DrawnAudit, Findings, Sample
@@ -19,6 +18,7 @@ from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.auditing.recalibration import cross_fitted
 from calibrant.auditing.rows import READ, AuditedRows, audited_rows, given_rows, names_of, segment_request
+from calibrant.auditing.summary import ShownAudit
 from calibrant.auditing.warnings import data_warnings
 from calibrant.auditing.wording import assumptions, limitations
 from calibrant.certificates.question import Question
@@ -31,10 +31,7 @@ from calibrant.table.class_checks import is_of_several, need_alone
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.clusters import Clusters
 from calibrant.table.progress import report_progress, subtask
-from calibrant.table.results import Report
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.shown import html_table
-from calibrant.upward import resolve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,32 +43,18 @@ _STATEMENTS, _FOLDS = 0.15, 0.1
 _ONE_CLASS = (
     "leave {name} out, or audit one class against the rest: its label as `pos_label`, and its probabilities alone"
 )
-# Columns of a printed audit: a usual terminal.
-_WIDTH = 80
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Findings, Report):
+class Audit(ShownAudit, Findings):
     """Result of `calibrant.audit`: its numbers are those of `Findings`; print it, or show it in another form."""
 
     _display, _page = "AuditDisplay", "render_audit"
-
-    def __str__(self) -> str:
-        return "\n\n".join(filter(None, [summary.summary(self, _WIDTH), summary.table_below(self, _WIDTH)]))
+    _pictured = "Reliability diagram and cumulative residuals"
 
     def __repr__(self) -> str:
         verdict = self.certificate.verdict if self.certificate else None
         return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
-
-    def _repr_html_(self) -> str:
-        facts = [(fact.label, fact.value) for fact in summary.summary_facts(self)]
-        picture = resolve("picture_html")(self, "Reliability diagram and cumulative residuals")
-        segments = "" if self.segments is None else self.segments._repr_html_()
-        return f"{html_table(self.name, facts)}{picture}{segments}"
-
-    def details(self) -> str:
-        """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
-        return summary.details(self, _WIDTH)
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> DrawnAudit:
         """Draw the reliability diagram with the distribution of scores, and the cumulative residuals.
@@ -87,8 +70,7 @@ class Audit(Findings, Report):
         calibrant.plots.AuditDisplay
             With `figure_` and `axes_`.
         """
-        drawn: DrawnAudit = resolve(self._display)(self).plot(ax)
-        return drawn
+        return self._plot(ax)
 
 
 def audit(

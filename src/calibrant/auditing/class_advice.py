@@ -6,7 +6,8 @@ from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.findings import Action, Advice
 from calibrant.table.numbers import counted, share, write_change
 
-_NO_MORE = "recalibration lowers the log loss of rows it was not fitted to by no more than chance may"
+_NO_MORE = "what maps gain on rows they were not fitted to may be chance, so MulticlassAutoCalibrator changes nothing"
+_NO_LESS = "recalibration does not lower the log loss of rows that it was not fitted to"
 
 
 def advise_on_classes(audit: ClassFindings) -> Advice:
@@ -21,9 +22,10 @@ def advise_on_classes(audit: ClassFindings) -> Advice:
         reason = f"{judged}, the log loss falls from {before} to {after}; {changed}."
         return Advice("recalibrate", reason, None, "calibrator = cal.MulticlassAutoCalibrator().fit(P, y)")
     action: Action = "leave alone"
-    reason = f"{_NO_MORE}."
+    lacking = _NO_MORE if effect.unchanged else _NO_LESS
+    reason = f"{lacking}."
     if verdict in ("undecided", "uninformative"):
-        action, reason = "collect more data", f"these rows do not decide, and {_NO_MORE}."
+        action, reason = "collect more data", f"these rows do not decide, and {lacking}."
     elif verdict == "refuted" or audit.rejected:
-        reason = f"{_NO_MORE}; what is wrong takes another model, or more rows."
+        reason = f"{lacking}; what is wrong takes another model, or more rows."
     return Advice(action, reason, None, None)

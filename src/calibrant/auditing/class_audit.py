@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.auditing import class_facts, summary
+from calibrant.auditing import class_facts
 from calibrant.auditing.advice import NO_ADVICE
 from calibrant.auditing.class_advice import advise_on_classes
 from calibrant.auditing.class_findings import ClassFindings, ClassLosses
@@ -17,6 +17,7 @@ from calibrant.auditing.class_recalibration import class_recalibration
 from calibrant.auditing.findings import DrawnAudit
 from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.auditing.rows import READ
+from calibrant.auditing.summary import ShownAudit
 from calibrant.certificates import ClassTable, calibration_test, certify_classes, certify_each_class
 from calibrant.certificates.question import Question
 from calibrant.curves import Curve
@@ -28,15 +29,11 @@ from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.pooling import FloatArray
 from calibrant.table.progress import report_progress, subtask
-from calibrant.table.results import Report
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.shown import html_table
-from calibrant.upward import resolve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WIDTH = 80  # columns of a printed audit: a usual terminal
 FEW_CLASSES = 30  # up to which all pairs of classes are counted
 _DIAGRAMS = 12  # up to so many classes all have a reliability diagram, else the worst nine
 _WORST = 9
@@ -46,13 +43,11 @@ _SIMULATIONS = 199  # of labels: a p-value at .05 then has a standard error of .
 
 
 @dataclass(frozen=True, repr=False)
-class ClassAudit(ClassFindings, Report):
+class ClassAudit(ShownAudit, ClassFindings):
     """Result of `calibrant.audit` of several classes: its numbers are those of `ClassFindings`."""
 
     _display, _page = "ClassAuditDisplay", "render_class_audit"
-
-    def __str__(self) -> str:
-        return f"{summary.summary(self, _WIDTH)}\n\n{summary.table_below(self, _WIDTH)}"
+    _pictured = "Reliability diagrams of the classes with the largest error bounds"
 
     def __repr__(self) -> str:
         worst = self.certificate
@@ -60,15 +55,6 @@ class ClassAudit(ClassFindings, Report):
             f"<ClassAudit {self.name!r}: n={self.n}, {len(self.classes)} classes, worst={worst.worst_class!r}, "
             f"error={worst.worst:.4g}, verdict={self.verdict!r}>"
         )
-
-    def _repr_html_(self) -> str:
-        facts = [(fact.label, fact.value) for fact in summary.summary_facts(self)]
-        picture = resolve("picture_html")(self, "Reliability diagrams of the classes with the largest error bounds")
-        return f"{html_table(self.name, facts)}{picture}{self.table._repr_html_()}"
-
-    def details(self) -> str:
-        """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
-        return summary.details(self, _WIDTH)
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> DrawnAudit:
         """Draw small reliability diagrams of the classes with the largest upper bounds, on shared axes.
@@ -84,8 +70,7 @@ class ClassAudit(ClassFindings, Report):
         calibrant.plots.ClassAuditDisplay
             With `figure_` and `axes_`.
         """
-        drawn: DrawnAudit = resolve(self._display)(self).plot(ax)
-        return drawn
+        return self._plot(ax)
 
 
 def audit_classes(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,6 @@ from calibrant.auditing.provenance import Provenance
 from calibrant.certificates import CalibrationTest, ClassCertificate, ClassTable
 from calibrant.curves import Curve
 from calibrant.decisions import ClassConfusion, SwapRegret
-from calibrant.fits.class_pool import GATE
 from calibrant.metrics.all_classes import ClassSum
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.pooling import FloatArray
@@ -76,6 +74,9 @@ class ClassRecalibration(Result):
         probability of 0 was wrong.
     decisions_changed : float
         Share of the rows whose most probable class is another one.
+    unchanged : bool
+        Whether `calibrant.MulticlassAutoCalibrator`, fitted to all rows, leaves them as they are; of more than 40,000
+        probabilities, whether it would by what is seen in the rows that were judged.
     """
 
     n: Count
@@ -88,11 +89,12 @@ class ClassRecalibration(Result):
     gain: float
     gain_error: float
     decisions_changed: float
+    unchanged: bool
 
     @property
     def improves(self) -> bool:
-        """Whether the log loss falls by more than 1.64 of its standard errors, or from infinity."""
-        return self.gain == math.inf or self.gain > GATE * self.gain_error
+        """Whether probabilities are changed, and the log loss of rows that the maps were not fitted to falls."""
+        return not self.unchanged and self.gain > 0.0
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,50 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import DETAILS, audit_facts
-from calibrant.auditing.findings import Findings
+from calibrant.auditing.findings import DrawnAudit, Findings
 from calibrant.auditing.wording import error_limits, error_range, verdict_word
 from calibrant.table.numbers import number
-from calibrant.table.results import Fact, of_section
-from calibrant.table.shown import hanging, wrapped
+from calibrant.table.results import Fact, Report, of_section
+from calibrant.table.shown import hanging, html_table, wrapped
+from calibrant.upward import resolve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _MOST = 14  # lines of a summary
 # Columns of the labels in front of the lines of a summary, and of the sentences of the details.
 _NARROW, _WIDE = 11, 19
 _NEXT = "Next"
 _OPTIONAL = 8  # ranks of lines that are left out rather than cut to one
+_WIDTH = 80  # columns of a printed audit: a usual terminal
+
+
+class ShownAudit(Report):
+    """How audits show themselves: as text, in a notebook, and as a picture."""
+
+    _display: ClassVar[str]  # which display of `calibrant.upward` draws it
+    _pictured: ClassVar[str]  # what that draws
+
+    def __str__(self: Any) -> str:
+        return "\n\n".join(filter(None, [summary(self, _WIDTH), table_below(self, _WIDTH)]))
+
+    def _repr_html_(self: Any) -> str:
+        facts = [(fact.label, fact.value) for fact in summary_facts(self)]
+        picture, below = resolve("picture_html")(self, self._pictured), _below(self)
+        return f"{html_table(self.name, facts)}{picture}{'' if below is None else below._repr_html_()}"
+
+    def details(self: Any) -> str:
+        """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
+        return details(self, _WIDTH)
+
+    def _plot(self, ax: Axes | Sequence[Axes] | None) -> DrawnAudit:
+        drawn: DrawnAudit = resolve(self._display)(self).plot(ax)
+        return drawn
 
 
 def summary(audit: Findings | ClassFindings, width: int | None = None, *, shell: bool = False) -> str:
@@ -73,7 +103,13 @@ def table_below(audit: Findings | ClassFindings, width: int | None = None) -> st
         from calibrant.auditing.class_facts import table_text
 
         return table_text(audit, width)
-    return "" if audit.segments is None else str(audit.segments)
+    below = _below(audit)
+    return "" if below is None else str(below)
+
+
+def _below(audit: Findings | ClassFindings) -> Any:
+    """Return what stands under a summary; None if nothing does."""
+    return audit.table if isinstance(audit, ClassFindings) else audit.segments
 
 
 def one_line(audit: Findings) -> str:

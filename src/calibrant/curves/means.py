@@ -14,7 +14,8 @@ from calibrant.distributions.cluster_jackknife import ratio_limits
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.bins import check_bins, equal_mass_bins
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.outcome_table import OutcomeRows, Outcomes, as_outcome_table
+from calibrant.table.outcome_rows import OutcomeRows
+from calibrant.table.outcome_table import Outcomes, as_outcome_table
 from calibrant.table.parameters import check_between, check_count
 from calibrant.table.pooling import FloatArray, NumberArray, number_values
 from calibrant.table.score_table import Scores, Weights

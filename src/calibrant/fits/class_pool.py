@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, Self
@@ -19,13 +19,12 @@ from calibrant.fits.score_map import FittedMap, Training
 from calibrant.fits.softmax import Softmax
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.parameters import check_count, check_random_state
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, IntArray
 
 FLOOR = 1e-15  # least probability of a pool, and of members on rows held out
 PRIOR = 0.25  # rows, for each member
-GATE = 1.64  # standard errors by which labels of rows that nothing was fitted to are likelier where a repair helps
 _RISE = 2.3  # of the log likelihood of labels held out, above which a repair is made: they are 10 times as likely
-_MANY = 20_000  # rows above which one fold is held out, not one after the other
+MANY = 20_000  # rows above which one fold is held out, not one after the other
 _MOST = 1 << 21  # probabilities that are fitted to beyond these rows: of more, those of rows drawn at random
 _SOME, _FEW = 100, 20  # classes up to which there are maps for each of them, and cross terms
 
@@ -57,7 +56,7 @@ class MulticlassAuto(FittedMap):
         check_random_state(self.random_state)
         rng = np.random.default_rng(self.random_state)
         sample = ClassSample(scores.need_matrix("a repair"), scores.code, weight)
-        most = max(_MANY, _MOST // len(scores.classes))
+        most = max(MANY, _MOST // len(scores.classes))
         if len(scores) > most:
             sample = sample.pick(rng.permutation(len(scores))[:most])
         self.classes_ = list(scores.classes)
@@ -103,15 +102,11 @@ class MulticlassAuto(FittedMap):
             return
         likelihood, count = _predictions(members, sample, min(n_folds, len(sample.code)), rng)
         weights = pool_weights(likelihood, count, count, PRIOR)
-        each = (likelihood[0], weights @ likelihood, likelihood.mean(axis=0))
-        with np.errstate(divide="ignore"):
-            before, after, plain = (float(-np.log(of) @ count / count.sum()) for of in each)
-        self.gain_, rise = before - after, (before - plain) * float(count.sum())
+        before, after = (log_loss_of(of, count) for of in (likelihood[0], weights @ likelihood))
+        self.gain_, rise = before - after, rise_of(likelihood, count)
         judged = f"on {len(count):,} rows not fitted to, the log loss of the scores is {_loss(before)}, that of the "
         judged += f"best pool {after:.4g}; the plain mean of all members changes the log likelihood by {rise:+,.2f}"
-        # A likelihood ratio needs no normal deviations, from which few labels of rare classes are far. A score of 0 is
-        # changed in any case, since it may yet be wrong.
-        if rise <= _RISE and sample.proba.min() > 0.0:
+        if not is_repaired(rise, float(sample.proba.min())):
             self.reason_ = f"Left alone: {judged}, and more than +{_RISE:g} is asked for."
             return
         shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(self.members_, weights, strict=True))
@@ -126,24 +121,58 @@ def _loss(value: float) -> str:
     return f"{value:.4g}" if np.isfinite(value) else "infinite (a score of 0 was wrong)"
 
 
-def _predictions(
+def held_out(
     members: Sequence[ClassMap], sample: ClassSample, n_folds: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    """Return the probability of the class that occurred by member and row held out, and the weights of these rows.
+) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Yield the rows of a fold, and what members that are fitted to all others make of them, shape (members, m, K).
 
     Folds are drawn without regard to the labels. Were classes shared out evenly, the labels held out would have the
-    frequencies that the maps have learnt, and maps that learn chance would look right.
+    frequencies that the maps have learnt, and maps that learn chance would look right. Many rows have one fold.
     """
     n = len(sample.code)
     fold = rng.permutation(n) % n_folds
-    folds = range(n_folds if n <= _MANY else 1)
-    likelihood = np.full((len(members), n), np.nan)
-    for i in folds:
+    for i in range(n_folds if n <= MANY else 1):
         rest, part = sample.pick(fold != i), np.flatnonzero(fold == i)
-        for values, member in zip(likelihood, members, strict=True):
-            mapped = deepcopy(member).fit_rows(rest).map_rows(sample.proba[part])
-            values[part] = np.minimum(mapped[np.arange(len(part)), sample.code[part]], MOST)
+        yield part, np.stack([deepcopy(member).fit_rows(rest).map_rows(sample.proba[part]) for member in members])
+
+
+def likelihood_of(mapped: FloatArray, code: IntArray) -> FloatArray:
+    """Return the probability of the class that occurred by member, the identity first, and row."""
+    likelihood = np.minimum(mapped[:, np.arange(len(code)), code], MOST)
     likelihood[1:] = np.maximum(likelihood[1:], FLOOR)
-    used = np.isin(fold, folds)
+    return likelihood
+
+
+def log_loss_of(likelihood: FloatArray, weight: FloatArray) -> float:
+    """Return the mean log loss of rows whose labels have these probabilities."""
+    with np.errstate(divide="ignore"):
+        return float(-np.log(likelihood) @ weight / weight.sum())
+
+
+def rise_of(likelihood: FloatArray, weight: FloatArray) -> float:
+    """Return how much the plain mean of all members raises the log likelihood of labels above that of the identity.
+
+    A likelihood ratio needs no normal deviations, from which few labels of rare classes are far.
+    """
+    mean = likelihood.mean(axis=0)
+    return (log_loss_of(likelihood[0], weight) - log_loss_of(mean, weight)) * float(weight.sum())
+
+
+def is_repaired(rise: float, least: float) -> bool:
+    """Whether so large a rise is enough to change probabilities; where the least is 0 they are in any case.
+
+    That may yet be wrong.
+    """
+    return rise > _RISE or least <= 0.0
+
+
+def _predictions(
+    members: Sequence[ClassMap], sample: ClassSample, n_folds: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return the probability of the class that occurred by member and row held out, and the weights of these rows."""
+    n = len(sample.code)
+    likelihood, used = np.empty((len(members), n)), np.zeros(n, dtype=bool)
+    for part, mapped in held_out(members, sample, n_folds, rng):
+        likelihood[:, part], used[part] = likelihood_of(mapped, sample.code[part]), True
     weight = np.ones(n) if sample.weight is None else sample.weight
     return likelihood[:, used], weight[used]

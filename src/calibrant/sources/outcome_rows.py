@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.errors import ArgumentError, DataError, SourceError
+from calibrant.errors import DataError, SourceError
 from calibrant.sources.protocol import Columns
 from calibrant.sources.rows import is_read
-from calibrant.table.outcome_checks import CleanOutcomes, Limits, clean_outcomes
+from calibrant.table.outcome_checks import clean_outcomes
+from calibrant.table.outcome_rows import Limits, OutcomeRows
 from calibrant.table.row_errors import describe_no_rows, renumbered
 
 if TYPE_CHECKING:
@@ -28,15 +29,12 @@ _ARGUMENTS = {
 
 def read_outcomes(
     source: Any, columns: Mapping[str, str | None], outcome_limits: Limits, relative_to: str
-) -> CleanOutcomes:
+) -> OutcomeRows:
     """Read the columns of a source that have a name, and check them; errors name columns, and rows of a file from 1."""
     names = {what: name for what, name in columns.items() if name is not None}
     if len(set(names.values())) < len(names):
         remedy = "name the column of each"
         raise SourceError(f"different columns for {' and '.join(names)}", " and ".join(names.values()), remedy)
-    if "exposures" in names and "weights" in names:
-        remedy = "name `exposure` if outcomes are totals, or `weight` if they are per unit of it already"
-        raise ArgumentError("`exposure` or `weight`", "both", remedy)
     settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to}
     # Imported here, since these load narwhals and DuckDB.
     if not is_read(source):

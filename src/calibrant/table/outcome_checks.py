@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,32 +13,15 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
 from calibrant.table.clusters import Clusters, cluster_numbers
+from calibrant.table.outcome_rows import ANY_OUTCOME, Limits, OutcomeRows
 from calibrant.table.parameters import check_choice, is_number
-from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray
+from calibrant.table.pooling import BoolArray, FloatArray
 from calibrant.table.validation import as_array, as_floats, clean_weights, one_column
 
 RELATIVE_TO = ("predicted", "exposure", "observed", "rows")
-Limits = tuple[float | None, float | None]
-ANY_OUTCOME: Limits = (0.0, None)  # outcomes that cannot be negative, and may be as large as they like
 
 _LARGEST = 1e140  # squares of numbers up to it, and sums of many, stay in the range of floats
 _REPAIR = "drop or repair these rows"
-
-
-class CleanOutcomes(NamedTuple):
-    """Validated rows with weight, in any order."""
-
-    prediction: FloatArray
-    outcome: FloatArray  # totals
-    weight: FloatArray | None  # None where all are 1
-    weighting: str  # "exposure", "sample_weight" or "none"
-    cluster: IntArray | None
-
-    def pick(self, rows: BoolArray | IndexArray) -> CleanOutcomes:
-        """Return some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        cluster = None if self.cluster is None else self.cluster[rows]
-        return CleanOutcomes(self.prediction[rows], self.outcome[rows], weight, self.weighting, cluster)
 
 
 def clean_outcomes(
@@ -51,7 +34,7 @@ def clean_outcomes(
     relative_to: str = "predicted",
     clusters: Clusters | None = None,
     names: Mapping[str, str] = MappingProxyType({}),
-) -> CleanOutcomes:
+) -> OutcomeRows:
     """Validate columns, with arguments as in `OutcomeTable.from_outcomes`; an error tells the faults of all of them.
 
     `names` are those of the columns of "outcomes", "predictions", "exposures", "weights" and "clusters", if they have
@@ -63,20 +46,22 @@ def clean_outcomes(
             "unit of it already"
         )
         raise ArgumentError("`exposure` or `sample_weight`", "both", remedy)
+    limits = _checked_limits(outcome_limits)
+    check_choice("relative_to", relative_to, RELATIVE_TO)
     given = {"outcomes": y_true, "predictions": y_pred, "exposures": exposure}
     flat = {what: _one_column(values, what) for what, values in given.items() if values is not None}
     if len({len(raw) for raw in flat.values()}) > 1:
         lengths = " and ".join(f"{len(raw)} {what}" for what, raw in flat.items())
         raise DataError("as many of each", lengths, "pass columns of the same table")
-    n_rows = len(flat["outcomes"])
-    if not n_rows:
+    n = len(flat["outcomes"])
+    if not n:
         raise row_errors.describe_no_rows()
     checks: dict[str, Callable[[], Any]] = {
-        "outcomes": lambda: _checked_outcomes(flat["outcomes"], outcome_limits, relative_to),
+        "outcomes": lambda: _checked_outcomes(flat["outcomes"], limits, relative_to),
         "predictions": lambda: _checked_predictions(flat["predictions"], relative_to),
         "exposures": lambda: _checked_exposures(flat["exposures"]) if exposure is not None else None,
-        "weights": lambda: None if sample_weight is None else clean_weights(sample_weight, n_rows),
-        "clusters": lambda: None if clusters is None else cluster_numbers(clusters, n_rows),
+        "weights": lambda: None if sample_weight is None else clean_weights(sample_weight, n),
+        "clusters": lambda: None if clusters is None else cluster_numbers(clusters, n),
     }
     results, errors = {}, []
     for what, check in checks.items():
@@ -86,34 +71,33 @@ def clean_outcomes(
             errors.append(row_errors.in_column(error, names[what]) if names else error)
     if errors:
         raise row_errors.all_of(errors) from None
-    outcome, prediction, weight, per_unit, cluster = (results[what] for what in checks)
-    rows = CleanOutcomes(prediction, outcome, weight, "none" if weight is None else "exposure", cluster)
+    outcome, prediction, exposures, per_unit, cluster = (results[what] for what in checks)
+    weight, weighting = exposures, "exposure"
     if per_unit is not None:
-        weight = per_unit.astype(np.float64)
-        rows = CleanOutcomes(prediction, outcome * weight, weight, "sample_weight", cluster).pick(weight > 0.0)
-    if rows.weight is not None and (rows.weight == 1.0).all():
-        rows = rows._replace(weight=None, weighting="none")
-    _check_size(rows.outcome, rows.prediction if rows.weight is None else rows.prediction * rows.weight)
-    return rows
+        weight, weighting = per_unit.astype(np.float64), "sample_weight"
+        outcome *= weight
+    if weight is None or (weight == 1.0).all():
+        weight, weighting = np.broadcast_to(1.0, n), "none"
+    rows = OutcomeRows(prediction, outcome, weight, cluster, weighting, limits, relative_to)
+    largest = max(float(np.abs(total).max()) for total in (outcome, rows.expected))
+    if largest > _LARGEST:
+        raise DataError(f"outcomes and predictions up to {_LARGEST:g}", f"{largest:g}", "count in a larger unit")
+    return rows if weighting != "sample_weight" else rows.pick(weight > 0.0)
 
 
-def check_outcome_limits(limits: Any) -> Limits:
+def _checked_limits(limits: Any) -> Limits:
     """Return the least and the largest outcome, None where there is none, or raise an `ArgumentError`."""
     remedy = "pass (0, M) with the largest outcome that there can be, or (0, None) if there is no limit"
+    expected = "`outcome_limits` to be two numbers, the first below the second, or None where there is no limit"
+    error = ArgumentError(expected, repr(limits), remedy)
     if not isinstance(limits, (tuple, list)) or len(limits) != 2:
-        raise ArgumentError("`outcome_limits` to be two numbers, or None for no limit", repr(limits), remedy)
-    for limit in limits:
-        if limit is not None and (isinstance(limit, str) or not is_number(limit) or math.isnan(float(limit))):
-            raise ArgumentError("numbers or None as `outcome_limits`", repr(limit), remedy)
+        raise error
+    if any(isinstance(limit, str) or not (limit is None or is_number(limit)) for limit in limits):
+        raise error
     low, high = (None if limit is None or math.isinf(limit) else float(limit) for limit in limits)
-    if low is not None and high is not None and not low < high:
-        raise ArgumentError("the first of `outcome_limits` below the second", repr(limits), remedy)
+    if not (-math.inf if low is None else low) < (math.inf if high is None else high):
+        raise error
     return low, high
-
-
-def check_relative_to(relative_to: Any) -> str:
-    """Return what the error is relative to, or raise an `ArgumentError`."""
-    return check_choice("relative_to", relative_to, RELATIVE_TO)
 
 
 def _one_column(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
@@ -150,6 +134,14 @@ def _checked_predictions(raw: npt.NDArray[Any], relative_to: str) -> FloatArray:
     return prediction
 
 
+def clean_predictions(y_pred: npt.ArrayLike, least: float, words: str) -> FloatArray:
+    """Return predictions to be mapped, as finite floats of at least so much; `words` say that."""
+    prediction = _finite(_one_column(as_array(y_pred, "predictions"), "predictions"), "predictions", _REPAIR)
+    remedy = "raise these predictions to the least that can be, or take another calibrator of means"
+    _refuse(prediction, prediction < least, f"predictions {words}", remedy)
+    return prediction
+
+
 def _checked_exposures(raw: npt.NDArray[Any]) -> FloatArray:
     exposure = _finite(raw, "exposures", _REPAIR)
     remedy = "a row without exposure says nothing of a rate: drop it, or correct its exposure"
@@ -171,9 +163,3 @@ def _refuse(values: FloatArray, bad: BoolArray, expected: str, remedy: str) -> N
     if bad.any():
         where, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
         raise DataError(expected, row_errors.and_more(repr(float(values[where])), f"row {where}", count), remedy)
-
-
-def _check_size(*columns: FloatArray) -> None:
-    largest = max(float(np.abs(column).max()) for column in columns)
-    if largest > _LARGEST:
-        raise DataError(f"outcomes and predictions up to {_LARGEST:g}", f"{largest:g}", "count in a larger unit")

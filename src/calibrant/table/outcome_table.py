@@ -6,7 +6,7 @@ prediction do not tell all, so an `OutcomeTable` has the rows too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,73 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
-from calibrant.table.clusters import Clusters, hash_clusters, number_by_content
+from calibrant.table.clusters import Clusters, hash_clusters
 from calibrant.table.fixed_point import UNIT
-from calibrant.table.outcome_checks import (
-    ANY_OUTCOME,
-    CleanOutcomes,
-    Limits,
-    check_outcome_limits,
-    check_relative_to,
-    clean_outcomes,
-)
-from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, score_order
-from calibrant.table.seeding import Words, hash_outcomes, scramble
+from calibrant.table.outcome_checks import clean_outcomes
+from calibrant.table.outcome_rows import ANY_OUTCOME, Limits, OutcomeRows
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray
+from calibrant.table.seeding import scramble
 from calibrant.table.shown import html_table
 from calibrant.table.statements import Sampling
 from calibrant.table.table_sums import TableSums
 from calibrant.upward import resolve
 
+_COLUMNS = ("exposure", "sample_weight", "clusters")
 _ALIKE = "build both tables with the same arguments"
-
-
-@dataclass(frozen=True, eq=False)
-class OutcomeRows:
-    """Rows in the order of their predictions, equal ones in the order of what else they hold.
-
-    Attributes
-    ----------
-    prediction : ndarray of float64, shape (n,)
-        Predicted mean f per unit of weight.
-    outcome : ndarray of float64, shape (n,)
-        Total of the row, w z.
-    weight : ndarray of float64, shape (n,)
-        Exposure or weight w; 1 if there is none.
-    expected, residual : ndarray of float64, shape (n,)
-        Predicted total w f, and the observed total less it.
-    unit : ndarray of float64, shape (n,)
-        What the error is relative to: w f, w, w z or 1.
-    ends : ndarray of int64
-        Last row at each distinct prediction.
-    cluster : ndarray of int64, shape (n,), or None
-        Number of the cluster of each row, from 0.
-    """
-
-    prediction: FloatArray
-    outcome: FloatArray
-    weight: FloatArray
-    expected: FloatArray
-    residual: FloatArray
-    unit: FloatArray
-    ends: IndexArray
-    cluster: IntArray | None = None
-
-    def __post_init__(self) -> None:
-        for array in (self.prediction, self.outcome, self.weight, self.expected, self.residual, self.unit, self.ends):
-            array.setflags(write=False)
-
-    def __len__(self) -> int:
-        return len(self.prediction)
-
-    def add(self, values: npt.NDArray[Any]) -> FloatArray:
-        """Add up a value per row at each distinct prediction."""
-        if len(self.ends) == len(self):  # no prediction twice
-            return np.asarray(values, dtype=np.float64)
-        return np.add.reduceat(values, np.append(0, self.ends[:-1] + 1)[: len(self.ends)], dtype=np.float64)
-
-    def hashes(self) -> Words:
-        """Hash each row without its cluster."""
-        return hash_outcomes(self.prediction, self.outcome, self.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +109,9 @@ class OutcomeTable(TableSums):
         DataError
             If rows cannot be used; the message names the first.
         """
-        settings = check_outcome_limits(outcome_limits), check_relative_to(relative_to)
         columns: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight, "clusters": clusters}
-        rows = clean_outcomes(y_true, y_pred, outcome_limits=settings[0], relative_to=settings[1], **columns)
-        return cls.from_clean(rows, *settings)
+        settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to}
+        return cls.from_rows(clean_outcomes(y_true, y_pred, **columns, **settings))
 
     @classmethod
     def from_source(
@@ -206,33 +151,24 @@ class OutcomeTable(TableSums):
         >>> OutcomeTable.from_source(frame, outcome="claims", prediction="rate", exposure="years")
         OutcomeTable(2 distinct predictions, n=3, observed=1.2, predicted=1.1)
         """
-        settings = check_outcome_limits(outcome_limits), check_relative_to(relative_to)
         names = {"outcomes": outcome, "predictions": prediction, "exposures": exposure}
         names |= {"weights": weight, "clusters": cluster}
-        return cls.from_clean(resolve("read_outcomes")(source, names, *settings), *settings)
+        return cls.from_rows(resolve("read_outcomes")(source, names, outcome_limits, relative_to))
 
     @classmethod
-    def from_clean(cls, rows: CleanOutcomes, outcome_limits: Limits, relative_to: str) -> OutcomeTable:
-        """Put rows that were checked into the order that they alone decide, and add them up."""
-        if rows.cluster is not None:
-            hashes = hash_outcomes(rows.prediction, rows.outcome, rows.weight)
-            rows = rows._replace(cluster=number_by_content(rows.cluster, hashes))
-        keys = [column for column in (rows.outcome, rows.weight, rows.cluster) if column is not None]
-        prediction, outcome, weight, weighting, cluster = rows.pick(score_order(rows.prediction, *keys))
-        ones = np.broadcast_to(1.0, len(prediction))  # takes no memory
-        expected, weight = (prediction, ones) if weight is None else (prediction * weight, weight)
-        unit = {"predicted": expected, "exposure": weight, "observed": outcome, "rows": ones}[relative_to]
-        ends = np.flatnonzero(np.append(prediction[1:] != prediction[:-1], True))
-        ordered = OutcomeRows(prediction, outcome, weight, expected, outcome - expected, unit, ends, cluster)
+    def from_rows(cls, rows: OutcomeRows) -> OutcomeTable:
+        """Put rows that were checked into order, and add them up."""
+        rows = rows.in_order()
+        cluster = rows.cluster
         return cls(
-            score=prediction[ends],
-            n=np.diff(ends, prepend=-1) if weight is ones else ordered.add(weight),
-            k=ordered.add(outcome),
+            score=rows.prediction[rows.ends],
+            n=np.diff(rows.ends, prepend=-1) if rows.weighting == "none" else rows.add(rows.weight),
+            k=rows.add(rows.outcome),
             sampling=Sampling() if cluster is None else Sampling("clusters", int(cluster.max()) + 1, np.inf),
-            rows=ordered,
-            outcome_limits=outcome_limits,
-            relative_to=relative_to,
-            weighting=weighting,
+            rows=rows,
+            outcome_limits=rows.outcome_limits,
+            relative_to=rows.relative_to,
+            weighting=rows.weighting,
         )
 
     @property
@@ -302,13 +238,7 @@ class OutcomeTable(TableSums):
 
     def pick(self, rows: BoolArray | IndexArray) -> OutcomeTable:
         """Return the table of some of the rows; `rows` says which, in the order of `OutcomeTable.rows`."""
-        return self.from_clean(self._clean.pick(rows), self.outcome_limits, self.relative_to)
-
-    @property
-    def _clean(self) -> CleanOutcomes:
-        """The rows as they are when they were checked."""
-        weight = None if self.weighting == "none" else self.rows.weight
-        return CleanOutcomes(self.rows.prediction, self.rows.outcome, weight, self.weighting, self.rows.cluster)
+        return self.from_rows(self.rows.pick(rows))
 
     def merge(self, other: OutcomeTable) -> OutcomeTable:
         """Add the rows of another table.
@@ -338,59 +268,37 @@ class OutcomeTable(TableSums):
         cluster = None
         if one.cluster is not None and two.cluster is not None:
             cluster = np.concatenate([one.cluster, two.cluster + 1 + one.cluster.max()])
-        rows = CleanOutcomes(
-            np.concatenate([one.prediction, two.prediction]),
-            np.concatenate([one.outcome, two.outcome]),
-            np.concatenate([one.weight, two.weight]) if weightings else None,
-            weightings.pop() if weightings else "none",
-            cluster,
+        rows = replace(
+            two if one.weighting == "none" else one,
+            prediction=np.concatenate([one.prediction, two.prediction]),
+            outcome=np.concatenate([one.outcome, two.outcome]),
+            weight=np.concatenate([one.weight, two.weight]),
+            cluster=cluster,
         )
-        return self.from_clean(rows, self.outcome_limits, self.relative_to)
+        return self.from_rows(rows)
 
     def __repr__(self) -> str:
-        observed, predicted = self._means
-        return f"OutcomeTable({len(self):,} distinct predictions, n={self.n_rows:,}, {observed=:.4g}, {predicted=:.4g})"
+        means = f"observed={self.base_rate:.4g}, predicted={self.mean_score:.4g}"
+        return f"OutcomeTable({len(self):,} distinct predictions, n={self.n_rows:,}, {means})"
 
     def _repr_html_(self) -> str:
-        observed, predicted = self._means
         facts = {"Rows": self.n_rows, "Distinct predictions": len(self)}
-        return html_table("OutcomeTable", (facts | {"Observed mean": observed, "Predicted mean": predicted}).items())
-
-    @property
-    def _means(self) -> tuple[float, float]:
-        """Observed and predicted mean, per unit of weight."""
-        return self.base_rate, self.mean_score
+        means = {"Observed mean": self.base_rate, "Predicted mean": self.mean_score}
+        return html_table("OutcomeTable", (facts | means).items())
 
 
 # What functions take for outcomes: a column of them, or a table that holds the predictions too.
 Outcomes = npt.ArrayLike | OutcomeTable
 
 
-def as_outcome_table(
-    y_true: Outcomes,
-    y_pred: npt.ArrayLike | None = None,
-    *,
-    exposure: npt.ArrayLike | None = None,
-    sample_weight: npt.ArrayLike | None = None,
-    outcome_limits: Limits = ANY_OUTCOME,
-    relative_to: str = "predicted",
-    clusters: Clusters | None = None,
-) -> OutcomeTable:
-    """Return the `OutcomeTable` given as first argument, with its own limits, or make one of rows."""
+def as_outcome_table(y_true: Outcomes, y_pred: npt.ArrayLike | None = None, **further: Any) -> OutcomeTable:
+    """Return the `OutcomeTable` given as first argument, with its own limits, or make one as `from_outcomes` does."""
     if isinstance(y_true, OutcomeTable):
-        if any(given is not None for given in (y_pred, exposure, sample_weight, clusters)):
+        if y_pred is not None or any(further.get(name) is not None for name in _COLUMNS):
             remedy = "the table already holds predictions, exposure and clusters"
             raise ArgumentError("an OutcomeTable alone, or rows", "an OutcomeTable with further data", remedy)
         return y_true
     if y_pred is None:
         remedy = "pass the predicted means as second argument"
         raise ArgumentError("outcomes and predictions", f"a {type(y_true).__name__} and no predictions", remedy)
-    return OutcomeTable.from_outcomes(
-        y_true,
-        y_pred,
-        exposure=exposure,
-        sample_weight=sample_weight,
-        outcome_limits=outcome_limits,
-        relative_to=relative_to,
-        clusters=clusters,
-    )
+    return OutcomeTable.from_outcomes(y_true, y_pred, **further)

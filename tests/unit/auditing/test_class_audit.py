@@ -70,12 +70,12 @@ def test_recalibration_is_judged_on_rows_it_was_not_fitted_to():
 
 
 def test_advice_without_a_gain():
-    nothing = replace(wrong().recalibration, gain=0.0)
+    nothing = replace(wrong().recalibration, unchanged=True)
     for verdict, rejected, action, why in (
         ("refuted", False, "leave alone", "another model"),
         ("certified", True, "leave alone", "another model"),
         ("undecided", False, "collect more data", "do not decide"),
-        ("certified", False, "leave alone", "no more than chance"),
+        ("certified", False, "leave alone", "may be chance"),
     ):
         certificate = replace(wrong().certificate, verdict=verdict)
         test = replace(wrong().test, p_value=0.01 if rejected else 0.5)
@@ -83,14 +83,25 @@ def test_advice_without_a_gain():
         assert advice.action == action
         assert why in advice.reason
     assert advise_on_classes(replace(wrong(), recalibration=None)).action == "none"
+    worse = advise_on_classes(replace(wrong(), recalibration=replace(wrong().recalibration, gain=-0.1)))
+    assert (worse.action, "does not lower the log loss" in worse.reason) == ("leave alone", True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("power", [1.0, 1.05, 1.1, 1.2])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_advice_is_what_the_calibrator_decides(power, seed):
+    y, proba = world(400, power=power, seed=seed)
+    effect = class_recalibration(scores_of(400, power=power, seed=seed), n_folds=5, random_state=0)
+    assert effect.unchanged == (cal.MulticlassAutoCalibrator().fit(proba, y).decision_ == "left alone")
 
 
 @pytest.mark.slow
 def test_no_gain_is_seen_in_noise():
     """Maps look better on the rows that they were fitted to."""
-    rng = np.random.default_rng(0)
-    samples = [cal.ClassScores.from_scores(rng.integers(0, 3, 60), rng.dirichlet([50.0] * 3, 60)) for _ in range(8)]
-    assert np.mean([class_recalibration(sample, n_folds=2, random_state=0).gain for sample in samples]) < 0.0
+    samples = [scores_of(60, concentration=5.0, seed=seed) for seed in range(16)]
+    gains = [class_recalibration(sample, n_folds=2, random_state=0).gain for sample in samples]
+    assert np.mean(gains) < 2.0 * np.std(gains) / 4.0
 
 
 def test_many_rows_are_fitted_to_in_part(monkeypatch):

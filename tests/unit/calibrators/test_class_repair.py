@@ -220,10 +220,10 @@ def test_a_zero_that_was_wrong_counts_as_infinite():
 
 def test_of_many_rows_a_part_is_held_out_once_and_of_very_many_some_are_used(monkeypatch):
     scores, label, _ = draw(900, power=2.0)
-    monkeypatch.setattr(class_pool, "_MANY", 500)
+    monkeypatch.setattr(class_pool, "MANY", 500)
     fitted = MulticlassAutoCalibrator(["temperature"]).fit(scores, label)
     assert 120 < int(fitted.reason_.split(" rows not")[0].split()[-1]) < 240
-    monkeypatch.setattr(class_pool, "_MANY", 300)
+    monkeypatch.setattr(class_pool, "MANY", 300)
     monkeypatch.setattr(class_pool, "_MOST", 3 * 300)
     fewer = MulticlassAutoCalibrator(["temperature"]).fit(scores, label)
     assert " on 300 rows not fitted to" in fewer.reason_

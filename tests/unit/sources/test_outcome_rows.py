@@ -48,7 +48,12 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize("name", SOURCES)
+QUICK = ("Polars", "Parquet", "pattern")
+
+
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in sorted(SOURCES.keys() - QUICK))]
+)
 def test_every_source_gives_the_rows_of_arrays(name, folder):
     read = OutcomeTable.from_source(SOURCES[name](folder), **NAMES, outcome_limits=(0, 9))
     columns = columns_of()
@@ -133,7 +138,7 @@ def test_bad_names_are_refused(folder):
         OutcomeTable.from_source(file, outcome="claims", prediction="rat")
     with pytest.raises(SourceError, match="different columns for outcomes and predictions"):
         OutcomeTable.from_source(file, outcome="claims", prediction="claims")
-    with pytest.raises(ArgumentError, match="exposure or weight"):
+    with pytest.raises(ArgumentError, match="exposure or sample_weight"):
         OutcomeTable.from_source(file, outcome="claims", prediction="rate", exposure="years", weight="id")
     (folder / "empty.csv").write_text("claims,rate\n")
     with pytest.raises(DataError, match=r"no rows in empty\.csv"):

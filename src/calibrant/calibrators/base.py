@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibrant.errors import ArgumentError
-from calibrant.fits.score_map import ScoreMap
+from calibrant.fits.score_map import FittedMap, ScoreMap
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable, as_table
 from calibrant.table.shown import html_table
@@ -19,7 +19,29 @@ from calibrant.table.table_sums import TableSums
 from calibrant.table.validation import clean_scores
 
 
-class Calibrator(RegressorMixin, BaseEstimator, ScoreMap):  # type: ignore[misc]
+class Interpreted(FittedMap):
+    """A fitted map that says in words what it does."""
+
+    def interpret(self) -> str:
+        """Say in words what the fitted map does.
+
+        Returns
+        -------
+        str
+            One or two sentences.
+
+        Examples
+        --------
+        >>> from calibrant.calibrators import PlattCalibrator
+        >>> fitted = PlattCalibrator(smooth_targets=False).fit([0.1] * 4 + [0.9] * 4, [0, 0, 0, 1, 0, 1, 1, 1])
+        >>> fitted.interpret()
+        'Multiplies the log odds by 0.5: the scores were too extreme.'
+        """
+        check_is_fitted(self)
+        return self._in_words()
+
+
+class Calibrator(RegressorMixin, BaseEstimator, Interpreted, ScoreMap):  # type: ignore[misc]
     """Base of the calibrators, which are scikit-learn regressors on one column, as its `IsotonicRegression` is.
 
     A subclass takes from another base, a `ScoreMap`, its parameters, how it learns, and how it maps scores.
@@ -80,24 +102,6 @@ class Calibrator(RegressorMixin, BaseEstimator, ScoreMap):  # type: ignore[misc]
             Calibrated probabilities.
         """
         return self._predict(self._clean(scores))
-
-    def interpret(self) -> str:
-        """Say in words what the fitted map does to scores.
-
-        Returns
-        -------
-        str
-            One or two sentences.
-
-        Examples
-        --------
-        >>> from calibrant.calibrators import PlattCalibrator
-        >>> fitted = PlattCalibrator(smooth_targets=False).fit([0.1] * 4 + [0.9] * 4, [0, 0, 0, 1, 0, 1, 1, 1])
-        >>> fitted.interpret()
-        'Multiplies the log odds by 0.5: the scores were too extreme.'
-        """
-        check_is_fitted(self)
-        return self._in_words()
 
     @property
     def _repr_html_(self) -> Callable[[], str]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant import certify_means
+from calibrant.certificates import required_sample_size_means
 from support.counting import assert_failures_within
 from support.mean_worlds import exponential, half_wrong, lognormal, one_score, pareto
 
@@ -143,6 +144,30 @@ def test_clusters_of_any_dependence(together, how):
         certificate = certify_means(outcome, prediction, clusters=cluster, outcome_limits=(0, 1), **how)
         count += wrong(certificate, (0.125, 0.125))  # of the rows at each prediction: 0.05 beside 0.2, of half of them
     assert_seldom_wrong(count, runs)
+
+
+PLANS = {
+    "counts": (half_wrong(0.2, 1.0), {"frequency": 0.2, "cap": 50.0}, 0.15),
+    "exponential": (
+        one_score(0.1, 0.1, severity=exponential()),
+        {"frequency": 0.1, "variation": 1.0, "cap": 200.0},
+        0.2,
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLANS)
+def test_planned_rows_certify(name):
+    """As often as asked for, at least about: 80%."""
+    world, plan, tolerance = PLANS[name]
+    n = required_sample_size_means(tolerance, **plan)
+    rng, missed, limits = np.random.default_rng(2), 0, (0, plan["cap"] * world.prediction.mean())
+    for _ in range(40):
+        outcome, prediction, _ = world.draw(n, rng)
+        missed += certify_means(outcome, prediction, outcome_limits=limits, tolerance=tolerance).verdict != "certified"
+    print(f"{name}: {n} rows, {missed} of 40 not certified")
+    assert_failures_within(missed, 40, 0.2)
 
 
 @pytest.mark.slow

@@ -41,7 +41,40 @@ class Interpreted(FittedMap):
         return self._in_words()
 
 
-class Calibrator(RegressorMixin, BaseEstimator, Interpreted, ScoreMap):  # type: ignore[misc]
+class Estimator(RegressorMixin, BaseEstimator, Interpreted):  # type: ignore[misc]
+    """What calibrators of scores and of predicted means share: how they show themselves, and columns with a name."""
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """The diagram of scikit-learn, where it is switched on, and what a fitted map does."""
+        diagram: Callable[[], str] = super()._repr_html_
+        return lambda: diagram() + self._fitted_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What notebooks ask for first."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return bundle | {"text/html": self._repr_html_()} if "text/html" in bundle else bundle
+
+    def _fitted_html(self) -> str:
+        if not hasattr(self, "training_"):
+            return ""
+        facts = {"Map": self.interpret(), "Rows": self.training_.n, "Positives": self.training_.events}
+        return html_table("Fitted", facts.items())
+
+    def _remember_column(self, column: Any, *, reset: bool = True) -> None:
+        """Remember the name of a column that has one, or check that it is the same."""
+        if _is_column(column):
+            validate_data(self, column, skip_check_array=True, reset=reset)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class Calibrator(Estimator, ScoreMap):
     """Base of the calibrators, which are scikit-learn regressors on one column, as its `IsotonicRegression` is.
 
     A subclass takes from another base, a `ScoreMap`, its parameters, how it learns, and how it maps scores.
@@ -84,8 +117,7 @@ class Calibrator(RegressorMixin, BaseEstimator, Interpreted, ScoreMap):  # type:
         else:
             table = as_table(y, scores, sample_weight=sample_weight, pos_label=pos_label)
         super().fit(table)
-        if _is_column(scores):
-            validate_data(self, scores, skip_check_array=True)  # remembers the name of the column
+        self._remember_column(scores)
         return self
 
     def predict(self, scores: npt.ArrayLike) -> FloatArray:
@@ -103,37 +135,12 @@ class Calibrator(RegressorMixin, BaseEstimator, Interpreted, ScoreMap):  # type:
         """
         return self._predict(self._clean(scores))
 
-    @property
-    def _repr_html_(self) -> Callable[[], str]:
-        """The diagram of scikit-learn, where it is switched on, and what a fitted map does."""
-        diagram: Callable[[], str] = super()._repr_html_
-        return lambda: diagram() + self._fitted_html()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """What notebooks ask for first."""
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        return bundle | {"text/html": self._repr_html_()} if "text/html" in bundle else bundle
-
-    def _fitted_html(self) -> str:
-        if not hasattr(self, "training_"):
-            return ""
-        facts = {"Map": self.interpret(), "Rows": self.training_.n, "Positives": self.training_.events}
-        return html_table("Fitted", facts.items())
-
     def _clean(self, scores: npt.ArrayLike) -> FloatArray:
         """Check that the calibrator is fitted, and the scores and the name of their column."""
         check_is_fitted(self)
         clean = clean_scores(scores).astype(np.float64, copy=False)
-        if _is_column(scores):
-            validate_data(self, scores, skip_check_array=True, reset=False)
+        self._remember_column(scores, reset=False)
         return clean
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.one_d_array = True
-        tags.input_tags.two_d_array = False
-        tags.input_tags.positive_only = True
-        return tags
 
 
 def _is_column(scores: Any) -> bool:

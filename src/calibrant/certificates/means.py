@@ -99,10 +99,10 @@ def certify_means(
     -----
     The error is the supremum over intervals of predictions of the sum of residuals inside, in the unit of
     `relative_to`: what any rule that accepts by price band can be off by. That predictions are too high is bounded by
-    betting (Theorem 16.3), for which outcomes may be of any size. With a cap, some rows drawn at random foresee whether
-    betting or moments (Theorem 16.5) give less. Without one, the bound for predictions that are too low is asymptotic:
+    betting (Theorem 16.2), for which outcomes may be of any size. With a cap, some rows drawn at random foresee whether
+    betting or moments (Theorem 16.4) give less. Without one, the bound for predictions that are too low is asymptotic:
     an outcome three times as far off as the largest is allowed for; with fewer than 50 rows with an outcome other than
-    0 there is none. Lower bounds are those of Theorem 16.7, which need the limit that the upper bound of the other side
+    0 there is none. Lower bounds are those of Theorem 16.6, which need the limit that the upper bound of the other side
     does.
 
     Examples
@@ -185,10 +185,10 @@ def _reaches(table: OutcomeTable, draws: DrawnRows, rng: np.random.Generator) ->
     aside = np.zeros(draws.n, dtype=bool)
 
     def largest(limit: float | None, sign: int, expected: FloatArray) -> float:
-        """Largest total that a draw can have, less what is expected of it; infinite without a limit."""
+        """Largest sum of residuals of a draw over some of its rows; infinite without a limit."""
         if limit is None:
             return math.inf
-        totals = draws.total(sign * (limit * weight - expected))
+        totals = draws.total(np.maximum(sign * (limit * weight - expected), 0.0))
         most = float(totals.max())
         # One of several, drawn, so that what it brings does not decide which.
         aside[rng.choice(np.flatnonzero(totals == most))] = True

@@ -27,7 +27,7 @@ _BY_BRIER_SCORE = {"bernstein": bernstein_width, "anytime": anytime_width, "asym
 _Width = Callable[[int], float]  # of a bound, by the number of rows
 _LARGEST_BRIER = 0.25  # of calibrated scores
 # No table of scores is longer than this; a plan that asks for more is out of reach.
-_MOST_ROWS = 10**15
+MOST_ROWS = 10**15
 _ABOUT = 5e-3  # how close a number of rows has to be that is given as "about"
 
 
@@ -88,11 +88,11 @@ def required_sample_size(
     1714
     """
     expected = _expected_brier(brier, prevalence)
-    return _within_reach(_needed(tolerance, confidence_level, method, power, expected), tolerance)
+    return within_reach(_needed(tolerance, confidence_level, method, power, expected), tolerance)
 
 
 def _needed(tolerance: float, confidence_level: float, method: str, power: float | None, expected: float) -> int:
-    """Rows as `required_sample_size` has them; `_MOST_ROWS` where so many are not enough."""
+    """Rows as `required_sample_size` has them; `MOST_ROWS` where so many are not enough."""
     check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02")
     check_choice("method", method, _PLANNED_METHODS)
     delta = failure_probability(confidence_level)
@@ -103,7 +103,7 @@ def _needed(tolerance: float, confidence_level: float, method: str, power: float
 
     if power is None:
         check_between("brier", expected, 0.0, 1.0, closed="right")
-        return _smallest(lambda n: width(n, expected), tolerance)
+        return smallest(lambda n: width(n, expected), tolerance)
     check_between("power", power, 0.5, 1.0, closed="left", remedy="0.8 is usual; None plans for the width alone")
     remedy = "exactly calibrated scores have a Brier score of at most 0.25"
     check_between("brier", expected, 0.0, 0.25, closed="right", remedy=remedy)
@@ -113,14 +113,14 @@ def _needed(tolerance: float, confidence_level: float, method: str, power: float
         estimate = calibrated_limit(n * expected, power) / n
         return estimate + width(n, _brier(n, expected, power), estimate)
 
-    return _smallest(reached, tolerance)
+    return smallest(reached, tolerance)
 
 
-def _within_reach(rows: int, tolerance: float) -> int:
+def within_reach(rows: int, tolerance: float) -> int:
     """Refuse a tolerance that no table of scores is long enough for."""
-    if rows < _MOST_ROWS:
+    if rows < MOST_ROWS:
         return rows
-    expected = f"a `tolerance` that {_MOST_ROWS:.0e} rows can certify"
+    expected = f"a `tolerance` that {MOST_ROWS:.0e} rows can certify"
     raise ArgumentError(expected, f"{tolerance:g}", "choose a larger one, such as 0.02")
 
 
@@ -164,7 +164,7 @@ class Plan(Result):
             lines += ["", f"{'method':<{wide}}{'rows':>16}{'ratio to default':>18}"]
             for name, n in self.rows.items():
                 ratio = f"{n / self.rows['default']:.1f}"
-                lines.append(f"{name:<{wide}}" + (f"{n:>16,}{ratio:>18}" if n < _MOST_ROWS else f"{'over 10^15':>16}"))
+                lines.append(f"{name:<{wide}}" + (f"{n:>16,}{ratio:>18}" if n < MOST_ROWS else f"{'over 10^15':>16}"))
             lines += ["", "asymptotic holds asymptotically, the others for every number of rows."]
         return "\n".join(lines)
 
@@ -203,7 +203,7 @@ def plan_table(
     expected = _expected_brier(brier, prevalence)
     methods = _PLANNED_METHODS if all_methods else _PLANNED_METHODS[:1]
     rows = {method: _needed(tolerance, confidence_level, method, power, expected) for method in methods}
-    _within_reach(rows["default"], tolerance)
+    within_reach(rows["default"], tolerance)
     return Plan(tolerance, confidence_level, power, expected, rows)
 
 
@@ -228,14 +228,14 @@ def rows_to_decide(
     estimate is, or almost is, the tolerance, or it is above and there is no lower bound.
     """
     if estimate < tolerance:
-        rows = _smallest(
+        rows = smallest(
             lambda n: upper_width(n) + calibrated_limit(n * mean_variance, 0.8) / n, tolerance - estimate, close=_ABOUT
         )
-    elif estimate > tolerance and lower_width(_MOST_ROWS) < 1.0:
-        rows = _smallest(lower_width, estimate - tolerance, close=_ABOUT)
+    elif estimate > tolerance and lower_width(MOST_ROWS) < 1.0:
+        rows = smallest(lower_width, estimate - tolerance, close=_ABOUT)
     else:
         return None
-    return rows if rows < _MOST_ROWS else None
+    return rows if rows < MOST_ROWS else None
 
 
 def _brier(n: int, expected: float, probability: float) -> float:
@@ -258,7 +258,7 @@ def width_of(
     return uniform_convergence_width(n, delta, complexity, form=form)  # type: ignore[arg-type]
 
 
-def _smallest(width: _Width, target: float, *, close: float = 0.0) -> int:
+def smallest(width: _Width, target: float, *, close: float = 0.0) -> int:
     """Smallest n, or up to a share `close` more, with ``width(n) <= target`` for a width that shrinks like 1 / sqrt(n).
 
     The bracket is guessed from that rate, since some widths are costly to evaluate.
@@ -267,9 +267,9 @@ def _smallest(width: _Width, target: float, *, close: float = 0.0) -> int:
     low, high = 0, 1  # width(low) > target >= width(high), once the bracket holds
     while width(high) > target:
         ratio = width(high) / target
-        low, high = high, math.ceil(min(_MOST_ROWS, max(2 * high, high * ratio * ratio)))
-        if low == _MOST_ROWS:
-            return _MOST_ROWS
+        low, high = high, math.ceil(min(MOST_ROWS, max(2 * high, high * ratio * ratio)))
+        if low == MOST_ROWS:
+            return MOST_ROWS
     while high - low > max(1.0, close * high):
         guess = math.floor(high * (width(high) / target) ** 2)
         middle = guess if low < guess < high else (low + high) // 2

@@ -99,7 +99,7 @@ class Reach:
 
 
 def betting_limit(draws: DrawnRows, order: IndexArray, delta: float, top: float) -> float:
-    """Theorem 16.3, for clusters with Lemma 16.4: upper limit of the error at predictable rates, for ``X <= top``.
+    """Theorem 16.2, for clusters with Lemma 16.3: upper limit of the error at predictable rates, for ``X <= top``.
 
     `order` is a random order of the draws.
     """
@@ -128,7 +128,7 @@ def betting_limit(draws: DrawnRows, order: IndexArray, delta: float, top: float)
 
 
 def _shares(draws: DrawnRows, rates: FloatArray) -> tuple[FloatArray | float, FloatArray]:
-    """Shares p of the rows in their draw, and what they bet, rate times residual over p (Lemma 16.4)."""
+    """Shares p of the rows in their draw, and what they bet, rate times residual over p (Lemma 16.3)."""
     if draws.cluster is None:
         return 1.0, rates * draws.residual
     up, down = np.maximum(draws.residual, 0.0), np.maximum(-draws.residual, 0.0)
@@ -146,25 +146,26 @@ def _shares(draws: DrawnRows, rates: FloatArray) -> tuple[FloatArray | float, Fl
 def moment_width(
     n: float, squares: FloatArray, delta: float, ratio: float, reach: Reach, middle: float, *, lower: bool = False
 ) -> FloatArray:
-    """Theorem 16.5: most that the mean of ``X - ratio e`` is below 0, or above it for a lower limit; n delta is large.
+    """Theorem 16.4: most that the mean of ``X - ratio e`` is below 0, or above it for a lower limit; n delta is large.
 
     By the mean of ``(X - ratio (e - middle))**2``, whatever the constant `middle`.
     """
-    below = reach.bottom + ratio * reach.most
+    # In an interval that others chose, the mean of X may also be below 0, but X is never further from it than this.
+    whole, below = reach.top + reach.bottom, reach.bottom + ratio * reach.most
     return mean_width(
         n,
         squares,
         delta,
         largest=max(reach.top + ratio * (middle - reach.least), reach.bottom + ratio * (reach.most - middle)),
-        reach=max(below, reach.top),
-        below=reach.top if lower else below,
+        reach=max(whole if lower else reach.top, below),
+        below=whole if lower else below,
     )
 
 
 def width_limit(draws: DrawnRows, width: Callable[[FloatArray, float], FloatArray], middle: float) -> float:
     """Upper limit of the error, charged for squares inside the interval alone; infinite if there is none.
 
-    `width` is that of Theorem 16.5, or another function of mean squares and the ratio that falls in neither and grows
+    `width` is that of Theorem 16.4, or another function of mean squares and the ratio that falls in neither and grows
     no faster than the ratio and the root of the squares do together.
     """
     n, unit, residual, squares = draws.n, float(draws.unit.sum()), draws.residual, draws.squares
@@ -227,7 +228,7 @@ class _Line:
 def upper_limit(
     draws: DrawnRows, aside: BoolArray, delta: float, reach: Reach, rng: np.random.Generator
 ) -> tuple[float, str]:
-    """Proposition 16.6: upper limit of the error, and the method: "betting", or "moments" if some draws foresee less.
+    """Proposition 16.5: upper limit of the error, and the method: "betting", or "moments" if some draws foresee less.
 
     These are chosen at random. They, and the draws `aside`, at which `reach` was read off, carry no limit.
     """
@@ -251,14 +252,27 @@ def _moment_width(n: int, delta: float, reach: Reach, middle: float, squares: Fl
     return moment_width(n, squares, delta, ratio, reach, middle)
 
 
-def _betting_width(sums: FloatArray, n: int, square: float, delta: float, top: float) -> float:
-    """Width that a limit by betting on n draws can be expected to have, by what other draws bring."""
+def _betting_width(
+    sums: FloatArray, n: int, square: float, delta: float, top: float, chances: FloatArray | None = None
+) -> float:
+    """Width that a limit by betting on n draws can be expected to have, by what other draws bring, with chances."""
     rate = betting_rate(n, square, delta, top)
-    return (float((-np.log1p(-rate * sums) - rate * sums).mean()) - math.log(delta) / n) / rate
+    charge = float(np.average(-np.log1p(-rate * sums) - rate * sums, weights=chances))
+    return (charge - math.log(delta) / n) / rate
+
+
+def expected_width(n: int, sums: FloatArray, chances: FloatArray, delta: float, reach: Reach) -> float:
+    """Width that `upper_limit` of n draws can be expected to have, if they bring such sums with such chances."""
+    square = max(float(np.dot(chances, sums**2)), reach.top**2 / n)
+    rest = n - min(_PILOT, n // 20)
+    if not reach.limited or rest * delta < MANY:
+        return _betting_width(sums, n, square, delta, reach.top, chances)
+    by_moments = float(moment_width(rest, np.array([square]), delta, 0.0, reach, reach.most)[0])
+    return min(by_moments, _betting_width(sums, rest, square, delta, reach.top, chances))
 
 
 def lower_limit(chosen: DrawnRows, judged: DrawnRows, delta: float, reach: Reach) -> tuple[float, float]:
-    """Theorem 16.7: error of the interval that some draws choose, as they see it, and its lower limit from others."""
+    """Theorem 16.6: error of the interval that some draws choose, as they see it, and its lower limit from others."""
     rise, first, stop = largest_rise(chosen.residual, chosen.ends)
     if rise <= 0.0 or not chosen.unit.any() or not judged.unit.any():
         return 0.0, 0.0

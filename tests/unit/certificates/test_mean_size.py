@@ -1,0 +1,48 @@
+"""Plans of certificates of predicted means."""
+
+from __future__ import annotations
+
+import pytest
+
+from calibrant import ArgumentError
+from calibrant.certificates import required_sample_size_means
+
+PLAN = {"frequency": 0.05, "variation": 1.0, "cap": 400.0}
+
+
+def test_more_rows_for_less_and_for_more_variation():
+    rows = [required_sample_size_means(tolerance, **PLAN) for tolerance in (0.2, 0.1, 0.05)]
+    assert rows == sorted(rows)
+    assert 3.0 < rows[2] / rows[1] < 4.1
+    assert required_sample_size_means(0.1, **PLAN | {"variation": 2.0}) > rows[1]
+    assert required_sample_size_means(0.1, **PLAN | {"cap": 4_000.0}) > rows[1]
+    assert required_sample_size_means(0.1, **PLAN, power=0.9) > rows[1]
+
+
+def test_too_high_takes_no_cap():
+    high = required_sample_size_means(0.1, frequency=0.05, variation=1.0, side="too_high")
+    assert high < required_sample_size_means(0.1, **PLAN)
+    with pytest.raises(ArgumentError, match="too_high"):
+        required_sample_size_means(0.1, frequency=0.05)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"frequency": 0.0},
+        {"variation": -1.0},
+        {"cap": 0.5},
+        {"largest_prediction": 0.5},
+        {"power": 0.1},
+        {"side": "low"},
+    ],
+)
+def test_parameters_out_of_range(bad):
+    with pytest.raises(ArgumentError):
+        required_sample_size_means(0.1, **PLAN | bad)
+
+
+def test_amounts_beyond_the_cap_are_of_one_size():
+    """With the same mean square, so that a cap never makes outcomes vary less."""
+    capped = required_sample_size_means(0.05, frequency=1.0, variation=0.7, cap=2.0, largest_prediction=2.0)
+    assert capped > 3_000

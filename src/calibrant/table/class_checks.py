@@ -160,8 +160,8 @@ def describe_sums(sum_: str, proba: FloatArray, bad: BoolArray, remedy: str) -> 
     where = int(np.argmax(bad))
     values = ", ".join(f"{value:.4g}" for value in proba[where, :_NAMED].tolist())
     dots = ", ..." if proba.shape[1] > _NAMED else ""
-    found = row_errors.and_more(f"{values}{dots} (sum {proba[where].sum():.4g})", f"row {where}", int(bad.sum()))
-    return DataError(f"probabilities that add up to {sum_} in every row, within {TOLERANCE}", found, remedy)
+    sums = row_errors.and_more(f"{values}{dots} (sum {proba[where].sum():.4g})", f"row {where}", int(bad.sum()))
+    return DataError(f"probabilities that add up to {sum_} in every row, within {TOLERANCE}", sums, remedy)
 
 
 def _remedy(proba: FloatArray, total: FloatArray) -> str | None:

@@ -15,10 +15,10 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import norm
 
-from calibrant.distributions.cluster_jackknife import LOG, LOG_ODDS, PLAIN, Parts, Scale, log_products
+from calibrant.distributions.cluster_jackknife import LOG, LOG_ODDS, PLAIN, Link, Parts, log_products
 from calibrant.metrics.ranking import areas_without
 
-SCALES: dict[str, Scale] = {
+SCALES: dict[str, Link] = {
     "roc_auc": LOG_ODDS,
     "observed_expected": LOG,
     "brier": LOG,

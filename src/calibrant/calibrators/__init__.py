@@ -1,4 +1,4 @@
-"""Maps from scores to better probabilities: scikit-learn estimators on one column of scores, or on one for each class.
+"""Maps to better probabilities and means: scikit-learn estimators on one column of scores, or on one for each class.
 
 Names are imported on first use, since scikit-learn takes most of a second to load.
 """
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calibrant.calibrators.isotonic import IsotonicCalibrator, LipschitzIsotonicCalibrator, VennAbersCalibrator
     from calibrant.calibrators.local import HistogramCalibrator, LocalCalibrator
     from calibrant.calibrators.log_odds import BetaCalibrator, PlattCalibrator, TemperatureCalibrator
+    from calibrant.calibrators.means import AutoMeanCalibrator, IsotonicMeanCalibrator, PowerCalibrator, ScaleCalibrator
     from calibrant.calibrators.segment.calibrator import SegmentCalibrator
 
 # Module -> its calibrators.
@@ -29,21 +30,26 @@ _HOME = {
     "isotonic": ("IsotonicCalibrator", "LipschitzIsotonicCalibrator", "VennAbersCalibrator"),
     "local": ("HistogramCalibrator", "LocalCalibrator"),
     "log_odds": ("BetaCalibrator", "PlattCalibrator", "TemperatureCalibrator"),
+    "means": ("AutoMeanCalibrator", "IsotonicMeanCalibrator", "PowerCalibrator", "ScaleCalibrator"),
     "segment.calibrator": ("SegmentCalibrator",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AutoCalibrator",
+    "AutoMeanCalibrator",
     "BetaCalibrator",
     "CalibratedClassifier",
     "CutoffCalibrator",
     "HistogramCalibrator",
     "IsotonicCalibrator",
+    "IsotonicMeanCalibrator",
     "LipschitzIsotonicCalibrator",
     "LocalCalibrator",
     "MulticlassAutoCalibrator",
     "PlattCalibrator",
+    "PowerCalibrator",
+    "ScaleCalibrator",
     "SegmentCalibrator",
     "TemperatureCalibrator",
     "VennAbersCalibrator",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from sklearn.base import clone
 
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.base import Calibrator, Estimator
 from calibrant.calibrators.isotonic import IsotonicCalibrator
 from calibrant.calibrators.log_odds import BetaCalibrator, PlattCalibrator, TemperatureCalibrator
 from calibrant.errors import ArgumentError
@@ -76,15 +77,23 @@ class AutoCalibrator(Calibrator, Auto):
     members: Sequence[Calibrator] | None = None
 
     def _unfitted(self) -> list[Calibrator]:
-        if self.members is None:
-            return [TemperatureCalibrator(), PlattCalibrator(increasing=True), BetaCalibrator(), IsotonicCalibrator()]
-        members = list(self.members) if isinstance(self.members, Iterable) else [self.members]
-        wrong = [member for member in members if not isinstance(member, Calibrator)]
-        if wrong or not members:
-            given = repr(wrong[0]) if wrong else "none"
-            remedy = "pass a list such as [PlattCalibrator(), IsotonicCalibrator()]"
-            raise ArgumentError("members to be calibrators, at least one", given, remedy)
-        return [clone(member) for member in members]
+        default = (TemperatureCalibrator(), PlattCalibrator(increasing=True), BetaCalibrator(), IsotonicCalibrator())
+        return clones_of(self.members, Calibrator, default)
+
+
+_Kind = TypeVar("_Kind", bound=Estimator)
+
+
+def clones_of(members: Sequence[_Kind] | None, kind: Any, default: Sequence[_Kind]) -> list[_Kind]:
+    """Return unfitted copies of members of a kind, of which some were given, or of those by default."""
+    given = default if members is None else members
+    each = list(given) if isinstance(given, Iterable) else [given]
+    wrong = [member for member in each if not isinstance(member, kind)]
+    if wrong or not each:
+        example = ", ".join(f"{type(member).__name__}()" for member in default[-2:])
+        actual = repr(wrong[0]) if wrong else "none"
+        raise ArgumentError("members to be calibrators, at least one", actual, f"pass a list such as [{example}]")
+    return [clone(member) for member in each]
 
 
 def given_or_auto(calibrator: Calibrator | None) -> Calibrator:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibrant.errors import ArgumentError
-from calibrant.fits.score_map import ScoreMap
+from calibrant.fits.score_map import FittedMap, ScoreMap
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable, as_table
 from calibrant.table.shown import html_table
@@ -19,7 +19,58 @@ from calibrant.table.table_sums import TableSums
 from calibrant.table.validation import clean_scores
 
 
-class Calibrator(RegressorMixin, BaseEstimator, ScoreMap):  # type: ignore[misc]
+class Estimator(RegressorMixin, BaseEstimator, FittedMap):  # type: ignore[misc]
+    """What calibrators of scores and of predicted means share: how they show themselves, and columns with a name."""
+
+    def interpret(self) -> str:
+        """Say in words what the fitted map does to scores.
+
+        Returns
+        -------
+        str
+            One or two sentences.
+
+        Examples
+        --------
+        >>> from calibrant.calibrators import PlattCalibrator
+        >>> fitted = PlattCalibrator(smooth_targets=False).fit([0.1] * 4 + [0.9] * 4, [0, 0, 0, 1, 0, 1, 1, 1])
+        >>> fitted.interpret()
+        'Multiplies the log odds by 0.5: the scores were too extreme.'
+        """
+        check_is_fitted(self)
+        return self._in_words()
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """The diagram of scikit-learn, where it is switched on, and what a fitted map does."""
+        diagram: Callable[[], str] = super()._repr_html_
+        return lambda: diagram() + self._fitted_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What notebooks ask for first."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return bundle | {"text/html": self._repr_html_()} if "text/html" in bundle else bundle
+
+    def _fitted_html(self) -> str:
+        if not hasattr(self, "training_"):
+            return ""
+        facts = {"Map": self.interpret(), "Rows": self.training_.n, "Positives": self.training_.events}
+        return html_table("Fitted", facts.items())
+
+    def _remember_column(self, column: Any, *, reset: bool = True) -> None:
+        """Remember the name of a column that has one, or check that it is the same."""
+        if _is_column(column):
+            validate_data(self, column, skip_check_array=True, reset=reset)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class Calibrator(Estimator, ScoreMap):
     """Base of the calibrators, which are scikit-learn regressors on one column, as its `IsotonicRegression` is.
 
     A subclass takes from another base, a `ScoreMap`, its parameters, how it learns, and how it maps scores.
@@ -62,8 +113,7 @@ class Calibrator(RegressorMixin, BaseEstimator, ScoreMap):  # type: ignore[misc]
         else:
             table = as_table(y, scores, sample_weight=sample_weight, pos_label=pos_label)
         super().fit(table)
-        if _is_column(scores):
-            validate_data(self, scores, skip_check_array=True)  # remembers the name of the column
+        self._remember_column(scores)
         return self
 
     def predict(self, scores: npt.ArrayLike) -> FloatArray:
@@ -81,55 +131,12 @@ class Calibrator(RegressorMixin, BaseEstimator, ScoreMap):  # type: ignore[misc]
         """
         return self._predict(self._clean(scores))
 
-    def interpret(self) -> str:
-        """Say in words what the fitted map does to scores.
-
-        Returns
-        -------
-        str
-            One or two sentences.
-
-        Examples
-        --------
-        >>> from calibrant.calibrators import PlattCalibrator
-        >>> fitted = PlattCalibrator(smooth_targets=False).fit([0.1] * 4 + [0.9] * 4, [0, 0, 0, 1, 0, 1, 1, 1])
-        >>> fitted.interpret()
-        'Multiplies the log odds by 0.5: the scores were too extreme.'
-        """
-        check_is_fitted(self)
-        return self._in_words()
-
-    @property
-    def _repr_html_(self) -> Callable[[], str]:
-        """The diagram of scikit-learn, where it is switched on, and what a fitted map does."""
-        diagram: Callable[[], str] = super()._repr_html_
-        return lambda: diagram() + self._fitted_html()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """What notebooks ask for first."""
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        return bundle | {"text/html": self._repr_html_()} if "text/html" in bundle else bundle
-
-    def _fitted_html(self) -> str:
-        if not hasattr(self, "training_"):
-            return ""
-        facts = {"Map": self.interpret(), "Rows": self.training_.n, "Positives": self.training_.events}
-        return html_table("Fitted", facts.items())
-
     def _clean(self, scores: npt.ArrayLike) -> FloatArray:
         """Check that the calibrator is fitted, and the scores and the name of their column."""
         check_is_fitted(self)
         clean = clean_scores(scores).astype(np.float64, copy=False)
-        if _is_column(scores):
-            validate_data(self, scores, skip_check_array=True, reset=False)
+        self._remember_column(scores, reset=False)
         return clean
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.one_d_array = True
-        tags.input_tags.two_d_array = False
-        tags.input_tags.positive_only = True
-        return tags
 
 
 def _is_column(scores: Any) -> bool:

@@ -15,6 +15,7 @@ from calibrant.certificates.expected_error.certify import (
 from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
 from calibrant.certificates.mean_results import MeanCertificate, Side
 from calibrant.certificates.mean_size import required_sample_size_means
+from calibrant.certificates.mean_test import MeanTest, mean_calibration_test
 from calibrant.certificates.means import certify_means
 from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
 from calibrant.certificates.results import CalibrationTest, Certificate, CutoffInterval
@@ -33,6 +34,7 @@ __all__ = [
     "CutoffInterval",
     "ExpectedErrorCertificate",
     "MeanCertificate",
+    "MeanTest",
     "Plan",
     "RecalibratedCertificate",
     "SampleCertificate",
@@ -48,6 +50,7 @@ __all__ = [
     "cumulative_band",
     "cutoff_interval",
     "isotonic_band",
+    "mean_calibration_test",
     "plan_table",
     "required_sample_size",
     "required_sample_size_ece",

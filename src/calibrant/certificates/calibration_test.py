@@ -142,11 +142,11 @@ def calibration_test(
         raise DataError("a table of single scores", "cells that hold many", remedy)
     outcomes = likely_outcomes(table)
     if outcomes is not None:
-        reached = outcomes.ranges >= _observed_range(table)
+        reached = outcomes.ranges >= _labels(table).observed_range()
         # never too small but for rounding
         p_value = min(1.0, float(outcomes.chance[reached].sum()) + outcomes.left_out)
         return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
-    p_value, made = _by_simulation(table, n_simulations, generator_for(table, random_state))
+    p_value, made = _labels(table).p_value(n_simulations, generator_for(table, random_state))
     return _result(table, statistic, p_value, f"exact test, {made} simulations of the labels", method, made)
 
 
@@ -170,22 +170,50 @@ def _result(
     )
 
 
-def _observed_range(table: ScoreTable) -> float:
-    """Range that simulated labels have to reach: that of the table, less what rounding may take away."""
-    # The same code on the same scores: rounding treats observed and simulated labels alike.
-    observed = _walk_ranges(lambda part, _: table.k[part], table.n * table.score, _scratch(table, 1))[0]
-    return float(observed) - _SLACK * table.total
+class SimulatedCounts(NamedTuple):
+    """Events at each score as they were observed, and how they are drawn if every score is right."""
+
+    expected: FloatArray
+    observed: NumberArray
+    total: float  # what rounding is relative to
+    # Draws the events at a part of the scores, in as many series as the array has rows, which may be written to.
+    draw: Callable[[np.random.Generator, slice, FloatArray], NumberArray]
+
+    def observed_range(self) -> float:
+        """Range that simulated events have to reach: the observed one, less what rounding may take away."""
+        # The same code on the same scores: rounding treats observed and simulated events alike.
+        observed = _walk_ranges(lambda part, _: self.observed[part], self.expected, self._scratch(1))[0]
+        return float(observed) - _SLACK * self.total
+
+    def p_value(self, first: int, rng: np.random.Generator) -> tuple[float, int]:
+        """P-value, and how many simulations it took: `first`, or ten times as many where these leave it in doubt."""
+        least, most = (max(1, round(end * (first + 1))) for end in _DOUBTFUL)
+        reached = self._reached(first, rng)
+        if not least <= reached < most:
+            return (1 + reached) / (first + 1), first
+        total = _TIMES * (first + 1) - 1
+        reached += self._reached(total - first, rng)
+        return _two_rounds(reached, (first, total), (least, most)), total
+
+    def _reached(self, n_simulations: int, rng: np.random.Generator) -> int:
+        """Count simulated errors that reach the observed one."""
+        observed = self.observed_range()
+        at_once = max(1, min(n_simulations, _BLOCK // len(self.expected)))
+        scratch, reached = self._scratch(at_once), 0
+        for start in range(0, n_simulations, at_once):
+            report_progress("Simulated labels", start / n_simulations)
+            ranges = _walk_ranges(partial(self.draw, rng), self.expected, scratch[: n_simulations - start])
+            reached += int(np.count_nonzero(ranges >= observed))
+        return reached
+
+    def _scratch(self, rows: int) -> FloatArray:
+        """Memory for a part of so many series: memory asked for anew takes longer than what is done in it."""
+        return np.empty((rows, min(len(self.expected), _BLOCK)))
 
 
-def _by_simulation(table: ScoreTable, first: int, rng: np.random.Generator) -> tuple[float, int]:
-    """P-value, and how many simulations it took: `first`, or ten times as many where these leave it in doubt."""
-    least, most = (max(1, round(end * (first + 1))) for end in _DOUBTFUL)
-    reached = _reached(table, first, rng)
-    if not least <= reached < most:
-        return (1 + reached) / (first + 1), first
-    total = _TIMES * (first + 1) - 1
-    reached += _reached(table, total - first, rng)
-    return _two_rounds(reached, (first, total), (least, most)), total
+def _labels(table: ScoreTable) -> SimulatedCounts:
+    """Positives at each score, and how they are drawn if every score is right."""
+    return SimulatedCounts(table.n * table.score, table.k, table.total, partial(_simulated, table))
 
 
 def _two_rounds(reached: int, simulations: tuple[int, int], doubtful: tuple[int, int]) -> float:
@@ -201,32 +229,15 @@ def _two_rounds(reached: int, simulations: tuple[int, int], doubtful: tuple[int,
     return least / (first + 1) + float(doubted.sum()) / (total + 1)
 
 
-def _reached(table: ScoreTable, n_simulations: int, rng: np.random.Generator) -> int:
-    """Count simulated errors that reach the observed one."""
-    mean_predicted, observed = table.n * table.score, _observed_range(table)
-    at_once = max(1, min(n_simulations, _BLOCK // len(table)))
-    scratch, reached = _scratch(table, at_once), 0
-    for start in range(0, n_simulations, at_once):
-        report_progress("Simulated labels", start / n_simulations)
-        ranges = _walk_ranges(partial(_simulated, table, rng), mean_predicted, scratch[: n_simulations - start])
-        reached += int(np.count_nonzero(ranges >= observed))
-    return reached
-
-
-def _scratch(table: ScoreTable, rows: int) -> FloatArray:
-    """Memory for a part of the table in so many series: memory asked for anew takes longer than what is done in it."""
-    return np.empty((rows, min(len(table), _BLOCK)))
-
-
 def _walk_ranges(
-    positives: Callable[[slice, FloatArray], NumberArray], mean_predicted: FloatArray, scratch: FloatArray
+    events: Callable[[slice, FloatArray], NumberArray], expected: FloatArray, scratch: FloatArray
 ) -> FloatArray:
-    """Range of each of several series of cumulative residuals, from their positives by part of the table."""
+    """Range of each of several series of cumulative residuals, from their events by part of the scores."""
     last, top, bottom = np.zeros((3, len(scratch)))
-    for start in range(0, len(mean_predicted), _BLOCK):
+    for start in range(0, len(expected), _BLOCK):
         part = slice(start, start + _BLOCK)
-        cumulative = scratch[:, : len(mean_predicted[part])]
-        np.subtract(positives(part, cumulative), mean_predicted[part], out=cumulative)
+        cumulative = scratch[:, : len(expected[part])]
+        np.subtract(events(part, cumulative), expected[part], out=cumulative)
         cumulative[:, 0] += last
         np.cumsum(cumulative, axis=1, out=cumulative)
         last = cumulative[:, -1].copy()

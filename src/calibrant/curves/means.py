@@ -138,7 +138,7 @@ class ConcentrationCurve(CumulativeResiduals):
     Attributes
     ----------
     score, share : ndarray of float64
-        Increasing predictions, and the share of the exposure (or weight) with predictions up to there, in [0, 1].
+        Increasing predictions, and the share of the rows, exposure or weight with predictions up to there, in [0, 1].
     value : ndarray of float64
         Sum of residuals over these rows, in the unit of the table. Where it climbs, predictions are too low; where it
         falls, too high.
@@ -151,6 +151,8 @@ class ConcentrationCurve(CumulativeResiduals):
         Range of `value`, the mean calibration error.
     relative_to : str
         What `value` is a share of: "predicted", "exposure", "observed" or "rows".
+    weighting : {"none", "exposure", "sample_weight"}
+        What `share` is a share of: rows, exposure or weight.
     """
 
     _display = "ConcentrationDisplay"
@@ -159,6 +161,7 @@ class ConcentrationCurve(CumulativeResiduals):
     lorenz: FloatArray
     error: float
     relative_to: str
+    weighting: str
 
 
 def concentration_curve(
@@ -208,6 +211,7 @@ def concentration_curve(
         lorenz=lorenz[points],
         error=largest.value,
         relative_to=table.relative_to,
+        weighting=table.weighting,
     )
 
 

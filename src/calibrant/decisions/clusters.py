@@ -16,7 +16,7 @@ from calibrant.decisions.cost_curve import CostCurve
 from calibrant.decisions.net_benefit import NetBenefit
 from calibrant.decisions.saving import Decision, decision_at
 from calibrant.distributions.cluster_bound import ClusterSums, largest_ratio
-from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Jackknife, Parts, Scale, log_products
+from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Jackknife, Link, Parts, log_products
 from calibrant.table.cluster_residuals import squares_from
 from calibrant.table.clusters import ClusteredRows, cluster_blocks
 from calibrant.table.numbers import claim_upper
@@ -97,7 +97,7 @@ def _left_out(
     """
     jackknife, total = Jackknife(rows.size), rows.table.total
 
-    def limits(sums: FloatArray, scale: Scale) -> _Ends:
+    def limits(sums: FloatArray, scale: Link) -> _Ends:
         without = jackknife.means_without(sums)
         lower, upper, _ = jackknife.limits(float(sums.sum()) / total, without, 1.0 - 2.0 * half, scale)
         return lower, upper

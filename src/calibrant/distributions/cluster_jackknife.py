@@ -32,7 +32,7 @@ def allows_unseen(guarantee: str) -> bool:
     return check_choice("guarantee", guarantee, ("ordinary", "unseen clusters")) == "unseen clusters"
 
 
-class Scale(NamedTuple):
+class Link(NamedTuple):
     """Where limits are symmetric, and the way back."""
 
     to: Callable[[FloatArray], FloatArray]
@@ -49,9 +49,9 @@ def _logistic(value: FloatArray) -> FloatArray:
     return np.asarray(expit(value))
 
 
-PLAIN = Scale(np.asarray, np.asarray)
-LOG = Scale(np.log, np.exp)
-LOG_ODDS = Scale(_log_odds, _logistic)
+PLAIN = Link(np.asarray, np.asarray)
+LOG = Link(np.log, np.exp)
+LOG_ODDS = Link(_log_odds, _logistic)
 
 
 class Parts(NamedTuple):
@@ -124,7 +124,7 @@ class Jackknife:
         return Parts(both[0], both[1], log_products(both, self.means_without(sums)))
 
     def limits(
-        self, value: float, without: FloatArray, level: float, scale: Scale = PLAIN, parts: Parts | None = None
+        self, value: float, without: FloatArray, level: float, scale: Link = PLAIN, parts: Parts | None = None
     ) -> tuple[float, float, str]:
         """Lower and upper limit from a number and from what it is without each cluster; or NaN, and why."""
         if self.refusal:
@@ -143,7 +143,7 @@ class Jackknife:
         return float(lower), float(upper), why
 
     def limits_of_many(
-        self, value: FloatArray, squares: FloatArray, level: float, scale: Scale = PLAIN, parts: Parts | None = None
+        self, value: FloatArray, squares: FloatArray, level: float, scale: Link = PLAIN, parts: Parts | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Limits for many numbers from the sums of their squared changes on the scale; NaN where there are none.
 

@@ -40,6 +40,9 @@ def apply_to_file(
     Missing scores stay missing; a score that is no probability is a `DataError`. The file is read once, JSON before
     that for its keys, and once more for the message if a score is wrong.
     """
+    if fitted.domain.most > 1.0:
+        remedy = "write it as SQL, Python or ONNX"
+        raise ArgumentError("a map of scores to apply", "one of predicted means", remedy)
     target = Path(output)
     if target.suffix.lower() not in ENDINGS:
         ending = f"{target.suffix or 'none'} in {target.name}"

@@ -41,6 +41,14 @@ class Logistic:
 
 
 @dataclass(frozen=True)
+class PowerOf:
+    """``exp(intercept + exponent * log(prediction))``, with an exponential that is neither 0 nor infinite."""
+
+    exponent: float
+    intercept: float
+
+
+@dataclass(frozen=True)
 class Mixture:
     """Weighted sum of other formulas, kept inside (0, 1); the first of them is added first."""
 
@@ -56,7 +64,7 @@ class Shifted:
     repair: SegmentRepair
 
 
-Formula = Lines | Logistic | Mixture | Shifted
+Formula = Lines | Logistic | PowerOf | Mixture | Shifted
 
 IDENTITY = Lines(np.zeros(1), np.zeros(2), np.array([0.0, 1.0]))
 

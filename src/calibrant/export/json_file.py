@@ -15,6 +15,7 @@ from calibrant.errors import ArgumentError, SourceError
 from calibrant.export.layouts import LAYOUTS, Layout, check_fitted, not_exportable
 from calibrant.fits.class_maps import ClassMap
 from calibrant.fits.class_pool import MulticlassAuto
+from calibrant.fits.mean_maps import MeanMap
 from calibrant.fits.score_map import FittedMap, ScoreMap, Training
 from calibrant.typed_json import (
     FieldError,
@@ -213,6 +214,7 @@ def as_calibrator(value: Any) -> Any:
 
 @plain.register(ScoreMap)
 @plain.register(ClassMap)
+@plain.register(MeanMap)
 def _fitted(calibrator: FittedMap | ClassMap) -> dict[str, Any]:
     """Return what makes up a calibrator; those inside others are stored in the same way."""
     document = _unfitted(calibrator)
@@ -236,7 +238,7 @@ def _parameters(layout: Layout) -> list[str]:
 
 
 def _parameter(name: str, value: Any) -> Any:
-    if isinstance(value, list | tuple) and all(isinstance(entry, ScoreMap) for entry in value):
+    if isinstance(value, list | tuple) and all(isinstance(entry, ScoreMap | MeanMap) for entry in value):
         return {"calibrators": [_unfitted(entry) for entry in value]}
     if isinstance(value, ScoreMap | ClassMap):
         return {"calibrator": _unfitted(value)}
@@ -283,7 +285,7 @@ def _rebuilt_fitted(document: Any, kind: Any, path: str, training: Training) -> 
     for field, expected, holds in layout.checks(calibrator):
         if not holds:
             raise FieldError(path + field, expected, "something else")
-    if isinstance(calibrator, ScoreMap):
+    if isinstance(calibrator, ScoreMap | MeanMap):
         calibrator.n_features_in_, calibrator.training_ = 1, training
     return calibrator
 
@@ -297,14 +299,17 @@ def _rebuilt_unfitted(document: Any, kind: Any, path: str) -> Any:
         raise SourceError(expected, repr(method), "read it with the version of calibrant that wrote it")
     layout = LAYOUTS[method]
     parameters = check_fields(document["parameters"], _parameters(layout), f"{path}parameters.")
-    values = {name: _rebuilt_parameter(value, f"{path}parameters.{name}") for name, value in parameters.items()}
+    members = MeanMap if issubclass(layout.kind, MeanMap) else ScoreMap
+    values = {
+        name: _rebuilt_parameter(value, members, f"{path}parameters.{name}") for name, value in parameters.items()
+    }
     return layout.kind(**values)
 
 
-def _rebuilt_parameter(value: Any, path: str) -> Any:
+def _rebuilt_parameter(value: Any, members: Any, path: str) -> Any:
     if isinstance(value, dict) and "calibrators" in value:
         listed = list_of(check_fields(value, ["calibrators"], f"{path}.")["calibrators"], path)
-        return [_rebuilt_unfitted(entry, ScoreMap, f"{path}[{i}].") for i, entry in enumerate(listed)]
+        return [_rebuilt_unfitted(entry, members, f"{path}[{i}].") for i, entry in enumerate(listed)]
     if isinstance(value, dict) and "calibrator" in value:
         stored = check_fields(value, ["calibrator"], f"{path}.")["calibrator"]
         kind = ClassMap if path.endswith(".first") else ScoreMap
@@ -317,7 +322,7 @@ def _rebuilt_parameter(value: Any, path: str) -> Any:
 def _rebuilt(value: Any, kind: Any, path: str, training: Training) -> Any:
     if kind in (ScoreMap, ClassMap):
         return _rebuilt_fitted(value, kind, f"{path}.", training)
-    if kind in (list[ScoreMap], list[ClassMap]):
+    if kind in (list[ScoreMap], list[ClassMap], list[MeanMap]):
         (each,) = get_args(kind)
         return [_rebuilt_fitted(entry, each, f"{path}[{i}].", training) for i, entry in enumerate(list_of(value, path))]
     return structure(kind, value, path)

@@ -13,7 +13,18 @@ import numpy.typing as npt
 from calibrant.calibrators.segment.gains import SegmentGains
 from calibrant.calibrators.segment.repair import Node, Segment, SegmentRepair, Split, splits_of
 from calibrant.errors import ArgumentError
-from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, Shifted, lines_through, steps
+from calibrant.export.formula import (
+    IDENTITY,
+    Formula,
+    Lines,
+    Logistic,
+    LogOdds,
+    Mixture,
+    PowerOf,
+    Shifted,
+    lines_through,
+    steps,
+)
 from calibrant.fits.class_maps import ClassMap, Identity, OneVsRest, Shared
 from calibrant.fits.class_pool import MulticlassAuto
 from calibrant.fits.cutoff import Cutoff
@@ -22,6 +33,7 @@ from calibrant.fits.isotonic import Isotonic, IsotonicFit, VennAbers, VennAbersF
 from calibrant.fits.lipschitz import LipschitzFit, LipschitzIsotonic
 from calibrant.fits.local_polynomial import Local
 from calibrant.fits.log_odds import Beta, LogOddsMap, Platt, Temperature
+from calibrant.fits.mean_maps import AutoMean, IsotonicMean, MeanMap, Power, Scale
 from calibrant.fits.pool import Auto
 from calibrant.fits.score_map import FittedMap, ScoreMap
 from calibrant.fits.softmax import Softmax
@@ -114,6 +126,21 @@ def _cutoff(calibrator: Cutoff) -> Checks:
 def _auto(calibrator: Auto) -> Checks:
     yield from _same(calibrator, "weights_", "calibrators_", more=-1)
     yield from _pool(calibrator, "members_")
+
+
+def _isotonic_mean(calibrator: IsotonicMean) -> Checks:
+    yield from _same(calibrator, "prediction_", "value_")
+    yield "fitted.prediction_", "increasing predictions", RISING.holds(calibrator.prediction_)
+
+
+def _auto_mean(calibrator: AutoMean) -> Checks:
+    yield from _same(calibrator, "members_", "p_values_", "deviances_")
+    chosen = ["left alone", "recalibrated"].index(calibrator.decision_)
+    yield (
+        "fitted.calibrators_",
+        "one, or none where fitted.decision_ is 'left alone'",
+        len(calibrator.calibrators_) == chosen,
+    )
 
 
 def _pool(calibrator: Auto | MulticlassAuto, members: str) -> Checks:
@@ -285,6 +312,31 @@ LAYOUTS = {
         {"calibrator_": ScoreMap, "cutoff_": float, "limit_": float, "refuted_": bool, "message_": str},
         lambda c: formula_of(c.calibrator_),
         _cutoff,
+    ),
+    "scale": Layout(
+        Scale, {"factor_": Positive}, lambda c: Lines(np.zeros(1), np.zeros(2), np.array([0.0, c.factor_]))
+    ),
+    "power": Layout(Power, {"exponent_": _Factor, "intercept_": Finite}, lambda c: PowerOf(c.exponent_, c.intercept_)),
+    "isotonic-mean": Layout(
+        IsotonicMean,
+        {"prediction_": _Numbers, "value_": Annotated[Weights, sized(1)]},
+        lambda c: lines_through(c.prediction_, c.value_),
+        _isotonic_mean,
+    ),
+    "auto-mean": Layout(
+        AutoMean,
+        {
+            "members_": Annotated[list[str], sized(1)],
+            "calibrators_": list[MeanMap],
+            "chosen_": str,
+            "p_values_": Probabilities,
+            "deviances_": _Numbers,
+            "decision_": Literal["recalibrated", "left alone"],
+            "reason_": str,
+            "gain_": float,
+        },
+        lambda c: formula_of_fit(c.calibrators_[0]) if c.calibrators_ else IDENTITY,
+        _auto_mean,
     ),
     "segment": Layout(
         Segment,

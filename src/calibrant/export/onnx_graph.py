@@ -36,7 +36,7 @@ def to_onnx(calibrator: FittedMap, *, as_column: bool = False) -> onnx.ModelProt
 
     Parameters
     ----------
-    calibrator : Calibrator, SegmentCalibrator or MulticlassAutoCalibrator
+    calibrator : Calibrator, SegmentCalibrator, MulticlassAutoCalibrator or MeanCalibrator
         Fitted.
     as_column : bool, default=False
         Take inputs of shape (n, 1) instead of (n,); ONNX wants the number of dimensions to be fixed.
@@ -48,7 +48,7 @@ def to_onnx(calibrator: FittedMap, *, as_column: bool = False) -> onnx.ModelProt
         `predict` raises an error, become NaN. The columns of a `SegmentCalibrator` are inputs by their names: texts, of
         which the empty one is a missing value; numbers and booleans as float64, of which NaN is. Of several classes the
         input is "scores" and the output "probabilities", of shape (n, K); rows become NaN if they are no probabilities
-        that add up to 1, within 0.01.
+        that add up to 1, within 0.01. Of predicted means they are "prediction" and "recalibrated".
 
     Raises
     ------
@@ -81,7 +81,7 @@ def to_onnx(calibrator: FittedMap, *, as_column: bool = False) -> onnx.ModelProt
         helper.make_graph(graph.nodes, "calibrator", inputs, [output], graph.constants),
         producer_name="calibrant",
         producer_version=__version__,
-        doc_string=f"Calibrated probabilities: {calibrator._calibrator}",
+        doc_string=f"Recalibration: {calibrator._calibrator}",
         opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(_ML, _ML_VERSION)],
         ir_version=_IR_VERSION,
     )
@@ -95,18 +95,19 @@ def _graph_of_score(calibrator: FittedMap, as_column: bool) -> tuple[_Graph, lis
 
     formula = formula_of(calibrator)
     columns = formula.columns if isinstance(formula, Shifted) else ()
-    kinds = {"score": _DOUBLE, **{column.name: _STRING if holds_text(column) else _DOUBLE for column in columns}}
+    given, output = calibrator.quantities
+    kinds = {given: _DOUBLE, **{column.name: _STRING if holds_text(column) else _DOUBLE for column in columns}}
     if len(kinds) <= len(columns) or "probability" in kinds:
         expected = "columns of segments with other names than score and probability, which the model uses itself"
         raise ArgumentError(expected, ", ".join(kinds), "rename the column, and fit again")
     graph = _Graph(kinds, as_column=as_column)
     mapped = graph.formula(formula)
-    limits = (("GreaterOrEqual", 0.0), ("LessOrEqual", 1.0))
+    limits = (("GreaterOrEqual", calibrator.domain.least), ("LessOrEqual", calibrator.domain.most))
     inside = graph.apply("And", *(graph.apply(test, graph.score, graph.literal(limit)) for test, limit in limits))
-    graph.nodes.append(helper.make_node("Where", [inside, mapped, graph.literal(math.nan)], ["probability"]))
+    graph.nodes.append(helper.make_node("Where", [inside, mapped, graph.literal(math.nan)], [output]))
     shape: list[str | int] = ["n", 1] if as_column else ["n"]
     inputs = [helper.make_tensor_value_info(name, kind, shape) for name, kind in kinds.items()]
-    return graph, inputs, helper.make_tensor_value_info("probability", _DOUBLE, ["n"])
+    return graph, inputs, helper.make_tensor_value_info(output, _DOUBLE, ["n"])
 
 
 def _graph_of_classes(fitted: MulticlassAuto) -> tuple[_Graph, list[Any], Any]:
@@ -140,7 +141,7 @@ class _Graph(Writer):
         self._inputs = inputs
         self._as_column = as_column
         self._codes: dict[str, str] = {}  # name of a column -> the numbers of segments
-        self.score = self.input("score")  # of several classes one after the other
+        self.score = self.input(next(iter(inputs)))  # of several classes one after the other
 
     def input(self, name: str) -> str:
         return self.apply("Reshape", name, self.constant([-1], np.int64)) if self._as_column else name

@@ -34,7 +34,7 @@ def to_python(calibrator: FittedMap, *, name: str = "calibrate") -> str:
 
     Parameters
     ----------
-    calibrator : Calibrator, SegmentCalibrator or MulticlassAutoCalibrator
+    calibrator : Calibrator, SegmentCalibrator, MulticlassAutoCalibrator or MeanCalibrator
         Fitted.
     name : str
         Name of the function.
@@ -44,9 +44,9 @@ def to_python(calibrator: FittedMap, *, name: str = "calibrate") -> str:
     str
         The function takes one score, and of a `SegmentCalibrator` also the segments, a dictionary of values by the
         names of their columns; it returns one probability. Of a `MulticlassAutoCalibrator` it takes the scores of all
-        ``CLASSES`` of the module, and returns a list. A score of None stays None; for other values than numbers in
-        [0, 1] it raises an error, as `predict` does. Maps made of steps and lines give the same float as `predict`,
-        logistic maps agree to about 1e-15.
+        ``CLASSES`` of the module, and returns a list. Of predicted means it takes and returns one. None stays None; for
+        other values than `predict` takes, such as scores outside [0, 1], it raises an error. Maps made of steps and
+        lines give the same float as `predict`, logistic maps agree to about 1e-15.
 
     Raises
     ------
@@ -72,19 +72,21 @@ def to_python(calibrator: FittedMap, *, name: str = "calibrate") -> str:
         result = source.formula(formula)
         shifted = isinstance(formula, Shifted)
         takes, also = ("score, segments", "; segments are values by name") if shifted else ("score", "")
+        mapped, result_name = calibrator.quantities
+        least, most, words = calibrator.domain
         function = [
             f"def {name}({takes}):",
-            f'    """Return the calibrated probability of a score in [0, 1]{also}. None stays None."""',
+            f'    """Return the {result_name} of a {mapped} {words}{also}. None stays None."""',
             "    if score is None:",
             "        return None",
             "    s = float(score)",
-            "    if not 0.0 <= s <= 1.0:",
-            '        raise ValueError(f"expected a score between 0 and 1, found {score!r}")',
+            f"    if not {least!r} <= s <= {most!r}:",
+            f'        raise ValueError(f"expected a {mapped} {words}, found {{score!r}}")',
             *(f"    {line}" for line in source.body),
             f"    return {result}",
         ]
     lines = [
-        f'"""Calibrated probabilities: {calibrator._calibrator}, exported by calibrant {__version__}."""',
+        f'"""Recalibration: {calibrator._calibrator}, exported by calibrant {__version__}."""',
         "",
         "import bisect",
         "import math",

@@ -111,18 +111,18 @@ def to_sql(
 
     Parameters
     ----------
-    calibrator : Calibrator or SegmentCalibrator
+    calibrator : Calibrator, SegmentCalibrator or MeanCalibrator
         Fitted. The columns of segments keep the names that they had in the fit.
     column : str
-        Name of the column of scores; it is quoted.
+        Name of the column of scores, or predicted means; it is quoted.
     dialect : {"duckdb", "postgresql", "sqlite", "spark", "bigquery"}
         Dialect of SQL.
 
     Returns
     -------
     str
-        NULL stays NULL; NaN and numbers outside [0, 1], for which `predict` raises an error, become NULL too. In
-        SQLite so does text.
+        NULL stays NULL; NaN and numbers for which `predict` raises an error, such as scores outside [0, 1], become
+        NULL too. In SQLite so does text.
 
     Raises
     ------
@@ -154,9 +154,9 @@ def to_sql(
     operand = spoken.quote(column)
     score = f"CAST({operand} AS {spoken.double})"
     guard = spoken.guard.format(operand=operand) + " AND " if spoken.guard else ""
-    zero, one = spoken.literal(0.0), spoken.literal(1.0)
     formula = SqlWriter(spoken, score).formula(formula_of(calibrator))
-    return f"CASE WHEN {guard}{score} BETWEEN {zero} AND {one} THEN {formula} END"
+    least, most = map(spoken.literal, calibrator.domain[:2])
+    return f"CASE WHEN {guard}{score} BETWEEN {least} AND {most} THEN {formula} END"
 
 
 class SqlWriter(TextWriter):

@@ -11,8 +11,9 @@ from typing import Literal
 from calibrant.calibrators.segment.offsets import CUT, OffsetTable
 from calibrant.calibrators.segment.repair import Node, Split
 from calibrant.errors import ArgumentError
-from calibrant.export.formula import Formula, Lines, Logistic, LogOdds, Mixture, Shifted
+from calibrant.export.formula import Formula, Lines, Logistic, LogOdds, Mixture, PowerOf, Shifted
 from calibrant.fits.log_odds import LEAST, MOST
+from calibrant.fits.mean_maps import MOST_LOG
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.pooling import FloatArray
 
@@ -37,6 +38,10 @@ class Writer(ABC):
                 return self.lines(formula)
             case Logistic(logit):
                 return self.curve(self.log_odds(logit) if isinstance(logit, LogOdds) else self.lines(logit))
+            case PowerOf(exponent, intercept):
+                term = self.apply("Mul", self.literal(exponent), self.apply("Log", self.score))
+                log = self.sum([self.literal(intercept), term])
+                return self.apply("Exp", self.least(self.greatest(log, -MOST_LOG), MOST_LOG))
             case Mixture(parts):
                 terms = [
                     self.apply("Mul", self.literal(weight), self.weighable(self.formula(part)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from calibrant.fits.isotonic import Isotonic
 from calibrant.fits.log_odds import LEAST, MOST, Beta, Platt, Temperature
-from calibrant.fits.score_map import ScoreMap, fit_part
+from calibrant.fits.score_map import FittedMap, ScoreMap, fit_part
 from calibrant.table.parameters import check_count, check_random_state
 from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers
 from calibrant.table.score_table import ScoreTable
@@ -46,7 +46,7 @@ class Auto(ScoreMap):
         check_random_state(self.random_state)
         members, inside = self._unfitted(), table.low[0] > 0.0 and table.high[-1] < 1.0
         table = _neighbours_pooled(table)
-        self.members_: list[str] = ["identity", *_names(members)]
+        self.members_: list[str] = ["identity", *member_names(members)]
         self.calibrators_ = [fit_part(deepcopy(member), table) for member in members]
         self.decision_: Literal["pooled", "left alone"] = "left alone"
         self.weights_ = np.append(1.0, np.zeros(len(members)))
@@ -81,9 +81,9 @@ class Auto(ScoreMap):
         return self.reason_
 
 
-def _names(members: Sequence[ScoreMap]) -> list[str]:
+def member_names(members: Sequence[FittedMap]) -> list[str]:
     """Return lower-case names of the classes, numbered where a class is met again."""
-    kinds = [type(member).__name__.removesuffix("Calibrator").lower() for member in members]
+    kinds = [type(member).__name__.removesuffix("Calibrator").removesuffix("Mean").lower() for member in members]
     return [kind if kinds.count(kind) == 1 else f"{kind} {kinds[: i + 1].count(kind)}" for i, kind in enumerate(kinds)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ class Training(Result):
     Attributes
     ----------
     n, events : int or float
-        Rows and positives among them, or their weight.
+        Rows and positives among them, or their weight; of real outcomes, rows and those whose outcome is not 0.
     digest : str
         64-bit digest of the rows, the same in any order and from any source: 16 hexadecimal digits.
     date : str
@@ -40,9 +40,19 @@ class Training(Result):
     date: Annotated[str, matching(_DATE, "a date such as 2026-11-23T08:15:00Z")]
 
 
-class FittedMap(ABC):
-    """What all fitted maps have, those of the score alone and those by segment."""
+class Domain(NamedTuple):
+    """Numbers that a map takes: the least and the largest, and that in words."""
 
+    least: float
+    most: float
+    words: str
+
+
+class FittedMap(ABC):
+    """What all fitted maps have, those of the score alone, those by segment, and those of predicted means."""
+
+    domain: ClassVar[Domain] = Domain(0.0, 1.0, "between 0 and 1")
+    quantities: ClassVar[tuple[str, str]] = ("score", "probability")  # what is mapped, and to what
     training_: Training
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]  # of a fit to a dataframe

@@ -22,7 +22,7 @@ import numpy as np
 
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits, limit_excess
 from calibrant.distributions.cluster_draws import cluster_draws
-from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Parts, Scale, allows_unseen
+from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Link, Parts, allows_unseen
 from calibrant.fits.maps import shortened
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
 from calibrant.table.parameters import check_between
@@ -84,7 +84,7 @@ class SampledRows:
             note = self.jackknife.refusal or self._undefined
         return Estimate(value, *limits, self.confidence_level, self.method, note)
 
-    def left_out(self, value: float, without: FloatArray, scale: Scale = PLAIN, parts: Parts | None = None) -> Estimate:
+    def left_out(self, value: float, without: FloatArray, scale: Link = PLAIN, parts: Parts | None = None) -> Estimate:
         """Return an estimate with limits from what it is without each cluster, or for a signed mean from its parts."""
         assert self.jackknife is not None
         *limits, why = self.jackknife.limits(value, without, self.confidence_level, scale, parts)
@@ -93,7 +93,7 @@ class SampledRows:
         return self.estimate(value, (limits[0], limits[1]), why)
 
     def mean(
-        self, terms: Terms, value: float, within: tuple[float, float] | None = None, scale: Scale = PLAIN
+        self, terms: Terms, value: float, within: tuple[float, float] | None = None, scale: Link = PLAIN
     ) -> Estimate:
         """Return the mean of a term, whose value is known, with limits.
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.curves import ConcentrationCurve, MeanCurve, binned_means, concentration_curve, isotonic_means
 from calibrant.errors import ArgumentError
-from calibrant.plots.canvas import Canvas
+from calibrant.plots.canvas import Canvas, write_ticks
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.layers import SimultaneousBand, values_of
@@ -80,7 +80,7 @@ class MeanReliabilityDisplay(OfPredictedMeans, ReliabilityDisplay):
     [0.5, 2.5]
     """
 
-    _axes = "x-axis: predicted mean; y-axis: observed mean, both per unit of exposure."
+    _axes = "x-axis: predicted mean; y-axis: observed mean, per unit of exposure where rows have one."
     _write_score = _write_rate = staticmethod(number)
 
     def __init__(
@@ -146,8 +146,10 @@ class MeanReliabilityDisplay(OfPredictedMeans, ReliabilityDisplay):
 
             ax.set(xscale="log", yscale="log")
             for axis in (ax.xaxis, ax.yaxis):
-                axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-                axis.set_major_formatter(lambda value, _: f"{value:g}")
+                write_ticks(axis)
+                bottom, top = axis.get_view_interval()
+                if top > 5.0 * bottom:  # else none of these may be in view
+                    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             ax.minorticks_off()
         return 0.0
 
@@ -191,14 +193,15 @@ class ConcentrationDisplay(OfPredictedMeans, CumulativeResidualsDisplay):
     [-0.25, 0.0]
     """
 
-    _words = "prediction", "exposure"
     _write = staticmethod(_brief)
     curve: ConcentrationCurve
 
     def __init__(self, curve: ConcentrationCurve, *, name: str | None = None) -> None:
         super().__init__(curve, name=name)
+        across = {"none": "rows", "sample_weight": "weight"}.get(curve.weighting, "exposure")
+        self._words, by_row = ("prediction", across), "rows" in (across, curve.relative_to)
         self._of = f" of {curve.relative_to}" if curve.relative_to in ("predicted", "observed") else ""
-        unit = f"share{self._of}" if self._of else "per row" if curve.relative_to == "rows" else "per unit of exposure"
+        unit = f"share{self._of}" if self._of else "per row" if by_row else f"per unit of {across}"
         self._height = f"cumulative residuals, {unit}"
 
     @classmethod
@@ -228,9 +231,9 @@ class ConcentrationDisplay(OfPredictedMeans, CumulativeResidualsDisplay):
     def _sentences(self) -> Iterator[str]:
         attained = "" if self.curve.interval is None else ", attained over the shaded predictions"
         yield (
-            "x-axis: exposure, ordered by prediction, with some predictions above. The line is the sum of observed "
-            "minus predicted up to there. Where it falls, predictions are too high; where it rises, too low. Its range "
-            f"is the calibration error{attained}."
+            f"x-axis: {self._words[1]}, ordered by prediction, with some predictions above. The line is the sum of "
+            "observed minus predicted up to there. Where it falls, predictions are too high; where it rises, too low. "
+            f"Its range is the calibration error{attained}."
         )
         if self._of:
             yield (

@@ -134,6 +134,14 @@ def _checked_predictions(raw: npt.NDArray[Any], relative_to: str) -> FloatArray:
     return prediction
 
 
+def clean_predictions(y_pred: npt.ArrayLike, least: float, words: str) -> FloatArray:
+    """Return predictions to be mapped, as finite floats of at least so much; `words` say that."""
+    prediction = _finite(_one_column(as_array(y_pred, "predictions"), "predictions"), "predictions", _REPAIR)
+    remedy = "raise these predictions to the least that can be, or take another calibrator of means"
+    _refuse(prediction, prediction < least, f"predictions {words}", remedy)
+    return prediction
+
+
 def _checked_exposures(raw: npt.NDArray[Any]) -> FloatArray:
     exposure = _finite(raw, "exposures", _REPAIR)
     remedy = "a row without exposure says nothing of a rate: drop it, or correct its exposure"

@@ -111,11 +111,11 @@ def test_simulations_do_not_depend_on_how_the_walk_is_cut(monkeypatch):
     rng = np.random.default_rng(3)
     n = rng.integers(1, 10, 300)
     table = ScoreTable.from_counts(rng.random(300), n, rng.binomial(n, 0.5))
-    mean_predicted = table.n * table.score
-    whole = module._walk_ranges(lambda part, _: table.k[part], mean_predicted, module._scratch(table, 1))
+    counts = module.SimulatedCounts(table.n * table.score, table.k, 0.0, None)
+    whole = counts.observed_range()
     monkeypatch.setattr(module, "_BLOCK", 7)
-    assert module._walk_ranges(lambda part, _: table.k[part], mean_predicted, module._scratch(table, 1)) == whole
-    assert whole[0] / table.total == pytest.approx(cutoff_calibration_error(table), abs=1e-11)
+    assert counts.observed_range() == whole
+    assert whole / table.total == pytest.approx(cutoff_calibration_error(table), abs=1e-11)
     assert calibration_test(table, n_simulations=5).p_value == 1 / 6
 
 

@@ -74,6 +74,15 @@ class TestReliability:
         assert made.ax_.get_ylim()[0] > 0.0
         assert "logarithmic" in made.how_to_read
 
+    def test_logarithmic_axes_have_ticks_whatever_they_show(self):
+        for low, high in ((0.55, 0.9), (0.021, 0.049), (90.0, 5_000.0)):
+            f = np.repeat(np.geomspace(low, high, 20), 10)
+            made = MeanReliabilityDisplay.from_predictions(f, f, scale="log", ax=Figure().subplots())
+            made.figure_.draw_without_rendering()
+            for axis in (made.ax_.xaxis, made.ax_.yaxis):
+                ends = axis.get_view_interval()
+                assert 3 <= ((axis.get_majorticklocs() >= ends[0]) & (axis.get_majorticklocs() <= ends[1])).sum() <= 9
+
     def test_the_diagonal_is_where_both_agree(self):
         z, f, w = book()
         for scale in ("linear", "log"):
@@ -114,6 +123,23 @@ class TestConcentration:
         assert any(f"% of {unit}" in text for text in texts(made.ax_)) == (unit != "rows")
         assert ("Lorenz" in made.how_to_read) == (unit != "rows")
         plt.close("all")
+
+    @pytest.mark.parametrize(
+        ("weights", "across", "unit"),
+        [
+            ({}, "rows", "row"),
+            ({"exposure": 1}, "exposure", "unit of exposure"),
+            ({"sample_weight": 1}, "weight", "unit of weight"),
+        ],
+    )
+    def test_says_what_is_across(self, weights, across, unit):
+        z, f, w = book()
+        rows = dict.fromkeys(weights, w)
+        made = ConcentrationDisplay.from_predictions(z, f, **rows, relative_to="exposure", ax=Figure().subplots())
+        assert made.ax_.get_xlabel() == f"{across}, ordered by prediction"
+        assert made.ax_.get_ylabel() == f"cumulative residuals, per {unit}"
+        assert made.how_to_read.startswith(f"x-axis: {across}")
+        assert next(made.readings()).text.split(":")[0].endswith(f"of {across}")
 
     def test_large_predictions_are_written_out(self):
         z, f, w = book(size=20_000.0)

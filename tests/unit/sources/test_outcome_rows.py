@@ -48,7 +48,12 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize("name", SOURCES)
+QUICK = ("Polars", "Parquet", "pattern")
+
+
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in sorted(SOURCES.keys() - QUICK))]
+)
 def test_every_source_gives_the_rows_of_arrays(name, folder):
     read = OutcomeTable.from_source(SOURCES[name](folder), **NAMES, outcome_limits=(0, 9))
     columns = columns_of()

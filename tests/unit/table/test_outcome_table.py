@@ -50,7 +50,7 @@ def error_by_loops(rows, weighting, relative_to):
     return max(0.0, *intervals) / unit, max(0.0, *(-total for total in intervals)) / unit
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rows, weightings, relative)
 def test_the_error_is_that_of_a_loop_over_all_intervals(rows, weighting, relative_to):
     result = extremes(cumulative_residuals(table_of(rows, weighting, relative_to)))
@@ -59,7 +59,7 @@ def test_the_error_is_that_of_a_loop_over_all_intervals(rows, weighting, relativ
     assert result.value == pytest.approx(max(under, over), abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rows, weightings, st.booleans(), st.randoms(use_true_random=False))
 def test_neither_order_nor_names_of_clusters_show(rows, weighting, clustered, random):
     mixed, names = list(rows), ["a", "b", "c", "d"]
@@ -70,7 +70,7 @@ def test_neither_order_nor_names_of_clusters_show(rows, weighting, clustered, ra
     assert same(one, table_of(mixed, weighting, clustered=clustered, names=given_names.get))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rows, rows, weightings, st.booleans())
 def test_a_merged_table_is_that_of_all_rows(first, second, weighting, clustered):
     one, two = (table_of(part, weighting, clustered=clustered) for part in (first, second))
@@ -79,14 +79,14 @@ def test_a_merged_table_is_that_of_all_rows(first, second, weighting, clustered)
     assert same(two.merge(one), one.merge(two))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rows, relative)
 def test_totals_with_exposure_are_means_with_weights(rows, relative_to):
     totals = table_of([(z * w, f, w, c) for z, f, w, c in rows], "exposure", relative_to)
     assert same(totals, table_of(rows, "sample_weight", relative_to))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rows, st.booleans(), st.data())
 def test_picked_rows_are_as_if_they_had_been_given(rows, clustered, data):
     table = table_of(rows, "exposure", clustered=clustered, outcome_limits=(0, 9))
@@ -98,7 +98,7 @@ def test_picked_rows_are_as_if_they_had_been_given(rows, clustered, data):
             assert same(part.merge(table.pick(~chosen)), table)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 1, width=32)), min_size=1, max_size=40))
 def test_labels_give_the_numbers_of_a_score_table(labels):
     y, s = zip(*labels, strict=True)

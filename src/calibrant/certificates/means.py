@@ -187,8 +187,8 @@ def _check_cluster_limit(table: OutcomeTable, draws: DrawnRows, limit: float) ->
     check_between("cluster_limit", limit, 0.0, math.inf, remedy="pass the largest total that a cluster can have")
     if draws.cluster is None or table.outcome_limits[0] != 0.0:
         expected = "`cluster_limit` with `clusters` and outcomes of at least 0"
-        found = "no clusters" if draws.cluster is None else f"`outcome_limits` {table.outcome_limits}"
-        raise ArgumentError(expected, found, "leave it out")
+        value = "no clusters" if draws.cluster is None else f"`outcome_limits` {table.outcome_limits}"
+        raise ArgumentError(expected, value, "leave it out")
     if (largest := float(draws.total(table.rows.outcome).max())) > limit:
         remedy = "pass the largest total that a cluster can have, or leave it out"
         raise DataError(f"clusters with outcomes of at most {limit:g} together", f"{largest:g}", remedy)

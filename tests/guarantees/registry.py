@@ -77,6 +77,7 @@ ELSEWHERE = {
         "guarantees/test_means.py::test_too_high_needs_no_cap",
         "guarantees/test_means.py::test_without_a_cap",
         "guarantees/test_means.py::test_clusters_of_any_dependence",
+        "guarantees/test_means.py::test_clusters_with_a_limit",
     ],
     "metrics.mean_bias": [
         "guarantees/test_mean_intervals.py::test_balance_and_bias_of_rows",

@@ -141,8 +141,28 @@ def test_clusters_of_any_dependence(together, how):
         prediction = np.where(rng.random(len(cluster)) < 0.5, 0.15, 0.25)
         draw = np.where(rng.random(clusters) < together, rng.random(clusters), np.nan)[cluster]
         outcome = np.where(np.isnan(draw), rng.random(len(cluster)), draw) < chance
-        certificate = certify_means(outcome, prediction, clusters=cluster, outcome_limits=(0, 1), **how)
+        certificate = certify_means(
+            outcome, prediction, clusters=cluster, outcome_limits=(0, 1), cluster_limit=9, **how
+        )
         count += wrong(certificate, (0.125, 0.125))  # of the rows at each prediction: 0.05 beside 0.2, of half of them
+    assert_seldom_wrong(count, runs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [{}, {"method": "asymptotic"}], ids=["default", "asymptotic"])
+def test_clusters_with_a_limit(how):
+    """At most one claim in each cluster of 1 to 9 rows, whose rows all have the same chance of it."""
+    rng, count, runs, clusters = np.random.default_rng(9), np.zeros(len(WRONG), dtype=int), 80, 1_000
+    rate, predicted = 1 / 18, np.array([0.04, 0.07])
+    errors = np.maximum(0.0, np.array([rate - predicted[0], predicted[1] - rate])) * 0.5 / predicted.mean()
+    for _ in range(runs):
+        cluster = np.repeat(np.arange(clusters), rng.integers(1, 10, clusters))
+        prediction = rng.choice(predicted, len(cluster))
+        claims = rng.random(clusters) * 9 * 2  # in a cluster of m rows that of row k if it is between k and k + 1
+        position = np.arange(len(cluster)) - np.searchsorted(cluster, cluster)
+        outcome = (claims[cluster] // 1).astype(int) == position
+        certificate = certify_means(outcome, prediction, clusters=cluster, cluster_limit=1, **how)
+        count += wrong(certificate, errors)
     assert_seldom_wrong(count, runs)
 
 

@@ -19,11 +19,11 @@ from calibrant.table.table_sums import TableSums
 from calibrant.table.validation import clean_scores
 
 
-class Estimator(RegressorMixin, BaseEstimator, FittedMap):  # type: ignore[misc]
-    """What calibrators of scores and of predicted means share: how they show themselves, and columns with a name."""
+class Interpreted(FittedMap):
+    """A fitted map that says in words what it does."""
 
     def interpret(self) -> str:
-        """Say in words what the fitted map does to scores.
+        """Say in words what the fitted map does.
 
         Returns
         -------
@@ -39,6 +39,10 @@ class Estimator(RegressorMixin, BaseEstimator, FittedMap):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return self._in_words()
+
+
+class Estimator(RegressorMixin, BaseEstimator, Interpreted):  # type: ignore[misc]
+    """What calibrators of scores and of predicted means share: how they show themselves, and columns with a name."""
 
     @property
     def _repr_html_(self) -> Callable[[], str]:

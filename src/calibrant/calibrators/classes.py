@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from calibrant.calibrators.base import Interpreted
 from calibrant.errors import ArgumentError
 from calibrant.fits.class_pool import MulticlassAuto
 from calibrant.table.class_checks import check_columns, clean_probabilities, columns_of
@@ -18,7 +19,7 @@ from calibrant.table.pooling import FloatArray
 
 
 @dataclass(eq=False, repr=False)
-class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[misc]
+class MulticlassAutoCalibrator(BaseEstimator, Interpreted, MulticlassAuto):  # type: ignore[misc]
     """Weighted mean of several maps of the probabilities of all classes; it may leave probabilities alone.
 
     The weights make the labels most likely on rows that the maps were not fitted to, as in `AutoCalibrator`. The
@@ -134,17 +135,6 @@ class MulticlassAutoCalibrator(BaseEstimator, MulticlassAuto):  # type: ignore[m
         validate_data(self, proba if hasattr(proba, "shape") else raw, skip_check_array=True, reset=False)
         check_columns(names, self.classes_)
         return self.map_rows(clean_probabilities(raw)[0])
-
-    def interpret(self) -> str:
-        """Say in words what the fitted map does to probabilities.
-
-        Returns
-        -------
-        str
-            One or two sentences.
-        """
-        check_is_fitted(self)
-        return self._in_words()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

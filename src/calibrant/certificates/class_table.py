@@ -181,7 +181,7 @@ def certify_each_class(
         own = partial(own_bound, n_classes=n_classes)
         fields = class_fields(
             len(data),
-            data.by_class(),
+            data.tables(),
             as_worst=partial(own, delta=SHARES[0] * delta),
             upper=partial(own, delta=SHARES[1] * delta / n_classes),
             lower=partial(_lower_bound, delta=SHARES[2] * delta / n_classes),

@@ -28,7 +28,7 @@ from calibrant.metrics.classes import ClassCalibration, class_fields
 from calibrant.printable import visible_name
 from calibrant.sources.class_rows import class_scores_of
 from calibrant.table.class_checks import of_rescaled
-from calibrant.table.class_scores import ClassRows, ClassScores
+from calibrant.table.class_scores import ClassRows, ClassScores, tables_of
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper, column_writer, given, number, these, write_lower, write_upper
 from calibrant.table.parameters import check_choice
@@ -205,7 +205,7 @@ def certify_classes(
     data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
     n_classes = len(data.classes) if notion in _BY_CLASS else 1
     own = partial(own_bound, delta=question.delta, n_classes=n_classes)
-    fields = class_fields(len(data), _parts(data, notion), upper=own)
+    fields = class_fields(len(data), tables_of(_parts(data, notion)), upper=own)
     bounds = _bounds(data, notion, question, fields)
     trivial = _trivial_bound(data, notion, fields["mean_predicted"])
     sure = INDEPENDENT.sure(confidence_level)

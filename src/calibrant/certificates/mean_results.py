@@ -33,7 +33,7 @@ class Side(Result):
         Confidence bounds, each wrong with probability at most ``1 - confidence_level``; `upper` is infinite if there is
         none.
     cap : float or None
-        The limit of outcomes that the upper bound relies on; None if it relies on none.
+        The largest outcome that the upper bound relies on; None if it relies on none.
     method : {"betting", "moments", "asymptotic", "none"}
         How the upper bound was made.
     proved : bool
@@ -112,21 +112,26 @@ class SideBounds(NamedTuple):
     note: str = ""
 
 
-def conclude_side(table: OutcomeTable, side: int, bounds: SideBounds, tolerance: float | None) -> Side:
+def conclude_side(
+    table: OutcomeTable, side: int, bounds: SideBounds, tolerance: float | None, cluster_limit: float | None
+) -> Side:
     """Say what the bounds of a side, 1 for predictions that are too low or -1, are, and what they rely on."""
     low, high = table.outcome_limits
     near = high if side == 1 else low
     method, words = bounds.method, _WORDS[side]
     # Betting needs the limit of outcomes on the side of the bound alone, and of outcomes that are not negative the
     # lower one goes without saying.
-    cap = high if method == "moments" or (side == 1 and method != "none") else None
+    caps = {"": high, " in a cluster": cluster_limit}
+    if method == "none" or (side == -1 and method != "moments"):
+        caps = {}
+    limits = " and ".join(f"{significant(cap)}{where}" for where, cap in caps.items() if cap is not None)
     if method == "none":
         sentence = f"No limit is stated of how much predictions are {words}: {bounds.note}"
     else:
         sentence = f"Predictions are not {words} by more than {_amount(bounds.upper, table, tolerance)} "
         proved = "asymptotic" if method == "asymptotic" else "proved"
-        if cap is not None:
-            relies = f"for outcomes of at most {significant(cap)}"
+        if limits:
+            relies = f"for outcomes of at most {limits}"
         elif near is None:
             relies = "without a limit of outcomes"
         elif near:
@@ -140,7 +145,7 @@ def conclude_side(table: OutcomeTable, side: int, bounds: SideBounds, tolerance:
         estimate=bounds.estimate,
         upper=bounds.upper,
         lower=bounds.lower,
-        cap=cap,
+        cap=caps.get(""),
         method=method,
         proved=method in ("betting", "moments"),
         verdict=mean_verdict(bounds.upper, bounds.lower, tolerance),

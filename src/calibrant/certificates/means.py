@@ -7,7 +7,6 @@ outcomes, or asymptotically. Derivation: docs/theory/16-means.md.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -26,6 +25,8 @@ from calibrant.distributions.bounded_mean import Draws, bounded_mean_limit
 from calibrant.distributions.brownian import MEAN_RANGE, normal_quantile, range_quantile
 from calibrant.distributions.interval_means import DrawnRows, Reach, lower_limit, upper_limit, width_limit
 from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bounds
+from calibrant.distributions.self_normalised import tail_index
+from calibrant.errors import ArgumentError, DataError
 from calibrant.table.clusters import Clusters
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
@@ -38,7 +39,7 @@ from calibrant.table.statements import INDEPENDENT_ROWS
 # Without a cap: an outcome so many times as far off as the largest seen is allowed for, if so many rows, or clusters,
 # have an outcome other than 0. A tail is called heavy if Hill's estimate from the largest outcomes is below an index.
 _TAIL_FACTOR, _LEAST_EVENTS = 3.0, 50
-_HEAVY, _TAIL_SHARE, _TAIL_ROWS = 1.5, 0.02, 20
+_HEAVY = 1.5
 _POWER = 0.8
 _WHOLE = {1: "observed", -1: "predicted"}  # what the error of a side is at most all of
 _MODEL = "The predictions were fixed before these rows were seen: not fitted, tuned or selected on them."
@@ -60,6 +61,7 @@ def certify_means(
     sample_weight: npt.ArrayLike | None = None,
     clusters: Clusters | None = None,
     outcome_limits: Limits = ANY_OUTCOME,
+    cluster_limit: float | None = None,
     relative_to: str = "predicted",
     tolerance: float | None = None,
     confidence_level: float = 0.95,
@@ -73,6 +75,8 @@ def certify_means(
     y_true, y_pred, exposure, sample_weight, clusters, outcome_limits, relative_to
         As in `OutcomeTable.from_outcomes`; or an `OutcomeTable` in place of all of them. Rows of one cluster may depend
         on each other. Choose limits of outcomes before seeing them: a cap may be generous.
+    cluster_limit : float, optional
+        With clusters: largest total outcome of a cluster that there can be. By default the cap times its rows.
     tolerance : float, optional
         An error that would be acceptable, such as 0.02 of the predicted total; asks for verdicts.
     confidence_level : float
@@ -129,18 +133,20 @@ def certify_means(
     )
     rng = generator_for(table, random_state)
     too_low = _draws(table)
-    draws = {1: too_low, -1: replace(too_low, residual=-too_low.residual)}
-    reaches, aside = _reaches(table, too_low, rng)
+    if cluster_limit is not None:
+        _check_cluster_limit(table, too_low, cluster_limit)
+    draws = {1: too_low, -1: too_low.flip()}
+    reaches, aside = _reaches(table, too_low, cluster_limit, rng)
     seen = extremes(cumulative_residuals(table))
     estimates = {1: seen.under, -1: seen.over}
-    lower = repeated_lower_bounds(too_low.n, delta, rng, partial(_lower_of_split, draws, reaches, aside))
+    lower = repeated_lower_bounds(too_low.n, delta, rng, partial(_lower_of_split, too_low, reaches, aside))
     sides = {}
     for side, of_side in zip((1, -1), lower, strict=False):
         upper, how, note = _upper(table, draws[side], reaches[side], aside, method, delta, rng)
         # Relative to a total that cannot be negative, nothing can exceed all of it.
         whole = 1.0 if table.relative_to == _WHOLE[side] and table.outcome_limits[0] == 0.0 else math.inf
         bounds = SideBounds(estimates[side], min(max(upper, estimates[side]), whole), float(of_side), how, note)
-        sides[side] = conclude_side(table, side, bounds, tolerance)
+        sides[side] = conclude_side(table, side, bounds, tolerance, cluster_limit)
     bound, lower_bound = max(each.upper for each in sides.values()), float(lower[2])
     verdict = mean_verdict(bound, lower_bound, tolerance)
     needed = None
@@ -178,7 +184,20 @@ def _draws(table: OutcomeTable) -> DrawnRows:
     )
 
 
-def _reaches(table: OutcomeTable, draws: DrawnRows, rng: np.random.Generator) -> tuple[dict[int, Reach], BoolArray]:
+def _check_cluster_limit(table: OutcomeTable, draws: DrawnRows, limit: float) -> None:
+    check_between("cluster_limit", limit, 0.0, math.inf, remedy="pass the largest total that a cluster can have")
+    if draws.cluster is None or table.outcome_limits[0] != 0.0:
+        expected = "`cluster_limit` with `clusters` and outcomes of at least 0"
+        value = "no clusters" if draws.cluster is None else f"`outcome_limits` {table.outcome_limits}"
+        raise ArgumentError(expected, value, "leave it out")
+    if (largest := float(draws.total(table.rows.outcome).max())) > limit:
+        remedy = "pass the largest total that a cluster can have, or leave it out"
+        raise DataError(f"clusters with outcomes of at most {limit:g} together", f"{largest:g}", remedy)
+
+
+def _reaches(
+    table: OutcomeTable, draws: DrawnRows, cluster_limit: float | None, rng: np.random.Generator
+) -> tuple[dict[int, Reach], BoolArray]:
     """Limits of what a draw can bring to each side, and the draws at which they were read off."""
     rows, (low, high) = table.rows, table.outcome_limits
     weight = rows.weight if table.weighting == "sample_weight" else np.broadcast_to(1.0, len(rows))
@@ -186,9 +205,14 @@ def _reaches(table: OutcomeTable, draws: DrawnRows, rng: np.random.Generator) ->
 
     def largest(limit: float | None, sign: int, expected: FloatArray) -> float:
         """Largest sum of residuals of a draw over some of its rows; infinite without a limit."""
-        if limit is None:
+        together = cluster_limit if sign == 1 else None
+        if limit is None and together is None:
             return math.inf
-        totals = draws.total(np.maximum(sign * (limit * weight - expected), 0.0))
+        totals = np.full(draws.n, math.inf)
+        if limit is not None:
+            totals = draws.total(np.maximum(sign * (limit * weight - expected), 0.0))
+        if together is not None:
+            totals = np.minimum(totals, together + draws.total(np.maximum(-expected, 0.0)))
         most = float(totals.max())
         # One of several, drawn, so that what it brings does not decide which.
         aside[rng.choice(np.flatnonzero(totals == most))] = True
@@ -227,7 +251,7 @@ def _upper(
             return math.inf, "none", f"{few} Pass the largest outcome that there can be, outcome_limits=(0, M)."
         end = _TAIL_FACTOR * float(sums.max())
         note = f" One outcome {_TAIL_FACTOR:g} times as far off as the largest is allowed for."
-        if (index := _tail_index(np.abs(table.rows.outcome))) < _HEAVY:
+        if (index := tail_index(np.abs(table.rows.outcome))) < _HEAVY:
             note += f" A few outcomes decide (tail index about {index:.1f}): give a cap."
     z, n = -normal_quantile(delta), draws.n
     deviation, mean = float(sums.std()), float(sums.mean())
@@ -237,25 +261,16 @@ def _upper(
     return limit, "asymptotic", note
 
 
-def _tail_index(outcomes: FloatArray) -> float:
-    """Hill's estimate of the tail index from the largest outcomes."""
-    events = outcomes[outcomes > 0.0]
-    count = min(len(events), max(_TAIL_ROWS, math.ceil(_TAIL_SHARE * len(events))))
-    largest = np.partition(events, -count)[-count:]
-    logs = float(np.log(largest / largest.min()).sum())
-    return (count - 1) / logs if logs else math.inf
-
-
 def _lower_of_split(
-    draws: dict[int, DrawnRows], reaches: dict[int, Reach], aside: BoolArray, delta: float, rng: np.random.Generator
+    draws: DrawnRows, reaches: dict[int, Reach], aside: BoolArray, delta: float, rng: np.random.Generator
 ) -> tuple[float, float, float]:
     """Lower bounds of both sides, and of the one that seems the worse to a third of the draws; the others judge it."""
-    proposes = (rng.permutation(len(aside)) < PROPOSE * len(aside)) | aside
+    proposes = (rng.permutation(draws.n) < PROPOSE * draws.n) | aside
     if proposes.all():
         return 0.0, 0.0, 0.0
-    (seen_low, low), (seen_high, high) = (
-        lower_limit(draws[side].pick(proposes), draws[side].pick(~proposes), delta, reaches[side]) for side in (1, -1)
-    )
+    chosen, judged = draws.pick(proposes), draws.pick(~proposes)
+    seen_low, low = lower_limit(chosen, judged, delta, reaches[1])
+    seen_high, high = lower_limit(chosen.flip(), judged.flip(), delta, reaches[-1])
     return low, high, low if seen_low > seen_high else high
 
 

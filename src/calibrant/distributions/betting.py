@@ -15,7 +15,7 @@ from calibrant.distributions.mean_limits import bernstein_rate
 from calibrant.table.pooling import FloatArray, IndexArray
 
 # Roots are known up to this fraction of them, and rounded up.
-_FINE = 1e-6
+_FINE = 1e-5
 # The first rate is for a mean square of top^2 / sqrt(n), which counts like so many rows: from frequent to rare outcomes
 # limits are then within 2% of those with the best fixed rate.
 _GUESS = 1.0
@@ -27,12 +27,14 @@ def largest_rise(values: FloatArray, ends: IndexArray) -> tuple[float, int, int]
 
     `ends` are the last rows of each prediction: rows of one prediction are in an interval together.
     """
-    after = np.append(0.0, np.cumsum(values)[ends])
+    after = np.zeros(len(values) + 1)
+    np.cumsum(values, out=after[1:])
+    if len(ends) < len(values):
+        after = np.append(0.0, after[ends + 1])
     rises = after - np.minimum.accumulate(after)
     stop = int(np.argmax(rises))
     first = int(np.argmin(after[: stop + 1]))
-    rows = np.append(-1, ends)
-    return float(rises[stop]), int(rows[first]) + 1, int(rows[stop]) + 1
+    return float(rises[stop]), int(ends[first - 1]) + 1 if first else 0, int(ends[stop - 1]) + 1 if stop else 0
 
 
 def betting_rate(n: float, square: float, delta: float, top: float) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
@@ -75,6 +75,10 @@ class DrawnRows:
         rows = self.of_row(chosen)
         cluster = None if self.cluster is None else (np.cumsum(chosen) - 1)[self.cluster[rows]]
         return DrawnRows(self.prediction[rows], self.residual[rows], self.unit[chosen], cluster)
+
+    def flip(self) -> DrawnRows:
+        """Return the same for the other side."""
+        return replace(self, residual=-self.residual)
 
     @cached_property
     def squares(self) -> FloatArray:

@@ -48,7 +48,7 @@ def to_onnx(calibrator: FittedMap, *, as_column: bool = False) -> onnx.ModelProt
         `predict` raises an error, become NaN. The columns of a `SegmentCalibrator` are inputs by their names: texts, of
         which the empty one is a missing value; numbers and booleans as float64, of which NaN is. Of several classes the
         input is "scores" and the output "probabilities", of shape (n, K); rows become NaN if they are no probabilities
-        that add up to 1, within 0.01. Of predicted means they are "prediction" and "recalibrated".
+        that add up to 1, within 0.01. Of predicted means they are "prediction" and "mean".
 
     Raises
     ------
@@ -81,7 +81,7 @@ def to_onnx(calibrator: FittedMap, *, as_column: bool = False) -> onnx.ModelProt
         helper.make_graph(graph.nodes, "calibrator", inputs, [output], graph.constants),
         producer_name="calibrant",
         producer_version=__version__,
-        doc_string=f"Recalibration: {calibrator._calibrator}",
+        doc_string=f"Calibrated {calibrator.quantities[2]}: {calibrator._calibrator}",
         opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(_ML, _ML_VERSION)],
         ir_version=_IR_VERSION,
     )
@@ -95,7 +95,7 @@ def _graph_of_score(calibrator: FittedMap, as_column: bool) -> tuple[_Graph, lis
 
     formula = formula_of(calibrator)
     columns = formula.columns if isinstance(formula, Shifted) else ()
-    given, output = calibrator.quantities
+    given, output, _ = calibrator.quantities
     kinds = {given: _DOUBLE, **{column.name: _STRING if holds_text(column) else _DOUBLE for column in columns}}
     if len(kinds) <= len(columns) or "probability" in kinds:
         expected = "columns of segments with other names than score and probability, which the model uses itself"

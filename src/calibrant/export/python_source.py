@@ -72,21 +72,21 @@ def to_python(calibrator: FittedMap, *, name: str = "calibrate") -> str:
         result = source.formula(formula)
         shifted = isinstance(formula, Shifted)
         takes, also = ("score, segments", "; segments are values by name") if shifted else ("score", "")
-        mapped, result_name = calibrator.quantities
+        given, output, _ = calibrator.quantities
         least, most, words = calibrator.domain
         function = [
             f"def {name}({takes}):",
-            f'    """Return the {result_name} of a {mapped} {words}{also}. None stays None."""',
+            f'    """Return the calibrated {output} of a {given} {words}{also}. None stays None."""',
             "    if score is None:",
             "        return None",
             "    s = float(score)",
             f"    if not {least!r} <= s <= {most!r}:",
-            f'        raise ValueError(f"expected a {mapped} {words}, found {{score!r}}")',
+            f'        raise ValueError(f"expected a {given} {words}, found {{score!r}}")',
             *(f"    {line}" for line in source.body),
             f"    return {result}",
         ]
     lines = [
-        f'"""Recalibration: {calibrator._calibrator}, exported by calibrant {__version__}."""',
+        f'"""Calibrated {calibrator.quantities[2]}: {calibrator._calibrator}, exported by calibrant {__version__}."""',
         "",
         "import bisect",
         "import math",

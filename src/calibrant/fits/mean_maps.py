@@ -40,7 +40,7 @@ class MeanMap(FittedMap):
     """A map of predicted means: a subclass learns in `_fit_table`, and maps clean predictions in `_predict`."""
 
     domain: ClassVar = Domain(0.0, sys.float_info.max, "of at least 0")
-    quantities: ClassVar = ("prediction", "recalibrated")
+    quantities: ClassVar = ("prediction", "mean", "means")
 
     def fit(self, table: OutcomeTable, /) -> Self:
         """Fit the map to rows with predictions in the domain and some outcome above 0."""

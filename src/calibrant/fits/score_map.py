@@ -52,7 +52,7 @@ class FittedMap(ABC):
     """What all fitted maps have, those of the score alone, those by segment, and those of predicted means."""
 
     domain: ClassVar[Domain] = Domain(0.0, 1.0, "between 0 and 1")
-    quantities: ClassVar[tuple[str, str]] = ("score", "probability")  # what is mapped, and to what
+    quantities: ClassVar[tuple[str, str, str]] = ("score", "probability", "probabilities")  # mapped, to what, and many
     training_: Training
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]  # of a fit to a dataframe

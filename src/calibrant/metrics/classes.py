@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.printable import visible_name
-from calibrant.table.class_scores import as_class_scores
+from calibrant.table.class_scores import as_class_scores, tables_of
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import column_writer, interval_text, number, significant
 from calibrant.table.pooling import FloatArray, score_order
@@ -94,26 +94,16 @@ class ClassCalibration(WithTable, Tabular):
         return {}
 
 
-class ClassQuestion(Protocol):
-    """A yes-or-no question about rows, and the table of its answers."""
-
-    @property
-    def name(self) -> str:
-        """The class that it is about."""
-
-    def table(self) -> ScoreTable:
-        """Return the probabilities of yes, and how often it was."""
-
-
-def class_fields(n: int, parts: Iterable[ClassQuestion], **further: Callable[[ScoreTable], float]) -> dict[str, Any]:
-    """Fields of a `ClassCalibration` of some questions about n rows, and by name what is made of each table."""
+def class_fields(
+    n: int, tables: Iterable[tuple[str, ScoreTable]], **further: Callable[[ScoreTable], float]
+) -> dict[str, Any]:
+    """Fields of a `ClassCalibration` of n rows, of the table of each class by name, and what else is made of each."""
     names, numbers, made = [], [], []
-    for part in parts:
-        table = part.table()
+    for name, table in tables:
         largest = extremes(cumulative_residuals(table))
         size = float(table.total)
         facts = (size / n, float(table.positives) / size, table.mean_score, largest.value, largest.low, largest.high)
-        names.append(part.name)
+        names.append(name)
         numbers.append((*facts, largest.sign))
         made.append([function(table) for function in further.values()])
     share, rate, mean, error, low, high, sign = np.array(numbers, dtype=np.float64).T
@@ -169,7 +159,7 @@ def class_wise_calibration(
     ([0.25, 0.05, 0.3], 'c')
     """
     scores = as_class_scores(y_true, y_proba, classes=classes)
-    return ClassCalibration(**class_fields(len(scores), scores.by_class()))
+    return ClassCalibration(**class_fields(len(scores), scores.tables()))
 
 
 def top_label_calibration(
@@ -203,7 +193,7 @@ def top_label_calibration(
     0.15
     """
     scores = as_class_scores(y_true, y_proba, classes=classes)
-    return ClassCalibration(**class_fields(len(scores), scores.by_predicted()))
+    return ClassCalibration(**class_fields(len(scores), tables_of(scores.by_predicted())))
 
 
 def confidence_calibration_error(y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None = None) -> float:

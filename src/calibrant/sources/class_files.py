@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -89,17 +89,6 @@ class ClassFile:
                 check_scores(source, name, complete=True)
 
 
-class FileClass(NamedTuple):
-    """One class of a file."""
-
-    name: str
-    rows: FileRows
-
-    def table(self) -> ScoreTable:
-        """Read its scores."""
-        return self.rows.table()
-
-
 @dataclass(frozen=True)
 class FileClasses:
     """The classes of a file whose rows were checked, for statements that need no more than the table of each class.
@@ -138,8 +127,8 @@ class FileClasses:
         """Return the number of rows."""
         return self.file.n
 
-    def by_class(self) -> Iterator[FileClass]:
-        """Ask of each class whether it occurred."""
+    def tables(self) -> Iterator[tuple[str, ScoreTable]]:
+        """Read the table of each class."""
         for k, name in enumerate(self.classes):
             number = [str(i) for i in np.flatnonzero(self.numbers == k).tolist()]
             occurred = f"y IN ({', '.join(number)})" if number else "false"
@@ -155,7 +144,7 @@ class FileClasses:
                 format="query",
                 parts=(),
             )
-            yield FileClass(str(name), FileRows(part, Columns("y", "s")))
+            yield str(name), FileRows(part, Columns("y", "s")).table()
 
     def _probability(self, k: int) -> str:
         """Return the probability of a class as the checks of a matrix leave it."""

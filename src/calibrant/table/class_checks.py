@@ -45,11 +45,6 @@ def need_different(names: Sequence[Any], what: str) -> None:
         raise ArgumentError(f"different {what}", f"{twice[0]!r} twice", "name each once")
 
 
-def more(count: int) -> str:
-    """Say how many more rows are like the first."""
-    return f" and {count - 1:,} more like it" if count > 1 else ""
-
-
 def _text(value: Any) -> str:
     """Write a label as a name would be; a whole number without decimals, whatever its type."""
     return str(value).removesuffix(".0")
@@ -149,7 +144,7 @@ def finite_numbers(raw: npt.NDArray[Any], *, copy: bool = True) -> FloatArray:
     if not_finite.any():
         where, column = (int(at) for at in np.argwhere(not_finite)[0])
         count = int(not_finite.any(axis=1).sum())
-        value = f"{proba[where, column]} in row {where}, column {column}{more(count)}"
+        value = row_errors.and_more(f"{proba[where, column]}", f"row {where}, column {column}", count)
         raise DataError("finite probabilities", value, "drop or repair these rows")
     return proba
 
@@ -165,11 +160,8 @@ def describe_sums(sum_: str, proba: FloatArray, bad: BoolArray, remedy: str) -> 
     where = int(np.argmax(bad))
     values = ", ".join(f"{value:.4g}" for value in proba[where, :_NAMED].tolist())
     dots = ", ..." if proba.shape[1] > _NAMED else ""
-    return DataError(
-        f"probabilities that add up to {sum_} in every row, within {TOLERANCE}",
-        f"{values}{dots} (sum {proba[where].sum():.4g}) in row {where}{more(int(bad.sum()))}",
-        remedy,
-    )
+    sums = row_errors.and_more(f"{values}{dots} (sum {proba[where].sum():.4g})", f"row {where}", int(bad.sum()))
+    return DataError(f"probabilities that add up to {sum_} in every row, within {TOLERANCE}", sums, remedy)
 
 
 def _remedy(proba: FloatArray, total: FloatArray) -> str | None:
@@ -309,7 +301,7 @@ def codes_of(labels: ClassLabels, names: list[Any], *, other: int | None = None)
     if len(outside):
         raise DataError(
             f"labels among the classes {listed(names)}",
-            f"{labels.met[labels.number[outside[0]]]!r} in row {outside[0]}{more(len(outside))}",
+            row_errors.and_more(repr(labels.met[labels.number[outside[0]]]), f"row {outside[0]}", len(outside)),
             "add the column of this class, or drop these rows if they are no part of the question",
         )
     return code
@@ -333,11 +325,6 @@ def check_order(code: IntArray, proba: FloatArray, names: list[Any]) -> None:
         raise DataError(
             f"columns in the order of the classes {listed(names)}",
             f"{right:.0%} of the rows predicted right, and {otherwise:.0%} were the columns in the order "
-            f"{listed([names[k] for k in _inverse(best.tolist())])}",
+            f"{listed([names[best.tolist().index(k)] for k in range(n_classes)])}",
             "name the label of every column, in their order, such as classes=model.classes_",
         )
-
-
-def _inverse(best: list[int]) -> list[int]:
-    """Return the class of each column, from the column of each class."""
-    return [best.index(column) for column in range(len(best))]

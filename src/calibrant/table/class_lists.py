@@ -70,19 +70,19 @@ def clean_lists(listed: npt.ArrayLike, y_proba: npt.ArrayLike, classes: Sequence
     empty = codes >= len(names)
     proba[empty] = 0.0  # so it is part of the rest
     if empty[:, 0].any():
-        raise DataError("a class listed in every row", f"none in {_first(empty[:, :1])}", "drop rows without scores")
+        raise DataError("a class listed in every row", _first("none", empty[:, :1]), "drop rows without scores")
     twice = (codes[:, 1:] == codes[:, :-1]) & ~empty[:, 1:]
     if twice.any():
         name = names[codes[:, 1:][twice][0]]
         remedy = "list each class once, and None where a row has fewer"
-        raise DataError("different classes in every list", f"{name!r} twice in {_first(twice)}", remedy)
+        raise DataError("different classes in every list", _first(f"{name!r} twice", twice), remedy)
     return ClassLists(names, codes, proba)
 
 
-def _first(bad: BoolArray) -> str:
+def _first(value: str, bad: BoolArray) -> str:
     """Name the first row with an entry that is bad, and how many more there are."""
     rows = bad.any(axis=1)
-    return f"row {int(rows.argmax())}{class_checks.more(int(rows.sum()))}"
+    return row_errors.and_more(value, f"row {int(rows.argmax())}", int(rows.sum()))
 
 
 def _classes_listed(raw: npt.NDArray[Any], classes: Sequence[Any] | None) -> tuple[list[Any], IntArray]:
@@ -95,7 +95,7 @@ def _classes_listed(raw: npt.NDArray[Any], classes: Sequence[Any] | None) -> tup
     codes[[not is_missing(label) for label in met]] = class_checks.codes_of(entries, names, other=-1)
     unknown = (codes < 0)[number]
     if unknown.any():
-        given = f"{met[number[unknown.argmax()]]!r} in {_first(unknown.reshape(raw.shape))}"
+        given = _first(repr(met[number[unknown.argmax()]]), unknown.reshape(raw.shape))
         remedy = "name all classes that may be listed"
         raise DataError(f"lists of the classes {class_checks.listed(names)}", given, remedy)
     return names, codes[number].reshape(raw.shape)

@@ -6,7 +6,7 @@ All that is asked of classes are yes-or-no questions: was it this class (`by_cla
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -289,6 +289,10 @@ class ClassScores:
                 unlisted = len(self) - len(rows)
                 yield ClassRows(name, rows, self.proba[rows, column], self.code[rows] == k, unlisted)
 
+    def tables(self) -> Iterator[tuple[str, ScoreTable]]:
+        """Give the table of each class."""
+        return tables_of(self.by_class())
+
     @cached_property
     def _entries(self) -> list[IndexArray]:
         """Where the entries of each class stand among those of all lists."""
@@ -312,6 +316,11 @@ class ClassScores:
         for name, rows in zip(self.classes, places_of(self.predicted, len(self.classes)), strict=True):
             if len(rows):
                 yield ClassRows(str(name), rows, part.score[rows], part.outcome[rows])
+
+
+def tables_of(parts: Iterable[ClassRows]) -> Iterator[tuple[str, ScoreTable]]:
+    """Give the table of each of some questions, by the name of its class."""
+    return ((part.name, part.table()) for part in parts)
 
 
 def as_class_scores(y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None = None) -> ClassScores:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from calibrant import ArgumentError, OutcomeTable, certify_means
+from calibrant import ArgumentError, DataError, OutcomeTable, certify, certify_means, cutoff_calibration_error
 
 
 def book(n, seed=0, mean=0.2):
@@ -59,6 +59,22 @@ def test_clusters_of_one_row_are_rows():
     assert single.estimate == pytest.approx(rows.estimate, rel=1e-12)
 
 
+def test_a_limit_of_clusters_serves_in_place_of_a_cap():
+    outcome, prediction, _ = book(4_000)
+    bounds = partial(certify_means, outcome, prediction, clusters=np.arange(4_000) // 4)
+    by_rows = bounds(outcome_limits=(0, 50)).too_low
+    limited = bounds(outcome_limits=(0, 50), cluster_limit=60).too_low
+    alone = bounds(cluster_limit=60).too_low
+    assert alone.upper == limited.upper < by_rows.upper
+    assert alone.proved
+    assert "at most 50 and 60 in a cluster" in limited.sentence
+    assert "at most 60 in a cluster" in alone.sentence
+    with pytest.raises(DataError, match="together"):
+        bounds(cluster_limit=1)
+    with pytest.raises(ArgumentError, match="no clusters"):
+        certify_means(outcome, prediction, cluster_limit=60)
+
+
 def test_without_a_cap_one_side_is_asymptotic_or_refused():
     rng = np.random.default_rng(2)
     amounts = np.where(rng.random(3_000) < 0.1, 1.0 + rng.pareto(1.1, 3_000), 0.0)
@@ -96,11 +112,11 @@ def test_units_scale():
 
 def test_refuted_and_rows_needed():
     outcome, prediction, exposure = book(4_000)
-    certify = partial(certify_means, outcome, exposure=exposure, outcome_limits=(0, 9))
-    refuted = certify(3.0 * prediction, tolerance=0.1)
+    bounds = partial(certify_means, outcome, exposure=exposure, outcome_limits=(0, 9))
+    refuted = bounds(3.0 * prediction, tolerance=0.1)
     assert (refuted.verdict, refuted.too_high.verdict, refuted.too_low.verdict) == ("refuted", "refuted", "certified")
     assert "too high by at least" in refuted.too_high.sentence
-    undecided = certify(prediction, tolerance=0.05)
+    undecided = bounds(prediction, tolerance=0.05)
     assert undecided.verdict == "undecided"
     assert undecided.rows_needed > 4_000
 
@@ -117,6 +133,15 @@ def test_predictions_at_the_cap_cannot_be_too_low():
 def test_parameters_out_of_range(bad):
     with pytest.raises(ArgumentError):
         certify_means([0.0, 1.0], [0.5, 0.5], **bad)
+
+
+def test_labels_have_the_error_of_the_binary_certificate():
+    rng = np.random.default_rng(4)
+    score = rng.integers(1, 100, 2_000) / 100
+    label = (rng.random(2_000) < score**1.2).astype(int)
+    certificate = certify_means(label, score, outcome_limits=(0, 1), relative_to="rows")
+    assert certificate.estimate == pytest.approx(cutoff_calibration_error(label, score), abs=1e-12)
+    assert certificate.bound < 1.25 * certify(label, score).bound
 
 
 def test_a_table_in_place_of_rows():

@@ -61,7 +61,7 @@ def test_betting_allows_what_some_interval_does(seed):
     draws, rng = book(seed)
     order = rng.permutation(draws.n)
     exact = largest_allowed(draws, predictable_rates(draws.residual, order, DELTA, 0.55))
-    assert exact * (1 - 1e-9) <= betting_limit(draws, order, DELTA, 0.55) <= exact * (1 + 3e-6)
+    assert exact * (1 - 1e-9) <= betting_limit(draws, order, DELTA, 0.55) <= exact * (1 + 3e-5)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -79,7 +79,7 @@ def test_clusters_of_one_row_bet_as_rows():
     alone = DrawnRows(draws.prediction, draws.residual, draws.unit, np.arange(draws.n))
     order = rng.permutation(draws.n)
     limit = betting_limit(draws, order, DELTA, 0.55)
-    assert betting_limit(alone, order, DELTA, 0.55) == pytest.approx(limit, rel=3e-6)
+    assert betting_limit(alone, order, DELTA, 0.55) == pytest.approx(limit, rel=3e-5)
 
 
 def test_shares_of_a_square_add_up_to_it_at_least():
@@ -139,6 +139,6 @@ def test_a_lower_limit_judges_what_others_chose():
     first = rng.random(900) < 0.3
     seen, lower = lower_limit(draws.pick(first), draws.pick(~first), DELTA, Reach(0.55, math.inf, 0.0, 1.0))
     assert (seen > 0.0, lower) == (True, 0.0)  # nothing without a limit of the other side
-    turned = DrawnRows(draws.prediction, -draws.residual, draws.unit)
+    turned = draws.flip()
     seen, lower = lower_limit(turned.pick(first), turned.pick(~first), DELTA, Reach(math.inf, 0.55, 0.0, 1.0))
     assert 0.0 < lower < seen

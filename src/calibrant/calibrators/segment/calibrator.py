@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from calibrant.calibrators.auto import given_or_auto
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.base import Calibrator, Interpreted
 from calibrant.calibrators.segment.gains import log_losses, mean_and_error, segment_gains
 from calibrant.calibrators.segment.given import columns_of, taken_apart
 from calibrant.calibrators.segment.offsets import BinaryLabels, fit_offsets
@@ -33,7 +33,7 @@ _BEYOND_NOISE = 1.645  # standard errors by which held-out rows must gain: a one
 
 
 @dataclass(eq=False, repr=False)
-class SegmentCalibrator(RegressorMixin, BaseEstimator, Segment):  # type: ignore[misc]
+class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  # type: ignore[misc]
     """Calibrator for all rows, and what segments of them need beyond it.
 
     A map can be right on average and wrong for women, for one branch, or for the young of one region. To the log-odds
@@ -172,17 +172,6 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Segment):  # type: ignore
             return everyone
         log_odds = self._log_odds(score)
         return probability(log_odds + self.repair_.parts(score, log_odds, codes).sum(axis=0))
-
-    def interpret(self) -> str:
-        """Say in words what was fitted.
-
-        Returns
-        -------
-        str
-            One or two sentences.
-        """
-        check_is_fitted(self)
-        return self._in_words()
 
     def _log_odds(self, score: FloatArray) -> FloatArray:
         return _logit(self.calibrator_.predict(score))

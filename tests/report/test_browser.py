@@ -11,7 +11,7 @@ from calibrant.errors import ArgumentError, SourceError
 from calibrant.metrics import confusion_metrics
 from calibrant.plots.style import DARK
 from calibrant.report import render
-from support import class_audits
+from support import class_audits, mean_audits
 from support.browser import INSTALLED, browser
 
 needs_browser = pytest.mark.skipif(not INSTALLED, reason="no chromium and chromedriver on this machine")
@@ -62,6 +62,7 @@ def pages(audits, tmp_path_factory):
     monitor_with_an_alarm().to_html(folder / "monitor.html")
     class_audits.wrong().to_html(folder / "classes.html")
     class_audits.many().to_html(folder / "many classes.html")
+    mean_audits.flat_tariff().to_html(folder / "means.html")
     return folder
 
 
@@ -71,7 +72,7 @@ def window(tmp_path_factory):
         yield opened
 
 
-PAGES = ("usual", "rare", "very rare", "monitor", "several", "classes", "many classes")
+PAGES = ("usual", "rare", "very rare", "monitor", "several", "classes", "many classes", "means")
 FIRST = (*PAGES[:4], *PAGES[5:])  # which begin with a verdict and a picture
 
 # Texts of pictures that reach beyond the frame of their picture, and how far.

@@ -136,6 +136,7 @@ def audit_means(
     >>> result.certificate.verdict
     'certified'
     """
+    given = dict(locals())  # every argument by its name
     how: dict[str, Any] = {"exposure": exposure, "outcome_limits": outcome_limits, "relative_to": relative_to}
     with subtask(READ):
         if outcome is None and prediction is None:
@@ -157,10 +158,6 @@ def audit_means(
     report_progress("Measures and curves")
     rows, bias = table.rows, mean_bias(table, confidence_level=confidence_level).balance
     deviance: Any = "squared" if min(float(rows.outcome.min()), float(rows.prediction[0])) < 0.0 else "poisson"
-    sources = {"y_true": y_true, "y_pred": y_pred, "outcome": outcome, "prediction": prediction}
-    sources |= {"exposure": exposure, "sample_weight": sample_weight, "clusters": clusters}
-    choices = {"outcome_limits": outcome_limits, "relative_to": relative_to, "tolerance": tolerance, "method": method}
-    words = {"name": name, "title": title, "note": note, "author": author}
     result = MeanAudit(
         name=name,
         n=len(rows),
@@ -184,7 +181,7 @@ def audit_means(
         isotonic=isotonic_means(table),
         concentration_curve=concentration_curve(table, n_points=_CURVE_POINTS),
         references=tuple(dict.fromkeys(key for part in (certificate, test) if part for key in part.references)),
-        provenance=provenance_of(audit_means, sources | choices | asked | words, rows=len(rows), digest=table.digest),
+        provenance=provenance_of(audit_means, given, rows=len(rows), digest=table.digest),
     )
     result = replace(result, advice=mean_facts.advise_on_means(result))
     return complete(result, mean_facts.assumptions(result), mean_facts.limitations(result))

@@ -59,6 +59,12 @@ def verdict_word(audit: MeanFindings) -> str:
     return audit.certificate.verdict or "no verdict"
 
 
+def _sides(audit: MeanFindings) -> tuple[tuple[str, str, Side], ...]:
+    """Both sides, each with its name for programs and for readers."""
+    certificate = audit.certificate
+    return ("too_high", "Too high", certificate.too_high), ("too_low", "Too low", certificate.too_low)
+
+
 def _takes(side: Side) -> str:
     """What the bound on one side takes."""
     cap = "" if side.cap is None else f" for outcomes up to {amount(side.cap)}"
@@ -72,13 +78,12 @@ def verdict_meaning(audit: MeanFindings) -> str:
     certificate = audit.certificate
     write, unit = _writer(audit), UNITS[certificate.relative_to]
     sure, tolerance = f"{confidence(certificate.confidence_level)} confidence", tolerance_text(audit)
-    sides = (("too high", certificate.too_high), ("too low", certificate.too_low))
     limited = " or ".join(
-        f"{name} by more than {write_upper(side.upper, certificate.tolerance, write=write)} ({_takes(side)})"
-        for name, side in sides
+        f"{label.lower()} by more than {write_upper(side.upper, certificate.tolerance, write=write)} ({_takes(side)})"
+        for _, label, side in _sides(audit)
         if math.isfinite(side.upper)
     )
-    open_ = ", ".join(name for name, side in sides if not math.isfinite(side.upper))
+    open_ = ", ".join(label.lower() for _, label, side in _sides(audit) if not math.isfinite(side.upper))
     bounds = f"with {sure} no band of predictions is {limited}, {unit}" if limited else "there are no bounds"
     bounds += f"; how far any is {open_} cannot be said without a cap" if open_ else ""
     if certificate.verdict is None:
@@ -133,9 +138,8 @@ def _headline(audit: MeanFindings) -> Iterator[Fact]:
     for warning in audit.warnings:
         yield fact("warning", "Warning", warning.message, rank=3)
     written = write_interval(audit.bias.value, audit.bias.lower, audit.bias.upper, 1.0)
-    yield fact(
-        "bias", "Bias", f"{amount(audit.observed)} observed, {amount(audit.predicted)} predicted: {written}", rank=5
-    )
+    totals = f"{amount(audit.observed)} observed, {amount(audit.predicted)} predicted"
+    yield fact("bias", "Bias", f"{totals}: {written}", rank=5)
     yield fact("error", "Error", joined(f"{error_text(audit)}{_lower(audit)}", test_text(audit)), rank=6)
     parts = audit.decomposition
     explained = share(parts.discrimination / parts.uncertainty) if parts.uncertainty > 0.0 else "nothing"
@@ -180,33 +184,25 @@ def _p_value(value: float) -> str:
 
 def side_facts(audit: MeanFindings) -> Iterator[Fact]:
     """Yield both sides with their bounds, and what these take."""
-    certificate = audit.certificate
-    for key, label, side in (
-        ("too_high", "Too high", certificate.too_high),
-        ("too_low", "Too low", certificate.too_low),
-    ):
-        written = write_interval(side.estimate, side.lower, side.upper, certificate.tolerance, write=_writer(audit))
+    beside = audit.certificate.tolerance
+    for key, label, side in _sides(audit):
+        written = write_interval(side.estimate, side.lower, side.upper, beside, write=_writer(audit))
         yield Fact(key, label, *written, note=_takes(side), section="sides")
 
 
 def measure_facts(audit: MeanFindings) -> Iterator[Fact]:
     """Yield what predictions are worth beside their calibration."""
     parts, curve = audit.decomposition, audit.concentration
-    fact = partial(Fact, section="measures")
     yield estimated("bias", "Observed/predicted", audit.bias, "measures", "1 is ideal")
-    yield fact(
-        "gini", "Gini index", number(curve.gini), note=f"{number(curve.gini_predicted)} if predictions were right"
-    )
-    yield fact(
-        "abc",
-        "Area (ABC)",
-        number(curve.area),
-        note="between Lorenz and concentration curve; above 0, predictions are too far apart",
-    )
-    yield fact("deviance", "Deviance", number(parts.value), note=f"{audit.deviance}, per unit of weight")
-    yield fact("miscalibration", "Miscalibration", number(parts.miscalibration), note="what an isotonic map takes off")
-    yield fact("discrimination", "Discrimination", number(parts.discrimination), note="what ranking takes off")
-    yield fact("uncertainty", "Uncertainty", number(parts.uncertainty), note="of the same prediction for all")
+    for key, label, value, note in (
+        ("gini", "Gini index", curve.gini, f"{number(curve.gini_predicted)} if predictions were right"),
+        ("abc", "Area (ABC)", curve.area, "Lorenz less concentration curve; above 0, predictions are too far apart"),
+        ("deviance", "Deviance", parts.value, f"{audit.deviance}, per unit of weight"),
+        ("miscalibration", "Miscalibration", parts.miscalibration, "what an isotonic map takes off"),
+        ("discrimination", "Discrimination", parts.discrimination, "what ranking takes off"),
+        ("uncertainty", "Uncertainty", parts.uncertainty, "of the same prediction for all"),
+    ):
+        yield Fact(key, label, number(value), note=note, section="measures")
 
 
 def changes(audit: MeanFindings) -> list[tuple[str, str, str]]:
@@ -233,9 +229,8 @@ def recalibration_sentence(audit: MeanFindings) -> str:
 
 def _details(audit: MeanFindings) -> Iterator[Fact]:
     """Yield every statement of the audit as a sentence."""
-    certificate = audit.certificate
-    for fact, side in zip(side_facts(audit), (certificate.too_high, certificate.too_low), strict=True):
-        yield fact._replace(value=side.sentence, lower="", upper="", section="calibration")
+    for key, label, side in _sides(audit):
+        yield Fact(key, label, side.sentence, section="calibration")
     yield Fact("where", "Where", band_sentence(audit), section="calibration")
     if audit.test is not None:
         yield Fact("test", "Test", f"{audit.test.claim} {audit.test.note}".strip(), section="calibration")

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.certificates import mean_calibration_test
 from calibrant.metrics import concentration, mean_bias, mean_calibration_error, mean_decomposition
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "means.md"
@@ -131,8 +132,6 @@ def simulated(kind: str, n: int, rng: np.random.Generator) -> tuple[Array, Array
 def rejected(kind: str, n: int) -> list[str]:
     """Shares of right tariffs that are rejected at 5%: one line of the second table."""
     from insurance_calibration import check_auto_calibration, check_balance
-
-    from calibrant.certificates import mean_calibration_test
 
     theirs: dict[str, Any] = {"seed": 0, "distribution": "poisson" if kind in COUNTS else "tweedie"}
     resampled: dict[str, Any] = theirs | {"bootstrap_n": DRAWS}

@@ -18,8 +18,8 @@ def advise_on_classes(audit: ClassFindings) -> Advice:
     if effect.improves:
         before, after = write_change(effect.losses_before.log_loss, effect.losses_after.log_loss)
         changed = f"{share(effect.decisions_changed)} of the most probable classes change"
-        judged = f"on {counted(effect.n)}{f' of {audit.n:,}' if effect.n < audit.n else ''}, to which it was not fitted"
-        reason = f"{judged}, the log loss falls from {before} to {after}; {changed}."
+        judged = counted(audit.n) if effect.n == audit.n else f"{effect.n:,} of {audit.n:,} rows"
+        reason = f"on {judged} not fitted to, the log loss falls from {before} to {after}; {changed}."
         return Advice("recalibrate", reason, None, "calibrator = cal.MulticlassAutoCalibrator().fit(P, y)")
     action: Action = "leave alone"
     lacking = _NO_MORE if effect.unchanged else _NO_LESS

@@ -137,9 +137,9 @@ def mean_calibration_test(
     >>> from calibrant.certificates import mean_calibration_test
     >>> rng = np.random.default_rng(0)
     >>> rate = rng.gamma(2.0, 0.05, 5000)
-    >>> test = mean_calibration_test(rng.poisson(1.5 * rate), rate, distribution="poisson")
-    >>> test.p_value < 0.001, test.distribution_p_value < 0.002, round(test.statistic, 1)
-    (True, True, 0.5)
+    >>> test = mean_calibration_test(rng.poisson(1.5 * rate), rate, distribution="poisson", n_simulations=99)
+    >>> test.p_value < 0.001, test.distribution_p_value, round(test.statistic, 1)
+    (True, 0.01, 0.5)
     """
     n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     check_random_state(random_state)

@@ -25,6 +25,7 @@ from calibrant.distributions.bounded_mean import Draws, bounded_mean_limit
 from calibrant.distributions.brownian import MEAN_RANGE, normal_quantile, range_quantile
 from calibrant.distributions.interval_means import DrawnRows, Reach, lower_limit, upper_limit, width_limit
 from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bounds
+from calibrant.distributions.self_normalised import tail_index
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.clusters import Clusters
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -38,7 +39,7 @@ from calibrant.table.statements import INDEPENDENT_ROWS
 # Without a cap: an outcome so many times as far off as the largest seen is allowed for, if so many rows, or clusters,
 # have an outcome other than 0. A tail is called heavy if Hill's estimate from the largest outcomes is below an index.
 _TAIL_FACTOR, _LEAST_EVENTS = 3.0, 50
-_HEAVY, _TAIL_SHARE, _TAIL_ROWS = 1.5, 0.02, 20
+_HEAVY = 1.5
 _POWER = 0.8
 _WHOLE = {1: "observed", -1: "predicted"}  # what the error of a side is at most all of
 _MODEL = "The predictions were fixed before these rows were seen: not fitted, tuned or selected on them."
@@ -173,14 +174,8 @@ def certify_means(
 def _draws(table: OutcomeTable) -> DrawnRows:
     """Rows or clusters, with residuals that are positive where predictions are too low."""
     rows = table.rows
-    if rows.cluster is None:
-        return DrawnRows(rows.prediction, rows.residual, rows.unit)
-    return DrawnRows(
-        rows.prediction,
-        rows.residual,
-        np.bincount(rows.cluster, rows.unit).astype(np.float64, copy=False),
-        rows.cluster,
-    )
+    unit = rows.unit if rows.cluster is None else np.bincount(rows.cluster, rows.unit).astype(np.float64, copy=False)
+    return DrawnRows(rows.prediction, rows.residual, unit, rows.cluster)
 
 
 def _check_cluster_limit(table: OutcomeTable, draws: DrawnRows, limit: float) -> None:
@@ -204,18 +199,14 @@ def _reaches(
 
     def largest(limit: float | None, sign: int, expected: FloatArray) -> float:
         """Largest sum of residuals of a draw over some of its rows; infinite without a limit."""
-        together = cluster_limit if sign == 1 else None
-        if limit is None and together is None:
-            return math.inf
-        totals = np.full(draws.n, math.inf)
-        if limit is not None:
-            totals = draws.total(np.maximum(sign * (limit * weight - expected), 0.0))
-        if together is not None:
-            totals = np.minimum(totals, together + draws.total(np.maximum(-expected, 0.0)))
-        most = float(totals.max())
+        most = sign * math.inf if limit is None else limit
+        totals = draws.total(np.maximum(sign * (most * weight - expected), 0.0))
+        if cluster_limit is not None and sign == 1:
+            totals = np.minimum(totals, cluster_limit + draws.total(np.maximum(-expected, 0.0)))
+        reach = float(totals.max())
         # One of several, drawn, so that what it brings does not decide which.
-        aside[rng.choice(np.flatnonzero(totals == most))] = True
-        return most
+        aside[rng.choice(np.flatnonzero(totals == reach))] = True
+        return reach
 
     top, bottom = largest(high, 1, rows.expected), largest(low, -1, rows.expected)
     if table.relative_to == "observed":
@@ -250,23 +241,14 @@ def _upper(
             return math.inf, "none", f"{few} Pass the largest outcome that there can be, outcome_limits=(0, M)."
         end = _TAIL_FACTOR * float(sums.max())
         note = f" One outcome {_TAIL_FACTOR:g} times as far off as the largest is allowed for."
-        if (index := _tail_index(np.abs(table.rows.outcome))) < _HEAVY:
+        if (index := tail_index(np.abs(table.rows.outcome))) < _HEAVY:
             note += f" A few outcomes decide (tail index about {index:.1f}): give a cap."
     z, n = -normal_quantile(delta), draws.n
     deviation, mean = float(sums.std()), float(sums.mean())
     unseen = float(bounded_mean_limit(1, Draws(sums, np.ones(n)), end, 1.0 - 2.0 * delta)) - mean
     rest = max(0.0, unseen - z * deviation / math.sqrt(n)) if end > mean else 0.0
-    limit = width_limit(draws, lambda squares, _: z * np.sqrt(squares / n) + rest, float(draws.unit.mean()))
+    limit = width_limit(draws, lambda squares, _: z * np.sqrt(np.asarray(squares) / n) + rest, float(draws.unit.mean()))
     return limit, "asymptotic", note
-
-
-def _tail_index(outcomes: FloatArray) -> float:
-    """Hill's estimate of the tail index from the largest outcomes."""
-    events = outcomes[outcomes > 0.0]
-    count = min(len(events), max(_TAIL_ROWS, math.ceil(_TAIL_SHARE * len(events))))
-    largest = np.partition(events, -count)[-count:]
-    logs = float(np.log(largest / largest.min()).sum())
-    return (count - 1) / logs if logs else math.inf
 
 
 def _lower_of_split(

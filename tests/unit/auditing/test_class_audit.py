@@ -199,9 +199,9 @@ def test_one_row_is_one_row():
 
 
 def test_advice_says_how_many_rows_were_judged():
-    assert "on 500 rows, to which it was not fitted, the log loss falls" in wrong().advice.reason
+    assert "on 500 rows not fitted to, the log loss falls" in wrong().advice.reason
     part = replace(wrong(), recalibration=replace(wrong().recalibration, n=200))
-    assert "on 200 rows of 500, to which it was not fitted" in advise_on_classes(part).reason
+    assert "on 200 of 500 rows not fitted to" in advise_on_classes(part).reason
 
 
 @pytest.mark.slow

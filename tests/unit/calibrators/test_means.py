@@ -71,7 +71,7 @@ def test_predictions_stay_above_0_and_do_not_fall(calibrator):
     assert (np.diff(value) >= -1e-12 * value[1:]).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rows)
 def test_scale_and_power_balance_the_total(rows):
     f, z, w = map(np.array, zip(*rows, strict=True))

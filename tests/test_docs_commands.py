@@ -67,6 +67,7 @@ def folder(tmp_path):
     p = rng.uniform(size=3_000)
     y = (rng.uniform(size=p.size) < p).astype(int)
     columns = {"y": y, "p": p, "outcome": y, "score": p, "year": np.full(p.size, 2024), "default": y, "age": y + 40}
+    columns |= {"loss": y, "premium": p + 0.01, "years": p + 0.1, "lgd": p + 0.01}
     columns |= {name: rng.choice(levels, p.size) for name, levels in (("sex", ["F", "M"]), ("branch", ["a", "b"]))}
     (tmp_path / "scores").mkdir()
     with duckdb.connect(str(tmp_path / "cases.duckdb")) as connection:
@@ -79,6 +80,7 @@ def folder(tmp_path):
             "cases.parquet",
             "part-1.parquet",
             "loans.parquet",
+            "policies.csv",
             "known.parquet",
             "new.parquet",
         )

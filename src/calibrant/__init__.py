@@ -13,11 +13,13 @@ from calibrant.version import __version__ as __version__
 if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit, audit
     from calibrant.auditing.class_audit import ClassAudit, audit_classes
+    from calibrant.auditing.mean_audit import MeanAudit, audit_means
     from calibrant.auditing.segment_audit import SegmentAudit, audit_segments
     from calibrant.auditing.segments import SegmentSearch, find_segments
     from calibrant.auditing.selective import selective, selective_binary
     from calibrant.calibrators import (
         AutoCalibrator,
+        AutoMeanCalibrator,
         BetaCalibrator,
         CalibratedClassifier,
         IsotonicCalibrator,
@@ -58,11 +60,12 @@ if TYPE_CHECKING:
 _HOME = {
     "auditing.audit": "Audit audit",
     "auditing.class_audit": "ClassAudit audit_classes",
+    "auditing.mean_audit": "MeanAudit audit_means",
     "auditing.segment_audit": "SegmentAudit audit_segments",
     "auditing.segments": "SegmentSearch find_segments",
     "auditing.selective": "selective selective_binary",
-    "calibrators": "AutoCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator MulticlassAutoCalibrator "
-    "PlattCalibrator SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
+    "calibrators": "AutoCalibrator AutoMeanCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator "
+    "MulticlassAutoCalibrator PlattCalibrator SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
     "certificates": "calibration_test certify certify_classes certify_each_class certify_means required_sample_size",
     "comparing.compare": "compare",
     "comparing.results": "Comparison",
@@ -98,6 +101,7 @@ __all__ = [
     "ArgumentError",
     "Audit",
     "AutoCalibrator",
+    "AutoMeanCalibrator",
     "BetaCalibrator",
     "CalibrantError",
     "CalibratedClassifier",
@@ -106,6 +110,7 @@ __all__ = [
     "Comparison",
     "DataError",
     "IsotonicCalibrator",
+    "MeanAudit",
     "Monitor",
     "MulticlassAutoCalibrator",
     "OutcomeTable",
@@ -122,6 +127,7 @@ __all__ = [
     "VennAbersCalibrator",
     "audit",
     "audit_classes",
+    "audit_means",
     "audit_segments",
     "brier_score",
     "calibration_test",

@@ -70,7 +70,7 @@ IN_A_SHELL = {
     "a number of 400 digits among the outcomes": (
         csv([10**399, 1, 2, *Y[3:]]), AUDIT, "two label values", "1000000000000000000000000000...", "one class",
     ),
-    "counts as outcomes": (csv([0, 1, 4, *Y[3:]]), AUDIT, "two label values", "0, 1, 4", "audit_means judges"),
+    "counts as outcomes": (csv([0, 1, 4, *Y[3:]]), AUDIT, "two label values", "0, 1, 4", "--prediction f judges"),
     "one outcome only": (csv(y=[0] * 20), AUDIT, "rows of both classes", "only negatives", "(--pos-label)"),
     "a misspelt outcome": (
         csv(["yes", "no"] * 10), [*AUDIT, "--pos-label", "Yes"], "positive label 'Yes'", "'yes', 'no'", "--pos-label",

@@ -2,6 +2,7 @@
 
 from calibrant.auditing.class_findings import ClassFindings, ClassLosses, ClassRecalibration
 from calibrant.auditing.findings import Advice, Findings
+from calibrant.auditing.mean_findings import MeanFindings, MeanRecalibration, PredictionBand
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.recalibration import Recalibration, cross_fitted
@@ -15,7 +16,10 @@ __all__ = [
     "ClassRecalibration",
     "DataWarning",
     "Findings",
+    "MeanFindings",
+    "MeanRecalibration",
     "Performance",
+    "PredictionBand",
     "Provenance",
     "Recalibration",
     "cross_fitted",

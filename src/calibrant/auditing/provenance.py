@@ -17,12 +17,13 @@ from calibrant.printable import shell_word, without_passwords
 from calibrant.sources.paths import find_files, name_of
 from calibrant.sources.query import Query
 from calibrant.table.class_scores import ClassScores
+from calibrant.table.outcome_table import OutcomeTable
 from calibrant.table.results import Result, plain
 from calibrant.table.score_table import ScoreTable
 from calibrant.version import __version__
 
 # Parameters that hold rows, and those that say something about an audit without changing it.
-_ROWS = ("y_true", "y_proba", "sample_weight", "clusters")
+_ROWS = ("y_true", "y_proba", "y_pred", "exposure", "sample_weight", "clusters")
 _NO_SETTINGS = {*_ROWS, "classes", "name", "title", "note", "author", "random_state"}
 _MOST_NAMED = 20  # names in a list that are written out
 _MOST_HASHED = 4 << 30  # bytes; a few seconds
@@ -99,7 +100,7 @@ _R = TypeVar("_R", bound=Result)
 
 def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, rows: float, digest: int) -> Provenance:
     """Describe a call of `function` with all its arguments by name, now, which read so many rows with that digest."""
-    named, seed = given["label"] is not None, given["random_state"]
+    named, seed = _names_columns(given), given["random_state"]
     settings = {name: given[name] for name in inspect.signature(function).parameters if name not in _NO_SETTINGS}
     source, size, sha256 = _described(given["y_true"], named=named)
     return Provenance(
@@ -147,6 +148,8 @@ def _described(source: Any, *, named: bool) -> tuple[str, int | None, str | None
         words = "a score table"
     elif isinstance(source, ClassScores):
         words = "scores of several classes"
+    elif isinstance(source, OutcomeTable):
+        words = "an outcome table"
     elif not named:
         words = "arrays"
     elif isinstance(source, str | os.PathLike | list | tuple):
@@ -175,10 +178,14 @@ def _arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> Iterat
         value = given[name]
         if value is parameter.default or (isinstance(value, str | int | float) and value == parameter.default):
             continue
-        in_memory = name in _ROWS and not (given["label"] is not None and _names_something(value))
+        in_memory = name in _ROWS and not (_names_columns(given) and _names_something(value))
         in_memory = in_memory or (name == "classes" and len(value) > _MOST_NAMED)
         text = name if in_memory else repr(value if isinstance(value, Query) else _setting(value))
         yield text if parameter.kind is parameter.POSITIONAL_OR_KEYWORD else f"{name}={text}"
+
+
+def _names_columns(given: Mapping[str, Any]) -> bool:
+    return given.get("label", given.get("outcome")) is not None
 
 
 def _names_something(value: Any) -> bool:

@@ -11,7 +11,7 @@ from calibrant.auditing.facts import DETAILS, audit_facts
 from calibrant.auditing.findings import DrawnAudit, Findings
 from calibrant.auditing.wording import error_limits, error_range, verdict_word
 from calibrant.table.numbers import number
-from calibrant.table.results import Fact, Report, of_section
+from calibrant.table.results import Fact, Report, Result, of_section
 from calibrant.table.shown import hanging, html_table, wrapped
 from calibrant.upward import resolve
 
@@ -49,7 +49,7 @@ class ShownAudit(Report):
         return drawn
 
 
-def summary(audit: Findings | ClassFindings, width: int | None = None, *, shell: bool = False) -> str:
+def summary(audit: Result, width: int | None = None, *, shell: bool = False) -> str:
     """Write what matters most, the verdict first, and last what to run next: in Python, or in a shell.
 
     At most fourteen lines, of the width that is given; without a width one for each part, and nothing is cut.
@@ -65,7 +65,7 @@ def summary(audit: Findings | ClassFindings, width: int | None = None, *, shell:
     return "\n".join(line for part in lines for line in part)
 
 
-def summary_facts(audit: Findings | ClassFindings, *, shell: bool = False) -> list[Fact]:
+def summary_facts(audit: Result, *, shell: bool = False) -> list[Fact]:
     """Choose the facts of a summary, the verdict first; what to run next, in Python or in a shell, is the last."""
     left_out, step = ("python", "command") if shell else ("command", "python")
     facts = [fact for fact in of_section(audit_facts(audit), "headline") if fact.key != left_out]
@@ -89,7 +89,7 @@ def _next(part: Fact, width: int, *, shell: bool) -> list[str]:
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in [f"{line}{end}" for line in lines[:-1]] + lines[-1:]]
 
 
-def details(audit: Findings | ClassFindings, width: int | None = None) -> str:
+def details(audit: Result, width: int | None = None) -> str:
     """Write everything that the audit says in words, as labelled lines; broken at a width if one is given."""
     facts = audit_facts(audit)
     lines = [fact for fact in facts if fact.key == "warning"] + of_section(facts, *DETAILS)
@@ -97,7 +97,7 @@ def details(audit: Findings | ClassFindings, width: int | None = None) -> str:
     return "\n".join([wrapped(facts[0].value, width), *text])
 
 
-def table_below(audit: Findings | ClassFindings, width: int | None = None) -> str:
+def table_below(audit: Result, width: int | None = None) -> str:
     """Write the table that stands under a summary: of segments, if there are some, or of classes."""
     if isinstance(audit, ClassFindings):
         from calibrant.auditing.class_facts import table_text
@@ -107,9 +107,9 @@ def table_below(audit: Findings | ClassFindings, width: int | None = None) -> st
     return "" if below is None else str(below)
 
 
-def _below(audit: Findings | ClassFindings) -> Any:
+def _below(audit: Result) -> Any:
     """Return what stands under a summary; None if nothing does."""
-    return audit.table if isinstance(audit, ClassFindings) else audit.segments
+    return audit.table if isinstance(audit, ClassFindings) else getattr(audit, "segments", None)
 
 
 def one_line(audit: Findings) -> str:

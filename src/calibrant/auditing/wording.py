@@ -19,6 +19,7 @@ from calibrant.table.statements import weighting
 
 if TYPE_CHECKING:
     from calibrant.auditing.class_findings import ClassFindings
+    from calibrant.auditing.mean_findings import MeanFindings
 
 
 def error_limits(certificate: Certificate | ClassCertificate) -> numbers.WrittenInterval:
@@ -223,7 +224,7 @@ def cells_sentence(audit: Findings) -> str:
     )
 
 
-def advice_sentence(audit: Findings | ClassFindings) -> str:
+def advice_sentence(audit: Findings | ClassFindings | MeanFindings) -> str:
     """What to do and why."""
     action = audit.advice.action
     return f"{'No advice' if action == 'none' else action[0].upper() + action[1:]}: {audit.advice.reason}"

@@ -27,7 +27,8 @@ from calibrant.version import __version__
 _UsageError: Any = typer.BadParameter.__base__  # which Typer itself does not show
 # Names of parameters by heading; all others are the method. A `rich_help_panel` is another heading.
 _HEADINGS = {
-    "Data": "file files query database label score scores time id block cluster by weight pos_label missing again",
+    "Data": "file files query database label score scores outcome prediction exposure time id block cluster by weight "
+    "pos_label missing again",
     "Method": "",
     "Output": "state output column model report title note author details as_json json_curves plot help",
 }

@@ -13,6 +13,10 @@ from calibrant.errors import ArgumentError
 from calibrant.printable import shell_word
 
 _QUOTES = "'\""
+# Parameters of commands that say where rows come from and how results are shown.
+_OUTPUT = ("files", "query", "database", "details", "as_json", "json_curves", "report")
+# What stands for a function of Python.
+_COMMANDS = {"calibrant.audit_means": "calibrant audit FILE --outcome z --prediction f"}
 # Parameters of Python whose options have other names.
 _OPTIONS = {
     "clusters": "cluster",
@@ -20,6 +24,7 @@ _OPTIONS = {
     "costs": "cost-fp and --cost-fn",
     "false_negative_cost": "cost-fn",
     "false_positive_cost": "cost-fp",
+    "outcome_limits": "floor and --cap",
     "sample_weight": "weight",
     "scores": "score",
 }
@@ -101,9 +106,14 @@ Author = Annotated[str | None, option("Who answers for the report.", metavar="TE
 
 
 def as_option(name: str, value: str | None) -> str:
-    """Write a parameter that a message names, with its value in the spelling of Python, as it is typed in a shell."""
+    """Write a parameter that a message names, with its value in the spelling of Python, as it is typed in a shell.
+
+    Where two options stand for one parameter it is without its value; a command stands for a function.
+    """
+    if name in _COMMANDS:
+        return _COMMANDS[name]
     option = "--" + _OPTIONS.get(name, name.replace("_", "-"))
-    return option if not value else f"{option} {shell_word(value.strip(_QUOTES))}"
+    return option if not value or " and " in option else f"{option} {shell_word(value.strip(_QUOTES))}"
 
 
 def costs_of(cost_fp: float | None, cost_fn: float | None) -> tuple[float, float] | None:
@@ -131,6 +141,17 @@ def given_to(function: Callable[..., Any], context: typer.Context) -> dict[str, 
     named = inspect.signature(function).parameters.keys() & context.params.keys()
     values = {name: context.params[name] for name in named}
     return {name: (list(value) or None) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def need_only(function: Callable[..., Any], context: typer.Context, *further: str) -> None:
+    """Raise an `ArgumentError` if an option was given that is neither for a function nor among further ones."""
+    taken = {*inspect.signature(function).parameters, *_OUTPUT, *further}
+    for param in context.command.params:
+        if param.name not in taken and context.params[param.name or ""] not in (param.default, None, ()):
+            means = "outcome" in inspect.signature(function).parameters
+            remedy = f"leave {param.opts[0]} out" + ("" if means else ", or name --outcome and --prediction")
+            actual = f"{param.opts[0]} {'with' if means else 'without'} --outcome"
+            raise ArgumentError("options for one kind of outcome", actual, remedy)
 
 
 def source_of(context: typer.Context) -> Any:

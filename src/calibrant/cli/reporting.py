@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +16,12 @@ from calibrant.cli.options import costs_of, given_to, name_of, paths_of, source_
 if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit
     from calibrant.auditing.class_audit import ClassAudit
+    from calibrant.auditing.mean_audit import MeanAudit
     from calibrant.comparing.results import Comparison
 
 _COMPUTED = 0.9  # share of the job until a result is there that a report shows
 
-_Result = TypeVar("_Result", "Audit", "ClassAudit", "Comparison")
+_Result = TypeVar("_Result", "Audit", "ClassAudit", "MeanAudit", "Comparison")
 
 
 def with_report(
@@ -34,15 +36,16 @@ def with_report(
     from calibrant.table.progress import report_progress, subtask
 
     source = source_of(context)
-    costs = costs_of(context.params["cost_fp"], context.params["cost_fn"])
-    name = f"{columns} of {name_of(source)}"
+    given = given_to(function, context) | {"name": f"{columns} of {name_of(source)}"}
+    if "costs" in inspect.signature(function).parameters:
+        given["costs"] = costs_of(context.params["cost_fp"], context.params["cost_fn"])
     if report is not None:
         from calibrant.report.files import check_report, form_of
 
         check_report(report, *paths_of(source))
     with terminal.progress():
         with subtask(1.0 if report is None else _COMPUTED):
-            result = function(source, **(given_to(function, context) | {"costs": costs, "name": name} | further))
+            result = function(source, **(given | further))
         result = replace(result, provenance=of_command(result.provenance, context.obj))
         if report is not None:
             report_progress("Report")

@@ -15,8 +15,7 @@ import typer
 from calibrant.printable import visible, visible_lines
 
 if TYPE_CHECKING:
-    from calibrant.auditing.class_findings import ClassFindings
-    from calibrant.auditing.findings import Findings
+    from calibrant.table.results import Result
 
 _PATIENCE = 0.5  # seconds after which a person wants to know how long it takes
 # What is coloured in the text of an audit, as Rich's styles: verdicts, labels at the start of a line, warnings.
@@ -29,7 +28,7 @@ _STYLES = {
 }
 
 
-def print_audit(audit: Findings | ClassFindings, *, details: bool) -> None:
+def print_audit(audit: Result, *, details: bool) -> None:
     """Print the summary of an audit, or the details, and the table below; in colour on a terminal."""
     from calibrant.auditing import summary
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant.keywords import check_package, checked
 from calibrant.report.classes import render_class_audit
 from calibrant.report.files import check_report, write_report
+from calibrant.report.means import render_mean_audit
 from calibrant.report.models import render_comparison
 from calibrant.report.page import render
 from calibrant.report.selective import render_selective
@@ -18,6 +19,7 @@ __all__ = [
     "render",
     "render_class_audit",
     "render_comparison",
+    "render_mean_audit",
     "render_monitor",
     "render_selective",
     "write_report",

@@ -264,6 +264,17 @@ def rows(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
 
 
+def amount(value: float) -> str:
+    """Write an amount, or a mean of amounts, with four significant digits, or all before the point.
+
+    Examples
+    --------
+    >>> amount(1_234_567.8), amount(310.0), amount(0.012345)
+    ('1,234,568', '310', '0.01234')
+    """
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
 def counted(value: float, what: str = "row") -> str:
     """Write how many there are, and of what.
 

@@ -17,7 +17,7 @@ from calibrant.table.pooling import IndexArray
 _ONE_AT_A_TIME = "assess one class at a time, against the rest"
 ONE_CLASS = f"{_ONE_AT_A_TIME}: name it as `pos_label`, and take its probability as the score"
 _ALL_CLASSES = "or audit the probabilities of all classes together"
-_MEANS = "calibrant.audit_means judges predicted means"
+_MEANS = "`calibrant.audit_means` judges predicted means"
 _DROP = "drop those rows"
 MISSING = (
     "drop or repair these rows; of two classes audit and recalibrate leave them out, counted, with `missing='drop'`"

@@ -306,7 +306,7 @@ def as_table(
     """Return the table of labels given as first argument, or pool the rows given as two."""
     table = as_sums(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     if not isinstance(table, ScoreTable):
-        remedy = "pass labels, or judge predicted means of other numbers with calibrant.audit_means"
+        remedy = "pass labels, or judge predicted means of other numbers with `calibrant.audit_means`"
         raise DataError("outcomes that are 0 or 1", "other numbers", remedy)
     return table
 

@@ -1,19 +1,19 @@
 """`calibrant audit`: one model."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from calibrant.cli import options, terminal
-from calibrant.cli.options import column, option, read_matrix
+from calibrant.cli.options import column, need_only, option, read_matrix
 from calibrant.cli.reporting import with_report
 from calibrant.errors import ArgumentError
 
 
 def audit(
     context: typer.Context,
-    label: options.Label,
+    label: Annotated[str | None, column("Column of outcomes: 0 and 1, or classes.")] = None,
     score: Annotated[str | None, column("Column of predicted probabilities.")] = None,
     scores: Annotated[
         list[str] | None,
@@ -23,6 +23,14 @@ def audit(
             "--scores",
         ),
     ] = None,
+    outcome: Annotated[
+        str | None, column("Instead of --label: outcomes that are amounts, counts or shares; with --prediction.")
+    ] = None,
+    prediction: Annotated[str | None, column("With --outcome: column of their predicted means.")] = None,
+    exposure: Annotated[
+        str | None,
+        column("With --outcome: column of exposures; outcomes are then totals, and predictions rates per unit."),
+    ] = None,
     files: options.Files = None,
     query: options.Sql = None,
     database: options.Database = None,
@@ -31,6 +39,19 @@ def audit(
     missing: options.Missing = "raise",
     tolerance: Annotated[float | None, option("Largest acceptable calibration error; asks for a verdict.")] = None,
     confidence_level: options.Confidence = 0.95,
+    cap: Annotated[
+        float | None,
+        option("With --outcome: largest possible outcome of a row; without it, 'too low' is not proved.", metavar="M"),
+    ] = None,
+    floor: Annotated[float, option("With --outcome: smallest possible outcome of a row.", metavar="M")] = 0.0,
+    relative_to: Annotated[
+        str,
+        option(
+            "With --outcome: what the error is a share of, predicted or observed total, or exposure or rows, of which "
+            "it is the error per unit.",
+            metavar="UNIT",
+        ),
+    ] = "predicted",
     cost_fp: options.CostFp = None,
     cost_fn: options.CostFn = None,
     cost_matrix: Annotated[
@@ -79,11 +100,27 @@ def audit(
 ) -> None:
     """Assess calibration: error, certificate, cost and advice.
 
+    Of predicted means of amounts, counts or shares with --outcome and --prediction.
+
     With --tolerance, exit code 0 means certified, with --by all segments listed too, and with --scores all classes,
     and that the test does not reject; 1 means any other verdict.
     """
+    result: Any
+    if outcome is not None or prediction is not None:
+        from calibrant.auditing.mean_audit import audit_means
+
+        need_only(audit_means, context, "weight", "cap", "floor")
+        of_means = {"outcome_limits": (floor, cap), "sample_weight": weight, "method": method or "default"}
+        result = with_report(audit_means, f"column {prediction}", report, context, **of_means)
+        _show(result, details=details, as_json=as_json, json_curves=json_curves)
+        return
     from calibrant.auditing.audit import audit as run_audit
 
+    need_only(run_audit, context, "cost_fp", "cost_fn", "cost_matrix")
+    if label is None:
+        expected = "--label with --score or --scores, or --outcome with --prediction"
+        remedy = "name the column of classes, or that of amounts, counts or shares"
+        raise ArgumentError(expected, "no column of outcomes", remedy)
     if score is None and not scores:
         expected = "--score, or --scores where there are several classes"
         raise ArgumentError(expected, "neither", "name the column of probabilities, or those of all classes")
@@ -95,12 +132,17 @@ def audit(
         result = with_report(run_audit, f"columns {' '.join(scores)}", report, context, **of_classes)
     else:
         result = with_report(run_audit, f"column {score}", report, context)
+    _show(result, details=details, as_json=as_json, json_curves=json_curves)
+
+
+def _show(result: Any, *, details: bool, as_json: bool, json_curves: bool) -> None:
+    """Print a result, and exit with 1 where a verdict that was asked for is not "certified"."""
     if as_json or json_curves:
         typer.echo(result.to_json(curves=json_curves))
     else:
         terminal.print_audit(result, details=details)
     verdicts = [part.verdict for part in (result.certificate, getattr(result, "segments", None)) if part is not None]
-    if tolerance is not None:
+    if getattr(result.certificate, "tolerance", None) is not None:
         verdicts.append(getattr(result, "verdict", None))  # of several classes that of the test too
     if set(verdicts) - {None, "certified"}:
         raise typer.Exit(1)

@@ -1,0 +1,224 @@
+"""The audit of predicted means: `calibrant.audit_means`, and the object it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.auditing import mean_facts
+from calibrant.auditing.advice import NO_ADVICE
+from calibrant.auditing.findings import DrawnAudit
+from calibrant.auditing.mean_findings import MeanFindings, PredictionBand
+from calibrant.auditing.mean_recalibration import mean_recalibration
+from calibrant.auditing.mean_warnings import mean_warnings
+from calibrant.auditing.provenance import complete, provenance_of
+from calibrant.auditing.rows import READ
+from calibrant.auditing.summary import ShownAudit
+from calibrant.certificates.mean_test import MeanTest, mean_calibration_test
+from calibrant.certificates.means import certify_means
+from calibrant.curves.means import binned_means, concentration_curve, isotonic_means
+from calibrant.errors import ArgumentError
+from calibrant.metrics.means import concentration, mean_bias, mean_decomposition
+from calibrant.table.clusters import Clusters
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
+from calibrant.table.progress import report_progress, subtask
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_STATEMENTS, _FOLDS = 0.15, 0.15  # shares of an audit, beside the reading of the rows
+# Larger whole numbers are amounts; of more predictions it takes minutes to simulate counts.
+_LARGEST_COUNT, _MOST_SIMULATED, _SIMULATIONS = 1_000, 100_000, 199
+_CURVE_POINTS = 900  # drawn: more than a picture has pixels, few enough for a small file
+
+
+@dataclass(frozen=True, repr=False)
+class MeanAudit(ShownAudit, MeanFindings):
+    """Result of `calibrant.audit_means`: its numbers are those of `MeanFindings`; print it, or show it otherwise."""
+
+    _display, _page = "MeanAuditDisplay", "render_mean_audit"
+    _pictured = "Observed means by prediction, and cumulative residuals"
+
+    def __repr__(self) -> str:
+        known = self.certificate
+        return f"<MeanAudit {self.name!r}: n={self.n:g}, error={known.estimate:.4g}, verdict={known.verdict!r}>"
+
+    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> DrawnAudit:
+        """Draw observed means by prediction, and cumulative residuals: concentration curve less Lorenz curve.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or two of them, optional
+            Where to draw, the means first. By default on a new figure of pyplot, under the verdict.
+
+        Returns
+        -------
+        calibrant.plots.MeanAuditDisplay
+            With `figure_` and `axes_`.
+        """
+        return self._plot(ax)
+
+
+def audit_means(
+    y_true: Any,
+    y_pred: npt.ArrayLike | None = None,
+    *,
+    outcome: str | None = None,
+    prediction: str | None = None,
+    exposure: Any = None,
+    sample_weight: Any = None,
+    clusters: Clusters | str | None = None,
+    outcome_limits: tuple[float, float | None] = (0.0, None),
+    relative_to: Literal["predicted", "exposure", "observed", "rows"] = "predicted",
+    tolerance: float | None = None,
+    confidence_level: float = 0.95,
+    method: Literal["default", "asymptotic"] = "default",
+    random_state: int | np.random.Generator = 0,
+    name: str = "predictions",
+    title: str | None = None,
+    note: str | None = None,
+    author: str | None = None,
+) -> MeanAudit:
+    """Assess whether predicted means hold, on both sides, how sure that is, and what to do; as `audit` of labels.
+
+    Outcomes are claims, counts, losses given default, demand, scores of a judge: any numbers with a least value.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        Outcomes and predicted means, or an `OutcomeTable`; or, with `outcome` and `prediction`, a dataframe of any
+        library, files by name, pattern, folder or list, or a `calibrant.Query`.
+    outcome, prediction : str, optional
+        Names of columns, where the first argument has columns.
+    exposure : array-like or str, optional
+        Exposure of each row, or its column: `y_true` is then a total and `y_pred` a rate per unit of exposure.
+    sample_weight : array-like or str, optional
+        Weight of each row, or its column: outcomes are then means per unit already. Not together with `exposure`.
+    clusters : sequence of length n or str, optional
+        Cluster of each row, or its column. Rows of one may depend on each other.
+    outcome_limits : (float, float or None)
+        Least and largest outcome that a row can have, known beforehand, such as ``(0, 250_000)``; with `exposure` of
+        its total. None: no largest one is known. "Too high" is proved without it, "too low" is not.
+    relative_to : {"predicted", "exposure", "observed", "rows"}
+        What the error is divided by: the total predicted, so that it is a share of the premium, the exposure, the total
+        observed, or the number of rows.
+    tolerance : float, optional
+        Largest acceptable calibration error, in that unit, such as 0.05; asks for a verdict.
+    confidence_level : float
+        Probability with which each statement holds, in (0, 1).
+    method : {"default", "asymptotic"}
+        Which bound, see `calibrant.certify_means`.
+    random_state : int or numpy.random.Generator
+        Seed of the order in which rows are taken, of splits and of simulations.
+    name, title, note, author : str, optional
+        As in `calibrant.audit`.
+
+    Returns
+    -------
+    MeanAudit
+        Print it; or ``details``, ``to_html``, ``to_json`` or ``plot``.
+
+    Raises
+    ------
+    DataError, ArgumentError
+        If the rows cannot be used; if a parameter is out of range.
+
+    Examples
+    --------
+    >>> import calibrant
+    >>> y, f = [0.0, 1.0, 2.0, 5.0] * 5_000, [2.0] * 20_000
+    >>> result = calibrant.audit_means(y, f, outcome_limits=(0, 5), tolerance=0.1)
+    >>> result.certificate.verdict
+    'certified'
+    """
+    how: dict[str, Any] = {"exposure": exposure, "outcome_limits": outcome_limits, "relative_to": relative_to}
+    with subtask(READ):
+        if outcome is None and prediction is None:
+            table = as_outcome_table(y_true, y_pred, sample_weight=sample_weight, clusters=clusters, **how)
+        elif outcome is None or prediction is None or y_pred is not None:
+            expected = "the names of both columns, `outcome` and `prediction`, and no array of predictions"
+            given = {"outcome": outcome, "prediction": prediction, "an array": y_pred}
+            passed = " and ".join(name for name, value in given.items() if value is not None)
+            raise ArgumentError(expected, passed, "name both, or pass two arrays")
+        else:
+            names = {"outcome": outcome, "prediction": prediction, "weight": sample_weight}
+            table = OutcomeTable.from_source(y_true, **names, cluster=_one_column(clusters), **how)
+    asked: dict[str, Any] = {"confidence_level": confidence_level, "random_state": random_state}
+    with subtask(_STATEMENTS):
+        certificate = certify_means(table, tolerance=tolerance, method=method, **asked)
+        test = _test(table, random_state)
+    with subtask(_FOLDS):
+        recalibration = mean_recalibration(table, random_state)
+    report_progress("Measures and curves")
+    rows, bias = table.rows, mean_bias(table, confidence_level=confidence_level).balance
+    deviance: Any = "squared" if min(float(rows.outcome.min()), float(rows.prediction[0])) < 0.0 else "poisson"
+    sources = {"y_true": y_true, "y_pred": y_pred, "outcome": outcome, "prediction": prediction}
+    sources |= {"exposure": exposure, "sample_weight": sample_weight, "clusters": clusters}
+    choices = {"outcome_limits": outcome_limits, "relative_to": relative_to, "tolerance": tolerance, "method": method}
+    words = {"name": name, "title": title, "note": note, "author": author}
+    result = MeanAudit(
+        name=name,
+        n=len(rows),
+        n_events=int(np.count_nonzero(rows.outcome)),
+        weight=float(rows.weight.sum()),
+        weighting=table.weighting,
+        clusters=None if rows.cluster is None else int(rows.cluster.max()) + 1,
+        observed=float(rows.outcome.sum()),
+        predicted=float(rows.expected.sum()),
+        certificate=certificate,
+        band=_band(table),
+        bias=bias,
+        test=test,
+        deviance=deviance,
+        decomposition=mean_decomposition(table, deviance=deviance),
+        concentration=concentration(table),
+        recalibration=recalibration,
+        warnings=tuple(mean_warnings(table, bias)),
+        advice=NO_ADVICE,
+        reliability=binned_means(table, confidence_level=confidence_level),
+        isotonic=isotonic_means(table),
+        concentration_curve=concentration_curve(table, n_points=_CURVE_POINTS),
+        references=tuple(dict.fromkeys(key for part in (certificate, test) if part for key in part.references)),
+        provenance=provenance_of(audit_means, sources | choices | asked | words, rows=len(rows), digest=table.digest),
+    )
+    result = replace(result, advice=mean_facts.advise_on_means(result))
+    return complete(result, mean_facts.assumptions(result), mean_facts.limitations(result))
+
+
+def _one_column(clusters: Any) -> Any:
+    """Return the column of clusters, if one is named."""
+    if isinstance(clusters, list | tuple):
+        if len(clusters) != 1:
+            remedy = "put what they say together into one column"
+            raise ArgumentError("one column of `clusters`", f"{len(clusters)}", remedy)
+        return clusters[0]
+    return clusters
+
+
+def _test(table: OutcomeTable, random_state: int | np.random.Generator) -> MeanTest | None:
+    """Test the predictions, of counts also as Poisson; None of clusters, and of amounts that are nearly all 0."""
+    outcome, least = table.rows.outcome, float(table.rows.prediction[0])
+    distribution: Literal["poisson"] | None = None
+    small = min(least, float(outcome.min())) >= 0.0 and float(outcome.max()) <= _LARGEST_COUNT
+    if small and len(table) <= _MOST_SIMULATED and bool((outcome == np.rint(outcome)).all()):
+        distribution = "poisson"
+    asked: dict[str, Any] = {"n_simulations": _SIMULATIONS, "random_state": random_state}
+    try:
+        return mean_calibration_test(table, distribution=distribution, **asked)
+    except ArgumentError:
+        return None
+
+
+def _band(table: OutcomeTable) -> PredictionBand | None:
+    """Add up what is in the interval of predictions that attains the error."""
+    worst, rows = extremes(cumulative_residuals(table)), table.rows
+    if not worst.sign:
+        return None
+    inside = worst.rows(rows.prediction)
+    sums = (float(values[inside].sum()) for values in (rows.weight, rows.expected, rows.outcome))
+    return PredictionBand(worst.low, worst.high, inside.stop - inside.start, *sums)

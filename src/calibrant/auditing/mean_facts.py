@@ -1,0 +1,287 @@
+"""Every fact that an audit of predicted means shows, each written in one place; sections are those of `facts`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+
+from calibrant.auditing.facts import audit_facts, provenance_sentence
+from calibrant.auditing.findings import Advice
+from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.wording import advice_sentence
+from calibrant.certificates.mean_results import Side
+from calibrant.table.numbers import (
+    Writer,
+    amount,
+    confidence,
+    given,
+    number,
+    rows,
+    share,
+    write_change,
+    write_interval,
+    write_lower,
+    write_upper,
+)
+from calibrant.table.results import Fact, estimated, joined
+
+MAPS = {
+    "identity": "no change",
+    "scale": "one factor for all",
+    "power": "a power of the prediction",
+    "isotonic": "an isotonic map",
+}
+# Of `fit`, by what weights rows have.
+_ARGUMENTS = {"none": "f, z", "exposure": "f, z, exposure=w", "sample_weight": "f, z, sample_weight=w"}
+UNITS = {
+    "predicted": "of the predicted total",
+    "observed": "of the observed total",
+    "exposure": "per unit of exposure",
+    "rows": "per row",
+}
+
+
+@audit_facts.register
+def mean_facts(audit: MeanFindings) -> list[Fact]:
+    """Write all facts of an audit of predicted means, those of a section in the order in which they are read."""
+    facts = [*_headline(audit), *side_facts(audit), *measure_facts(audit), *_details(audit)]
+    return [fact for fact in facts if fact.value]
+
+
+def _writer(audit: MeanFindings) -> Writer:
+    """How errors are written: as shares of a total, or in units of the outcome."""
+    return share if audit.certificate.relative_to in ("predicted", "observed") else number
+
+
+def verdict_word(audit: MeanFindings) -> str:
+    """Verdict in one or two words."""
+    return audit.certificate.verdict or "no verdict"
+
+
+def _takes(side: Side) -> str:
+    """What the bound on one side takes."""
+    cap = "" if side.cap is None else f" for outcomes up to {amount(side.cap)}"
+    if side.proved:
+        return f"proved{cap or ', no cap needed'}"
+    return f"asymptotic{cap or ', as no cap was given'}"
+
+
+def verdict_meaning(audit: MeanFindings) -> str:
+    """What the verdict means, to be read after its word: both sides, and what each takes."""
+    certificate = audit.certificate
+    write, unit = _writer(audit), UNITS[certificate.relative_to]
+    sure, tolerance = f"{confidence(certificate.confidence_level)} confidence", tolerance_text(audit)
+    sides = (("too high", certificate.too_high), ("too low", certificate.too_low))
+    limited = " or ".join(
+        f"{name} by more than {write_upper(side.upper, certificate.tolerance, write=write)} ({_takes(side)})"
+        for name, side in sides
+        if math.isfinite(side.upper)
+    )
+    open_ = ", ".join(name for name, side in sides if not math.isfinite(side.upper))
+    bounds = f"with {sure} no band of predictions is {limited}, {unit}" if limited else "there are no bounds"
+    bounds += f"; how far any is {open_} cannot be said without a cap" if open_ else ""
+    if certificate.verdict is None:
+        return f"{bounds} (no tolerance was given, so there is no verdict)."
+    if certificate.verdict == "refuted":
+        return f"the error is above {tolerance}{_lower(audit)}; {bounds}."
+    if certificate.verdict == "certified":
+        return f"the error is within {tolerance}: {bounds}."
+    needed = f" About {rows(certificate.rows_needed)} rows would decide." if certificate.rows_needed else ""
+    return f"{rows(audit.n)} rows do not show whether the error is within {tolerance}: {bounds}.{needed}"
+
+
+def tolerance_text(audit: MeanFindings) -> str:
+    """Write the tolerance with all its digits, as a percentage of a total or in the unit of the outcome."""
+    of_total = audit.certificate.relative_to in ("predicted", "observed")
+    tolerance = audit.certificate.tolerance or 0.0
+    return f"{100.0 * tolerance:.6g}%" if of_total else given(tolerance)
+
+
+def verdict_sentence(audit: MeanFindings) -> str:
+    """Verdict and what it means."""
+    meaning = verdict_meaning(audit)
+    if audit.certificate.verdict is None:
+        return meaning[0].upper() + meaning[1:]
+    return f"{verdict_word(audit).upper()}: {meaning}"
+
+
+def band_sentence(audit: MeanFindings) -> str:
+    """Where predictions are off the most, by how much, and how many rows that are."""
+    band = audit.band
+    if band is None:
+        return "predicted and observed totals agree in every band of predictions"
+    span = f"up to {amount(band.high)}" if band.low == -math.inf else f"from {amount(band.low)} to {amount(band.high)}"
+    off = f"{share(abs(band.observed / band.predicted - 1.0))} " if band.predicted > 0.0 else ""
+    return (
+        f"predictions {span} are {off}{band.direction}: {amount(band.predicted)} predicted, {amount(band.observed)} "
+        f"observed in {rows(band.n)} rows{_weight(audit, band.weight)}"
+    )
+
+
+def _weight(audit: MeanFindings, weight: float) -> str:
+    """Name an exposure, or a total weight, if there is one beside the number of rows."""
+    name = {"exposure": "exposure", "sample_weight": "weight"}.get(audit.weighting, "")
+    return f", {name} {amount(weight)}" if name else ""
+
+
+def _headline(audit: MeanFindings) -> Iterator[Fact]:
+    """Yield what matters most, the verdict first."""
+    fact = partial(Fact, section="headline")
+    yield fact("verdict", "Verdict", verdict_sentence(audit), rank=1)
+    yield fact("where", "Where", band_sentence(audit), rank=2)
+    for warning in audit.warnings:
+        yield fact("warning", "Warning", warning.message, rank=3)
+    written = write_interval(audit.bias.value, audit.bias.lower, audit.bias.upper, 1.0)
+    yield fact(
+        "bias", "Bias", f"{amount(audit.observed)} observed, {amount(audit.predicted)} predicted: {written}", rank=5
+    )
+    yield fact("error", "Error", joined(f"{error_text(audit)}{_lower(audit)}", test_text(audit)), rank=6)
+    parts = audit.decomposition
+    explained = share(parts.discrimination / parts.uncertainty) if parts.uncertainty > 0.0 else "nothing"
+    ranking = f"Gini {number(audit.concentration.gini)}, explains {explained} of the deviance"
+    yield fact("ranking", "Ranking", ranking, rank=7)
+    events = f"{rows(audit.n_events)} outcomes other than 0"
+    clusters = "" if audit.clusters is None else f" in {rows(audit.clusters)} clusters"
+    yield fact("data", "Data", f"{rows(audit.n)} rows{clusters}{_weight(audit, audit.weight)}, {events}", rank=8)
+    yield fact("advice", "Advice", advice_sentence(audit), rank=4)
+    yield fact("command", "Next", audit.advice.command or "", rank=0)
+    yield fact("python", "In Python", audit.advice.python or "", rank=0)
+
+
+def error_text(audit: MeanFindings) -> str:
+    """Calibration error of these rows, with its unit."""
+    return f"{_writer(audit)(audit.certificate.estimate)} {UNITS[audit.certificate.relative_to]}"
+
+
+def _lower(audit: MeanFindings) -> str:
+    """Lower bound on the error, if there is one."""
+    certificate = audit.certificate
+    if not certificate.lower_bound > 0.0:
+        return ""
+    return f", at least {write_lower(certificate.lower_bound, certificate.tolerance, write=_writer(audit))}"
+
+
+def test_text(audit: MeanFindings) -> str:
+    """Write the p-values, and the dispersion of counts."""
+    test = audit.test
+    if test is None:
+        return ""
+    own = "" if test.p_value is None else _p_value(test.p_value)
+    if test.distribution is None or test.distribution_p_value is None:
+        return own
+    counts = f"{_p_value(test.distribution_p_value)} as {test.distribution.capitalize()} counts"
+    return joined(own, f"{counts}, dispersion {test.dispersion:.3g}")
+
+
+def _p_value(value: float) -> str:
+    return f"p = {value:.2g}" if value >= 1e-4 else "p < 0.0001"
+
+
+def side_facts(audit: MeanFindings) -> Iterator[Fact]:
+    """Yield both sides with their bounds, and what these take."""
+    certificate = audit.certificate
+    for key, label, side in (
+        ("too_high", "Too high", certificate.too_high),
+        ("too_low", "Too low", certificate.too_low),
+    ):
+        written = write_interval(side.estimate, side.lower, side.upper, certificate.tolerance, write=_writer(audit))
+        yield Fact(key, label, *written, note=_takes(side), section="sides")
+
+
+def measure_facts(audit: MeanFindings) -> Iterator[Fact]:
+    """Yield what predictions are worth beside their calibration."""
+    parts, curve = audit.decomposition, audit.concentration
+    fact = partial(Fact, section="measures")
+    yield estimated("bias", "Observed/predicted", audit.bias, "measures", "1 is ideal")
+    yield fact(
+        "gini", "Gini index", number(curve.gini), note=f"{number(curve.gini_predicted)} if predictions were right"
+    )
+    yield fact(
+        "abc",
+        "Area (ABC)",
+        number(curve.area),
+        note="between Lorenz and concentration curve; above 0, predictions are too far apart",
+    )
+    yield fact("deviance", "Deviance", number(parts.value), note=f"{audit.deviance}, per unit of weight")
+    yield fact("miscalibration", "Miscalibration", number(parts.miscalibration), note="what an isotonic map takes off")
+    yield fact("discrimination", "Discrimination", number(parts.discrimination), note="what ranking takes off")
+    yield fact("uncertainty", "Uncertainty", number(parts.uncertainty), note="of the same prediction for all")
+
+
+def changes(audit: MeanFindings) -> list[tuple[str, str, str]]:
+    """Write what recalibration changes: names, and values before and after."""
+    effect = audit.recalibration
+    if effect is None:
+        return []
+    write = _writer(audit)
+    return [
+        ("calibration error", write(effect.error_before), write(effect.error_after)),
+        ("deviance", *write_change(effect.deviance_before, effect.deviance_after)),
+    ]
+
+
+def recalibration_sentence(audit: MeanFindings) -> str:
+    """What recalibration did to rows that it was not fitted to."""
+    effect = audit.recalibration
+    if effect is None:
+        return "not assessed: it takes positive predictions, and outcomes of at least 0 of which some are above it"
+    chosen = MAPS[effect.chosen]
+    written = ", ".join(f"{name} {before} -> {after}" for name, before, after in changes(audit))
+    return f"AutoMeanCalibrator chooses {chosen}; judged on {rows(effect.n)} rows, by maps fitted to others: {written}"
+
+
+def _details(audit: MeanFindings) -> Iterator[Fact]:
+    """Yield every statement of the audit as a sentence."""
+    certificate = audit.certificate
+    for fact, side in zip(side_facts(audit), (certificate.too_high, certificate.too_low), strict=True):
+        yield fact._replace(value=side.sentence, lower="", upper="", section="calibration")
+    yield Fact("where", "Where", band_sentence(audit), section="calibration")
+    if audit.test is not None:
+        yield Fact("test", "Test", f"{audit.test.claim} {audit.test.note}".strip(), section="calibration")
+    for fact in measure_facts(audit):
+        yield Fact(fact.key, fact.label, joined(fact.with_limits(), fact.note), section="accuracy")
+    yield Fact("recalibration", "Recalibration", recalibration_sentence(audit), section="effect")
+    yield Fact("advice", "Advice", advice_sentence(audit), section="conclusion")
+    yield Fact("next", "Next", audit.advice.python or "", section="conclusion")
+    yield Fact("assumptions", "Assumptions", " ".join(assumptions(audit)), section="origin")
+    yield Fact("provenance", "Provenance", provenance_sentence(audit.provenance), section="origin")
+
+
+def assumptions(audit: MeanFindings) -> Iterator[str]:
+    """Yield what an audit assumes."""
+    units = "Rows" if audit.clusters is None else "Clusters"
+    yield "The predictions were fixed before these rows were seen: none was used to fit, tune or choose the model."
+    yield f"{units} are independent draws from the population that the statements are about."
+    yield "Outcomes are complete: claims are reported and settled, and no row is missing because of its outcome."
+
+
+def limitations(audit: MeanFindings) -> Iterator[str]:
+    """Yield what an audit does not show."""
+    yield "It is about the population that these rows were drawn from, not about another place or a later time."
+    yield "It is about all of these rows together: within a part of them, predictions may be less well calibrated."
+    yield "A prediction that is the same for all has no calibration error if its level is right: see discrimination."
+    yield "Each statement holds with its own confidence level; that all of them hold has a lower one."
+    if audit.certificate.tolerance is None:
+        yield "No tolerance was given, so whether the calibration error is acceptable was not decided."
+
+
+def advise_on_means(audit: MeanFindings) -> Advice:
+    """Weigh what is decided, and what recalibration does to rows that it was not fitted to."""
+    effect, certificate = audit.recalibration, audit.certificate
+    if certificate.verdict == "certified":
+        return Advice("leave alone", "the error is certified to be within the tolerance.", None, None)
+    if effect is not None and effect.chosen != "identity" and effect.deviance_after < effect.deviance_before:
+        _, before, after = changes(audit)[0]
+        reason = f"{MAPS[effect.chosen]} brings the error of rows that it was not fitted to from {before} to {after}."
+        fit = f"calibrator = cal.AutoMeanCalibrator().fit({_ARGUMENTS[audit.weighting]})"
+        return Advice("recalibrate", reason, None, fit)
+    if effect is None:
+        otherwise = "recalibration was not assessed: it takes predictions above 0, and some outcome above it"
+    elif effect.chosen == "identity":
+        otherwise = "AutoMeanCalibrator leaves predictions alone"
+    else:
+        otherwise = "no map lowers the deviance of rows that it was not fitted to"
+    if certificate.verdict in ("undecided", "uninformative"):
+        return Advice("collect more data", f"these rows do not decide, and {otherwise}.", None, None)
+    return Advice("none" if effect is None else "leave alone", f"{otherwise}.", None, None)

@@ -1,0 +1,150 @@
+"""The findings about predicted means: of claims, counts, shares, scores and whatever else is a number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant.auditing.findings import Advice
+from calibrant.auditing.provenance import Provenance
+from calibrant.auditing.warnings import DataWarning
+from calibrant.certificates.mean_results import MeanCertificate
+from calibrant.certificates.mean_test import MeanTest
+from calibrant.curves.means import ConcentrationCurve, MeanCurve
+from calibrant.metrics.means import Concentration
+from calibrant.metrics.proper import ScoreDecomposition
+from calibrant.table.results import Count, Estimate, Result
+
+
+@dataclass(frozen=True)
+class PredictionBand(Result):
+    """The interval of predictions that attains the calibration error, and what is in it.
+
+    Attributes
+    ----------
+    low, high : float
+        Its ends: above low, up to and including high; low is minus infinity if it starts below all predictions.
+    n : int
+        Rows in it.
+    weight : float
+        Their exposure, or total weight.
+    predicted, observed : float
+        Totals of what was predicted and observed there.
+    """
+
+    low: float
+    high: float
+    n: Count
+    weight: float
+    predicted: float
+    observed: float
+
+    @property
+    def direction(self) -> str:
+        """Whether predictions there are "too low" or "too high"."""
+        return "too low" if self.observed > self.predicted else "too high"
+
+
+@dataclass(frozen=True)
+class MeanRecalibration(Result):
+    """What `calibrant.calibrators.AutoMeanCalibrator` does to predictions of rows that it was not fitted to.
+
+    Attributes
+    ----------
+    chosen : str
+        The map that it chooses on all rows: "identity", "scale", "power" or "isotonic".
+    n : int
+        Rows that were judged, each half of them by the map of the other one.
+    error_before, error_after : float
+        Calibration errors, in the unit of the certificate.
+    deviance_before, deviance_after : float
+        Mean Poisson deviance per unit of weight, which is smaller where predictions are better.
+    """
+
+    chosen: str
+    n: Count
+    error_before: float
+    error_after: float
+    deviance_before: float
+    deviance_after: float
+
+
+@dataclass(frozen=True)
+class MeanFindings(Result):
+    """All numbers of an audit of predicted means.
+
+    Attributes
+    ----------
+    name : str
+        What was audited, for headings.
+    n, n_events : int
+        Rows, and those whose outcome is not 0.
+    weight : float
+        Total exposure, or total weight; the number of rows without either.
+    weighting : {"none", "exposure", "sample_weight"}
+        Whether rows have weights, and what they mean.
+    clusters : int or None
+        Clusters of rows that may depend on each other; None if rows are independent.
+    observed, predicted : float
+        Totals of outcomes and of predictions.
+    certificate : MeanCertificate
+        Bounds on how far predictions are too low and too high, and the verdict.
+    band : PredictionBand or None
+        Where the calibration error is attained; None if it is 0.
+    bias : Estimate
+        Total observed divided by total predicted.
+    test : MeanTest or None
+        Test of the hypothesis that predictions are the means of their outcomes; None if rows are clustered, or too few
+        outcomes differ from 0.
+    deviance : {"poisson", "squared"}
+        Which deviance is decomposed: squared error where outcomes or predictions may be negative.
+    decomposition : ScoreDecomposition
+        Miscalibration, discrimination and uncertainty of this deviance.
+    concentration : Concentration
+        Gini index, and the area between concentration and Lorenz curve.
+    recalibration : MeanRecalibration or None
+        What `AutoMeanCalibrator` does to predictions it was not fitted to; None if it cannot be fitted.
+    warnings : tuple of DataWarning
+        Signs that rows are not what they are taken for, or that statements hang on few of them.
+    advice : Advice
+        What to do.
+    reliability, isotonic : MeanCurve
+        Observed means in bins, and the isotonic curve.
+    concentration_curve : ConcentrationCurve
+        Concentration and Lorenz curve with the cumulative residuals, at fewer predictions for drawing.
+    references : tuple of str
+        Keys of `calibrant.references`.
+    provenance : Provenance
+        When and by which call it was made, of which rows, and the fingerprint of its numbers.
+    """
+
+    name: str
+    n: Count
+    n_events: Count
+    weight: float
+    weighting: str
+    clusters: int | None
+    observed: float
+    predicted: float
+    certificate: MeanCertificate
+    band: PredictionBand | None
+    bias: Estimate
+    test: MeanTest | None
+    deviance: str
+    decomposition: ScoreDecomposition
+    concentration: Concentration
+    recalibration: MeanRecalibration | None
+    warnings: tuple[DataWarning, ...]
+    advice: Advice
+    reliability: MeanCurve
+    isotonic: MeanCurve
+    concentration_curve: ConcentrationCurve
+    references: tuple[str, ...]
+    provenance: Provenance
+
+    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
+        """Return the findings as plain data, marked with the version that made them.
+
+        With ``curves=False`` the points of the curves are left out.
+        """
+        return {"calibrant": self.provenance.version, "kind": "mean audit"} | super().to_dict(curves=curves)

@@ -1,0 +1,78 @@
+"""The page of an audit of predicted means."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from calibrant.auditing import mean_facts
+from calibrant.auditing.facts import audit_facts
+from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.wording import advice_sentence
+from calibrant.plots.mean_audit import mean_displays
+from calibrant.references import cite
+from calibrant.report import view
+from calibrant.report.page import Form, fill_page
+from calibrant.report.pictures import Picture
+from calibrant.table.numbers import amount, confidence
+from calibrant.table.results import of_section
+
+# What the first screen says in other places.
+_ELSEWHERE = ("verdict", "warning", "advice", "command", "python")
+
+
+def render_mean_audit(audit: MeanFindings, form: Form = "html") -> str:
+    """Write an audit of predicted means as one self-contained page, under the title and the note of its provenance.
+
+    Parameters
+    ----------
+    audit : MeanFindings
+        What `calibrant.audit_means` returned.
+    form : {"html", "markdown"}
+        As HTML, or as Markdown, in which pictures are told in words.
+
+    Returns
+    -------
+    str
+        The page, the same for the same audit every time.
+    """
+    known, facts, certificate = audit.provenance, audit_facts(audit), audit.certificate
+    meaning, effect = mean_facts.verdict_meaning(audit), mean_facts.recalibration_sentence(audit)
+    picture = partial(Picture, of_what=audit.name, anchor="means")
+    names = ("Observed and predicted means", "Cumulative residuals")
+    shown = zip(names, mean_displays(audit), (_means_described(audit), _residuals_described(audit)), strict=True)
+    return fill_page(
+        "mean_audit.j2",
+        form,
+        title=known.title or f"Calibration audit: {audit.name}",
+        note=known.note or "",
+        byline=known,
+        audit=audit,
+        verdict=mean_facts.verdict_word(audit),
+        meaning=f"{meaning[0].upper()}{meaning[1:]}",
+        advice=advice_sentence(audit),
+        headline=[(fact.label, fact.value) for fact in of_section(facts, "headline") if fact.key not in _ELSEWHERE],
+        pictures=[picture(*one) for one in shown],
+        unit=mean_facts.UNITS[certificate.relative_to],
+        sure=confidence(certificate.confidence_level),
+        sides=[fact.cells for fact in of_section(facts, "sides")],
+        claims=[certificate.too_high.sentence, certificate.too_low.sentence],
+        measures=[fact.cells for fact in of_section(facts, "measures")],
+        test=[fact.value for fact in facts if fact.key == "test"][-1:],
+        effect=f"{effect[0].upper()}{effect[1:]}.",
+        changes=mean_facts.changes(audit),
+        provenance=view.provenance(audit.name, known),
+        references=cite(audit.references),
+    )
+
+
+def _means_described(audit: MeanFindings) -> str:
+    """What the picture of means shows, for readers who do not see it."""
+    curve = audit.reliability
+    ends = [f"{amount(curve.rate[i])} at a mean prediction of {amount(curve.score[i])}" for i in (0, -1)]
+    return f"In {len(curve.score)} bins the observed mean goes from {ends[0]} to {ends[1]}."
+
+
+def _residuals_described(audit: MeanFindings) -> str:
+    """What the cumulative residuals show."""
+    said = mean_facts.band_sentence(audit)
+    return f"The sums of observed less predicted range over {mean_facts.error_text(audit)}: {said}."

@@ -1,0 +1,66 @@
+"""`calibrant audit --outcome`: text, JSON, report, exit codes and mistakes."""
+
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import calibrant as cal
+from calibrant.cli.main import app
+from support.mean_audits import CAP, tariff
+
+NAMES = ["--outcome", "loss", "--prediction", "premium"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["audit", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    loss, premium, years, claims, rate = tariff()
+    path = tmp_path_factory.mktemp("means") / "policies.csv"
+    columns = {"loss": loss, "premium": premium, "years": years, "claims": claims, "rate": rate}
+    pl.DataFrame(columns).with_columns(customer=pl.int_range(pl.len()) // 4).head(4_000).write_csv(path)
+    return path
+
+
+@pytest.mark.slow
+def test_text_json_and_report_are_those_of_python(file, tmp_path):
+    page = tmp_path / "audit.md"
+    asked = {"exposure": "years", "outcome_limits": (0, CAP), "tolerance": 0.5}
+    result = cal.audit_means(file, outcome="loss", prediction="premium", **asked)
+    done = run(file, *NAMES, "--exposure", "years", "--cap", CAP, "--tolerance", 0.5, "--json", "--report", page)
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert document["provenance"]["fingerprint"] == result.provenance.fingerprint
+    assert document["name"] == "column premium of policies.csv"
+    assert "## Certified" in page.read_text(encoding="utf-8")
+    text = run(file, *NAMES, "--exposure", "years", "--cap", CAP, "--tolerance", 0.001)
+    assert text.exit_code == 1
+    assert "Too high" in run(file, *NAMES, "--weight", "years", "--cluster", "customer", "--details").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "expected --label with --score or --scores, or --outcome with --prediction, found no column of outcomes"),
+        (["--outcome", "loss"], "the names of both columns, --outcome and --prediction"),
+        ([*NAMES, "--cap", 100], "give the cap, or outcome limits, that every outcome keeps to: --floor and --cap"),
+        ([*NAMES, "--cap", -5], "--floor and --cap to be two numbers, the first below the second"),
+        ([*NAMES, "--by", "customer"], "found --by with --outcome; leave --by out"),
+        ([*NAMES, "--cost-fp", 1], "found --cost-fp with --outcome"),
+        ([*NAMES, "--method", "bernstein"], "expected --method to be one of 'default', 'asymptotic'"),
+        ([*NAMES, "--cluster", "customer", "--cluster", "years"], "one column of --cluster"),
+        (["--outcome", "premium", "--prediction", "loss"], "predictions above 0"),
+        (["--outcome", "loss", "--prediction", "prem"], "did you mean 'premium'?"),
+        (["--label", "claims", "--score", "rate", "--exposure", "years"], "--exposure without --outcome"),
+        (["--label", "claims", "--score", "rate"], "FILE --outcome z --prediction f judges predicted means of counts"),
+    ],
+)
+def test_mistakes_are_one_sentence_with_a_way_on(file, options, message):
+    done = run(file, *options)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1

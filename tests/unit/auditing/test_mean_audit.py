@@ -1,0 +1,210 @@
+"""`calibrant.audit_means`: what it says of predicted means is what their parts say, of any kind of rows."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import calibrant as cal
+from calibrant.auditing.mean_warnings import mean_warnings
+from calibrant.certificates import certify_means
+from calibrant.errors import ArgumentError, CalibrantError, DataError
+from calibrant.metrics import mean_bias, mean_calibration_error
+from calibrant.table.outcome_table import OutcomeTable
+from support.mean_audits import CAP, counts, flat_tariff, losses_given_default, tariff
+
+
+def test_numbers_are_those_of_the_functions():
+    loss, premium, years, *_ = tariff()
+    audit, rows = flat_tariff(), {"exposure": years}
+    known = certify_means(loss, premium, **rows, outcome_limits=(0, CAP), tolerance=0.02)
+    assert audit.certificate == known
+    assert audit.certificate.estimate == mean_calibration_error(loss, premium, **rows)
+    assert audit.bias == mean_bias(loss, premium, **rows).balance
+    assert (audit.n, audit.n_events) == (len(loss), np.count_nonzero(loss))
+    assert audit.weight == pytest.approx(years.sum())
+    assert audit.observed == pytest.approx(loss.sum())
+
+
+def test_the_band_attains_the_error():
+    loss, premium, *_ = tariff()
+    audit = flat_tariff()
+    band = audit.band
+    inside = (premium > band.low) & (premium <= band.high)
+    assert band.n == inside.sum()
+    assert band.observed == pytest.approx(loss[inside].sum())
+    assert abs(band.observed - band.predicted) / audit.predicted == pytest.approx(audit.certificate.estimate)
+    assert band.direction == ("too low" if band.observed > band.predicted else "too high")
+
+
+def test_the_verdict_names_both_sides_and_what_they_take():
+    undecided = str(counts())
+    assert undecided.startswith("CERTIFIED: the error is within 20%:")
+    assert "too high by more than" in undecided
+    assert "(proved, no cap needed)" in undecided
+    assert "(proved for outcomes up to 30)" in undecided
+    text = str(losses_given_default())
+    assert text.startswith("With 95% confidence no band of predictions is too high by more than")
+    assert "no tolerance was given" in text
+
+
+def test_no_cap_is_said():
+    loss, premium, years, *_ = tariff()
+    text = " ".join(str(cal.audit_means(loss, premium, exposure=years)).split())
+    assert "(proved, no cap needed) or too low" in text
+    assert "(asymptotic, as no cap was given)" in text
+    few = np.zeros(500)
+    few[::20] = 3.0
+    assert "how far any is too low cannot be said without a cap" in " ".join(
+        str(cal.audit_means(few, np.linspace(0.1, 0.2, 500))).split()
+    )
+
+
+def test_summaries_have_at_most_fourteen_lines_of_80_characters():
+    for audit in (flat_tariff(), counts(), losses_given_default()):
+        lines = str(audit).splitlines()
+        assert len(lines) <= 14
+        assert max(map(len, lines)) <= 80
+        assert max(map(len, audit.details().splitlines())) <= 80
+        assert audit.name in repr(audit)
+
+
+def test_counts_are_tested_as_poisson_and_amounts_are_not():
+    assert counts().test.distribution == "poisson"
+    assert "as Poisson counts, dispersion" in " ".join(str(counts()).split())
+    assert flat_tariff().test.distribution is None
+    assert counts().test.distribution_p_value > 0.01
+
+
+def test_advice():
+    assert flat_tariff().advice.action == "recalibrate"
+    assert "a power of the prediction" in flat_tariff().advice.reason
+    assert flat_tariff().advice.python == "calibrator = cal.AutoMeanCalibrator().fit(f, z, exposure=w)"
+    effect = flat_tariff().recalibration
+    assert effect.error_after < effect.error_before
+    assert effect.deviance_after < effect.deviance_before
+    assert counts().advice.action == "leave alone"
+    assert counts().recalibration.chosen == "identity"
+
+
+@pytest.mark.slow
+def test_any_kind_of_rows_and_any_order_give_the_same_numbers(tmp_path):
+    loss, premium, years, *_ = tariff()
+    frame = pl.DataFrame({"z": loss, "f": premium, "w": years}).sample(fraction=1.0, shuffle=True, seed=3)
+    frame.write_parquet(tmp_path / "rows.parquet")
+    asked = {"outcome": "z", "prediction": "f", "exposure": "w", "outcome_limits": (0, CAP), "tolerance": 0.02}
+    fingerprint = flat_tariff().provenance.fingerprint
+    for source in (frame, tmp_path / "rows.parquet", frame.to_pandas()):
+        assert cal.audit_means(source, **asked).provenance.fingerprint == fingerprint
+    table = OutcomeTable.from_outcomes(loss, premium, exposure=years, outcome_limits=(0, CAP))
+    again = cal.audit_means(table, tolerance=0.02)
+    assert again.provenance.fingerprint == fingerprint
+    assert again.provenance.source == "an outcome table"
+    known = cal.audit_means(tmp_path / "rows.parquet", **asked).provenance
+    assert known.sha256 is not None
+    assert "outcome='z', prediction='f', exposure='w'" in known.command
+
+
+def test_clusters_are_named_and_not_tested():
+    loss, premium, years, *_ = tariff()
+    customer = np.arange(len(loss)) // 4
+    audit = cal.audit_means(loss, premium, exposure=years, clusters=customer, outcome_limits=(0, CAP))
+    assert audit.clusters == len(loss) // 4
+    assert audit.test is None
+    assert "1,500 clusters" in str(audit)
+    assert "Clusters are independent draws" in " ".join(audit.provenance.assumptions)
+
+
+@pytest.mark.slow
+def test_notebooks_show_text_and_pictures():
+    shown = flat_tariff()._repr_html_()
+    assert "flat tariff" in shown
+    assert "<svg" in shown or "<img" in shown
+
+
+def test_plain_data_is_json_and_says_its_kind():
+    document = json.loads(flat_tariff().to_json(curves=False))
+    assert document["kind"] == "mean audit"
+    assert document["certificate"]["too_high"]["cap"] is None
+    assert "score" not in document["reliability"]
+    assert len(json.loads(flat_tariff().to_json())["reliability"]["score"]) == 10
+
+
+def table_of(outcome, prediction, **settings):
+    table = OutcomeTable.from_outcomes(outcome, prediction, **settings)
+    balance = mean_bias(table).balance
+    return {warning.code for warning in mean_warnings(table, balance)}
+
+
+def test_warnings_and_none_without_cause():
+    rng = np.random.default_rng(0)
+    mean = rng.gamma(4.0, 0.5, 2_000)
+    claims = rng.poisson(mean)
+    assert table_of(claims, mean) == set()
+    assert table_of(claims, np.full(2_000, 2.0)) == {"constant_prediction"}
+    assert "few_events" in table_of(claims[:30], mean[:30])
+    large = claims.astype(float)
+    large[7] = 500.0
+    assert "large_row" in table_of(large, mean)
+    tail = (1.0 - rng.random(2_000)) ** (-1 / 1.1)
+    assert "heavy_tail" in table_of(tail, mean + 10.0)
+    assert "heavy_tail" not in table_of(tail.clip(0, 50), mean, outcome_limits=(0, 50))
+    assert "not_developed" in table_of(claims, 1.3 * mean)
+
+
+def test_a_constant_prediction_has_no_error_and_says_what_it_lacks():
+    claims = np.random.default_rng(0).poisson(2.0, 5_000)
+    audit = cal.audit_means(claims, np.full(5_000, claims.mean()), outcome_limits=(0, 50))
+    assert audit.certificate.estimate == pytest.approx(0.0, abs=1e-12)
+    assert audit.decomposition.discrimination == pytest.approx(0.0, abs=1e-12)
+    assert "tell no row from another" in str(audit)
+
+
+def test_negative_outcomes_have_squared_deviance_and_no_recalibration():
+    rng = np.random.default_rng(0)
+    mean = rng.normal(0.0, 1.0, 2_000)
+    audit = cal.audit_means(
+        (mean + rng.uniform(-1, 1, 2_000)).clip(-9, 9), mean, outcome_limits=(-9, 9), relative_to="rows", tolerance=0.2
+    )
+    assert audit.deviance == "squared"
+    assert audit.recalibration is None
+    assert "per row" in str(audit)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda z, f: cal.audit_means(z, f, outcome_limits=(0, 10)), "outcomes of at most 10"),
+        (lambda z, f: cal.audit_means(z, -f), "predictions above 0"),
+        (lambda z, f: cal.audit_means(z, f, exposure=0 * f), "exposures above 0"),
+        (lambda z, f: cal.audit_means(z, f, exposure=f, sample_weight=f), "exposure or sample_weight"),
+        (lambda z, f: cal.audit_means(np.where(z > 0, np.inf, z), f), "finite outcomes"),
+        (lambda z, f: cal.audit_means(np.where(z > 0, np.nan, z), f), "outcomes in every row"),
+        (lambda z, f: cal.audit_means(z, f, tolerance=-1), "tolerance"),
+        (lambda z, f: cal.audit_means(z, f, relative_to="premium"), "relative_to"),
+        (lambda z, f: cal.audit_means({"z": z, "f": f}, outcome="z"), "outcome and prediction"),
+        (lambda z, f: cal.audit_means(z, f, outcome="z", prediction="f"), "no array of predictions"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_sentence(call, message):
+    loss, premium, *_ = tariff()
+    with pytest.raises(CalibrantError, match=message):
+        call(loss[:200], premium[:200])
+
+
+def test_labels_that_are_amounts_counts_or_shares_lead_here():
+    loss, premium, _, claims, _ = tariff()
+    share = premium / premium.max()
+    for outcome in (loss, claims, np.linspace(0.05, 0.9, len(loss))):
+        with pytest.raises(DataError, match=r"calibrant\.audit_means judges predicted means of"):
+            cal.audit(outcome, share)
+
+
+def test_what_is_not_finite_is_left_out_of_the_fingerprint():
+    audit = losses_given_default()
+    assert replace(audit, name="other").provenance.fingerprint == audit.provenance.fingerprint
+    frame = pl.DataFrame({"z": [1.0, 2.0], "f": [1.0, 2.0]})
+    with pytest.raises(ArgumentError, match="one column"):
+        cal.audit_means(frame, outcome="z", prediction="f", clusters=["a", "b"])

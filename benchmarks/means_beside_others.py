@@ -3,7 +3,7 @@
     python -m benchmarks.means_beside_others
 
 needs model-diagnostics, statsmodels (for its data RANDHIE), insurance-datasets and insurance-calibration, and writes
-its two tables between their markers in docs/reference/means.md. The second one takes some minutes.
+its two tables between their markers in docs/reference/mean_measures.md. The second one takes some minutes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from calibrant.certificates import mean_calibration_test
 from calibrant.metrics import concentration, mean_bias, mean_calibration_error, mean_decomposition
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "means.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "mean_measures.md"
 BOOKS, DRAWS = 200, 99
 LEVEL, EQUAL = 0.05, 1e-9
 COUNTS = ("Poisson counts", "counts, variance 1.5 times the mean")

@@ -74,11 +74,15 @@ WIDTHS: dict[str, Callable[[float], float]] = {
     "normal, asymptotic": lambda n: asymptotic_width(n, BRIER, DELTA),
 }
 
-ONE_SCORE: dict[str, Callable[[float, float, float, float], float]] = {
-    "default": lambda n, brier, delta, estimate: default_width(n, brier, delta, estimate=estimate),
-    "bernstein": lambda n, brier, delta, estimate: bernstein_width(n, brier, delta),
-    "hoeffding": lambda n, brier, delta, estimate: hoeffding_width(n, delta),
-    "normal (asymptotic)": lambda n, brier, delta, estimate: asymptotic_width(n, brier, delta),
+# Width by rows, Brier score, delta, empirical error and score.
+OneScore = Callable[[float, float, float, float, float], float]
+ONE_SCORE: dict[str, OneScore] = {
+    "default": lambda n, brier, delta, estimate, score: default_width(
+        n, brier, delta, estimate=estimate, mean_variance=score * (1.0 - score)
+    ),
+    "bernstein": lambda n, brier, delta, estimate, score: bernstein_width(n, brier, delta),
+    "hoeffding": lambda n, brier, delta, estimate, score: hoeffding_width(n, delta),
+    "normal (asymptotic)": lambda n, brier, delta, estimate, score: asymptotic_width(n, brier, delta),
 }
 
 # Rows for which the library has no plan of its own are found from their widths.
@@ -176,13 +180,13 @@ def old_width(n: float, brier: float, delta: float) -> float:
     return float(bernstein_mean_width(n, brier, delta, expected=0.12))
 
 
-def _worst_failure(width: Callable[[float, float, float, float], float], n: int, delta: float, score: float) -> float:
+def _worst_failure(width: OneScore, n: int, delta: float, score: float) -> float:
     from scipy.stats import binom
 
     k = np.arange(n + 1)
     estimate = np.abs(k - n * score) / n
     brier = np.minimum(1.0, (k * (1.0 - score) ** 2 + (n - k) * score**2) / n)
-    bound = np.array([e + width(n, b, delta, e) for b, e in zip(brier, estimate, strict=True)])
+    bound = np.array([e + width(n, b, delta, e, score) for b, e in zip(brier, estimate, strict=True)])
     worst = 0.0
     for truth in np.unique(bound) + 1e-12:
         for rate in (score - truth, score + truth):

@@ -41,7 +41,7 @@ def one_score(score, n, k):
 def test_bounds_of_one_score_exactly(n, classes, score):
     """Each bound is wrong with no more than its own share, at all rates of one class."""
     for level in (DELTA / 3.0, DELTA / 2.0, DELTA / 3.0 / classes):
-        upper = per_count(n, lambda k, level=level: own_bound(one_score(score, n, k), level, classes))
+        upper = per_count(n, lambda k, level=level: own_bound(one_score(score, n, k), level))
         worst = worst_failure_probability(upper, score)
         print(f"upper: {worst:.2e} of {level:.2e}")
         assert_probability_within(worst, level)
@@ -60,7 +60,7 @@ def test_every_outcome_of_three_classes(score):
     counts = np.array([(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)])
 
     def bounds(level):
-        return np.array([[of_count(p, n, k, level, 3) for p, k in zip(score, row, strict=True)] for row in counts])
+        return np.array([[of_count(p, n, k, level) for p, k in zip(score, row, strict=True)] for row in counts])
 
     bound, half = bounds(DELTA / 3.0).max(axis=1, keepdims=True), np.sort(bounds(DELTA / 2.0), axis=1)[:, -2]
     upper = np.minimum(bound, bounds(DELTA / 9.0))
@@ -90,8 +90,8 @@ class Said:
 
 
 @cache
-def of_count(score, n, k, level, classes):
-    return own_bound(one_score(score, n, k), level, classes)
+def of_count(score, n, k, level):
+    return own_bound(one_score(score, n, k), level)
 
 
 @cache
@@ -106,7 +106,7 @@ def by_count(world, n, counts, factor=1.0):
 
     def upper(level):
         seen = np.array([abs(k / n - p) for p, k in places])
-        return seen + factor * (np.array([of_count(p, n, k, level, classes) for p, k in places]) - seen)
+        return seen + factor * (np.array([of_count(p, n, k, level) for p, k in places]) - seen)
 
     share = DELTA / 3.0 / classes
     bound = upper(DELTA / 3.0).max()
@@ -191,7 +191,7 @@ def second_bounds(n, off, runs, factor=1.0):
         for own, other, rows, rest in ((mine[0], others[1], *halves), (others[0], mine[1], *halves[::-1])):
             table = ScoreTable.from_counts([low, 0.5], [rest, rows], [other, own])
             seen = extremes(cumulative_residuals(table)).value
-            bounds.append(seen + factor * (own_bound(table, DELTA / 2.0, 20) - seen))
+            bounds.append(seen + factor * (own_bound(table, DELTA / 2.0) - seen))
         yield min(bounds)
 
 

@@ -136,16 +136,15 @@ def audit_means(
     >>> result.certificate.verdict
     'certified'
     """
-    given = dict(locals())  # every argument by its name
     how: dict[str, Any] = {"exposure": exposure, "outcome_limits": outcome_limits, "relative_to": relative_to}
     with subtask(READ):
         if outcome is None and prediction is None:
             table = as_outcome_table(y_true, y_pred, sample_weight=sample_weight, clusters=clusters, **how)
         elif outcome is None or prediction is None or y_pred is not None:
             expected = "the names of both columns, `outcome` and `prediction`, and no array of predictions"
-            given = {"outcome": outcome, "prediction": prediction, "an array": y_pred}
-            passed = " and ".join(name for name, value in given.items() if value is not None)
-            raise ArgumentError(expected, passed, "name both, or pass two arrays")
+            passed = {"outcome": outcome, "prediction": prediction, "an array": y_pred}
+            named = " and ".join(what for what, value in passed.items() if value is not None)
+            raise ArgumentError(expected, named, "name both, or pass two arrays")
         else:
             names = {"outcome": outcome, "prediction": prediction, "weight": sample_weight}
             table = OutcomeTable.from_source(y_true, **names, cluster=_one_column(clusters), **how)
@@ -157,6 +156,9 @@ def audit_means(
         recalibration = mean_recalibration(table, random_state)
     report_progress("Measures and curves")
     rows, bias = table.rows, mean_bias(table, confidence_level=confidence_level).balance
+    given = {"y_true": y_true, "y_pred": y_pred, "outcome": outcome, "prediction": prediction}
+    given |= {"sample_weight": sample_weight, "clusters": clusters, "tolerance": tolerance, "method": method}
+    given |= how | asked | {"name": name, "title": title, "note": note, "author": author}
     deviance: Any = "squared" if min(float(rows.outcome.min()), float(rows.prediction[0])) < 0.0 else "poisson"
     result = MeanAudit(
         name=name,

@@ -154,7 +154,8 @@ def certify_table(
     def upper_width(rows: int) -> float:
         # Complexities shrink like 1 / sqrt(n), up to logarithms: good enough to plan with.
         complexity = None if rademacher is None else rademacher * math.sqrt(n / rows)
-        return width_of(method, rows, brier, delta, estimate, rademacher=complexity, form=form)
+        variance = table.mean_variance
+        return width_of(method, rows, brier, delta, estimate, mean_variance=variance, rademacher=complexity, form=form)
 
     def lower_width(rows: int) -> float:
         if method == "uniform_convergence":

@@ -178,14 +178,13 @@ def certify_each_class(
     question = Question(tolerance=tolerance, confidence_level=confidence_level)
     with class_tables_of(y_true, y_proba, label=label, scores=scores, classes=classes) as data:
         delta, n_classes = question.delta, len(data.classes)
-        own = partial(own_bound, n_classes=n_classes)
         fields = class_fields(
             len(data),
             data.tables(),
-            as_worst=partial(own, delta=SHARES[0] * delta),
-            upper=partial(own, delta=SHARES[1] * delta / n_classes),
+            as_worst=partial(own_bound, delta=SHARES[0] * delta),
+            upper=partial(own_bound, delta=SHARES[1] * delta / n_classes),
             lower=partial(_lower_bound, delta=SHARES[2] * delta / n_classes),
-            counted=partial(own, delta=0.5 * delta),
+            counted=partial(own_bound, delta=0.5 * delta),
         )
     # Both hold together with what is said of the worst class, so that caps all of them.
     bound = float(fields.pop("as_worst").max())

@@ -7,7 +7,6 @@ classes enters the errors of the rows only, not the width. Derivation: docs/theo
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,13 +38,7 @@ from calibrant.table.statements import INDEPENDENT, Statement, verdict_on
 
 Notion = Literal["worst_class", "sum", "pooled", "top_label", "confidence"]
 
-# With fewer rows than so many over delta a bound is made for the share that a class has. The choice must not depend on
-# how often a class occurred.
-_FEW = 60.0
 _BY_CLASS = ("worst_class", "sum", "pooled")
-# Mean square of a class that occurs as often as others, over that of its share alone, and of a frequent one; their
-# weights, and that of what is between them, in the mixture of Theorem 1.2.
-_OF_SHARE, _FREQUENT, _WEIGHTS = 0.7, 0.12, (0.65, 0.1, 0.25)
 _CLAIMS = {
     "worst_class": "the cutoff calibration error of every class against the rest is at most",
     "sum": "the cutoff calibration errors of all classes against the rest add up to at most",
@@ -203,9 +196,7 @@ def certify_classes(
     question = Question(tolerance=tolerance, confidence_level=confidence_level, random_state=random_state)
     check_choice("notion", notion, tuple(_CLAIMS))
     data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
-    n_classes = len(data.classes) if notion in _BY_CLASS else 1
-    own = partial(own_bound, delta=question.delta, n_classes=n_classes)
-    fields = class_fields(len(data), tables_of(_parts(data, notion)), upper=own)
+    fields = class_fields(len(data), tables_of(_parts(data, notion)), upper=partial(own_bound, delta=question.delta))
     bounds = _bounds(data, notion, question, fields)
     trivial = _trivial_bound(data, notion, fields["mean_predicted"])
     sure = INDEPENDENT.sure(confidence_level)
@@ -240,17 +231,9 @@ def _parts(scores: ClassScores, notion: str) -> Iterable[ClassRows]:
     return scores.by_predicted() if notion == "top_label" else scores.by_class()
 
 
-def own_bound(table: ScoreTable, delta: float, n_classes: int = 1) -> float:
-    """Upper bound on the error of one table, as that of `certify`; with few rows, for one of several classes.
-
-    It is then Theorem 1.2, with a mixture for the share that such a class has.
-    """
-    interval = extremes(cumulative_residuals(table))
-    if n_classes < 3 or table.total * delta >= _FEW:
-        return min(1.0, charged_bound(table, interval, delta, method="default"))
-    rare = _OF_SHARE * (n_classes - 1.0) / n_classes**2
-    mixture = tuple(zip((rare, math.sqrt(rare * _FREQUENT), _FREQUENT), _WEIGHTS, strict=True))
-    return min(1.0, charged_bound(table, interval, delta, method="bernstein", mixture=mixture))
+def own_bound(table: ScoreTable, delta: float) -> float:
+    """Upper bound on the error of one table, as that of `certify`."""
+    return min(1.0, charged_bound(table, extremes(cumulative_residuals(table)), delta, method="default"))
 
 
 def _bounds(scores: ClassScores, notion: str, question: Question, fields: Mapping[str, Any]) -> Bounds:

@@ -174,14 +174,8 @@ def certify_means(
 def _draws(table: OutcomeTable) -> DrawnRows:
     """Rows or clusters, with residuals that are positive where predictions are too low."""
     rows = table.rows
-    if rows.cluster is None:
-        return DrawnRows(rows.prediction, rows.residual, rows.unit)
-    return DrawnRows(
-        rows.prediction,
-        rows.residual,
-        np.bincount(rows.cluster, rows.unit).astype(np.float64, copy=False),
-        rows.cluster,
-    )
+    unit = rows.unit if rows.cluster is None else np.bincount(rows.cluster, rows.unit).astype(np.float64, copy=False)
+    return DrawnRows(rows.prediction, rows.residual, unit, rows.cluster)
 
 
 def _check_cluster_limit(table: OutcomeTable, draws: DrawnRows, limit: float) -> None:
@@ -205,18 +199,14 @@ def _reaches(
 
     def largest(limit: float | None, sign: int, expected: FloatArray) -> float:
         """Largest sum of residuals of a draw over some of its rows; infinite without a limit."""
-        together = cluster_limit if sign == 1 else None
-        if limit is None and together is None:
-            return math.inf
-        totals = np.full(draws.n, math.inf)
-        if limit is not None:
-            totals = draws.total(np.maximum(sign * (limit * weight - expected), 0.0))
-        if together is not None:
-            totals = np.minimum(totals, together + draws.total(np.maximum(-expected, 0.0)))
-        most = float(totals.max())
+        most = sign * math.inf if limit is None else limit
+        totals = draws.total(np.maximum(sign * (most * weight - expected), 0.0))
+        if cluster_limit is not None and sign == 1:
+            totals = np.minimum(totals, cluster_limit + draws.total(np.maximum(-expected, 0.0)))
+        reach = float(totals.max())
         # One of several, drawn, so that what it brings does not decide which.
-        aside[rng.choice(np.flatnonzero(totals == most))] = True
-        return most
+        aside[rng.choice(np.flatnonzero(totals == reach))] = True
+        return reach
 
     top, bottom = largest(high, 1, rows.expected), largest(low, -1, rows.expected)
     if table.relative_to == "observed":
@@ -257,7 +247,7 @@ def _upper(
     deviation, mean = float(sums.std()), float(sums.mean())
     unseen = float(bounded_mean_limit(1, Draws(sums, np.ones(n)), end, 1.0 - 2.0 * delta)) - mean
     rest = max(0.0, unseen - z * deviation / math.sqrt(n)) if end > mean else 0.0
-    limit = width_limit(draws, lambda squares, _: z * np.sqrt(squares / n) + rest, float(draws.unit.mean()))
+    limit = width_limit(draws, lambda squares, _: z * np.sqrt(np.asarray(squares) / n) + rest, float(draws.unit.mean()))
     return limit, "asymptotic", note
 
 

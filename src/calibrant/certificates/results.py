@@ -39,8 +39,9 @@ class Certificate(ClusterStatement):
         Lower confidence bound: above the true error with probability at most ``1 - confidence_level``. The two bounds
         are one-sided: both hold with probability ``2 confidence_level - 1``.
     width : float
-        ``bound - estimate`` before capping at 1; with the default method at most `default_width` at this estimate. It
-        includes what the cells of such a table can hide, see `value_upper` of `calibrant.metrics.cutoff_calibration`.
+        ``bound - estimate`` before capping at 1; with the default method at most `default_width` at this estimate
+        and mean variance. It includes what the cells of such a table can hide, see `value_upper` of
+        `calibrant.metrics.cutoff_calibration`.
     trivial_bound : float
         What holds without any data about calibration: the larger of mean score and one minus mean score.
     n : int

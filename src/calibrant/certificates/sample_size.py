@@ -99,7 +99,7 @@ def _needed(tolerance: float, confidence_level: float, method: str, power: float
     name, _, form = method.partition("-")
 
     def width(n: int, brier: float, estimate: float = 0.0) -> float:
-        return width_of(name, n, brier, delta, estimate, form=form or "sharp")
+        return width_of(name, n, brier, delta, estimate, mean_variance=min(expected, 0.25), form=form or "sharp")
 
     if power is None:
         check_between("brier", expected, 0.0, 1.0, closed="right")
@@ -196,7 +196,7 @@ def plan_table(
     --------
     >>> from calibrant.certificates import plan_table
     >>> print(plan_table(0.002, prevalence=0.0055))
-    25,518 rows certify a calibration error of at most 0.002
+    25,567 rows certify a calibration error of at most 0.002
     with 95% confidence: power 0.8 if the scores are calibrated,
     a Brier score of 0.00546975.
     """
@@ -245,11 +245,19 @@ def _brier(n: int, expected: float, probability: float) -> float:
 
 
 def width_of(
-    method: str, n: int, brier: float, delta: float, estimate: float, *, rademacher: float | None = None, form: str
+    method: str,
+    n: int,
+    brier: float,
+    delta: float,
+    estimate: float,
+    *,
+    mean_variance: float,
+    rademacher: float | None = None,
+    form: str,
 ) -> float:
     """Width of the upper bound of a method of `certify`; what does not matter to the method is ignored."""
     if method == "default":
-        return default_width(n, brier, delta, estimate=estimate)
+        return default_width(n, brier, delta, estimate=estimate, mean_variance=mean_variance)
     if method in _BY_BRIER_SCORE:
         return _BY_BRIER_SCORE[method](n, brier, delta)
     if method == "hoeffding":

@@ -45,7 +45,9 @@ def upper_bounds(families: Sequence[Listed], deltas: FloatArray) -> FloatArray:
         for name in ("n", "at_most", "squares", "fourths")
     )
     squares, fourths = (np.minimum(1.0, total / n) for total in (squares, fourths))
-    width = simultaneous_width(n, squares, fourths, deltas, estimate=most, identical=_identical(families))
+    variance = np.concatenate([family.totals.null_variance for family in families])
+    identical = _identical(families)
+    width = simultaneous_width(n, squares, fourths, deltas, estimate=most, identical=identical, variance=variance)
     return np.asarray(np.minimum(1.0, most + width))
 
 

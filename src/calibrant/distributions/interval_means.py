@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.distributions.betting import betting_rate, concave_root, largest_rise, predictable_rates
 from calibrant.distributions.mean_limits import MANY, line_above, mean_width
@@ -148,7 +149,7 @@ def _shares(draws: DrawnRows, rates: FloatArray) -> tuple[FloatArray | float, Fl
 
 
 def moment_width(
-    n: float, squares: FloatArray, delta: float, ratio: float, reach: Reach, middle: float, *, lower: bool = False
+    n: float, delta: float, reach: Reach, middle: float, squares: npt.ArrayLike, ratio: float, *, lower: bool = False
 ) -> FloatArray:
     """Theorem 16.4: most that the mean of ``X - ratio e`` is below 0, or above it for a lower limit; n delta is large.
 
@@ -166,7 +167,7 @@ def moment_width(
     )
 
 
-def width_limit(draws: DrawnRows, width: Callable[[FloatArray, float], FloatArray], middle: float) -> float:
+def width_limit(draws: DrawnRows, width: Callable[[npt.ArrayLike, float], FloatArray], middle: float) -> float:
     """Upper limit of the error, charged for squares inside the interval alone; infinite if there is none.
 
     `width` is that of Theorem 16.4, or another function of mean squares and the ratio that falls in neither and grows
@@ -184,7 +185,7 @@ def width_limit(draws: DrawnRows, width: Callable[[FloatArray, float], FloatArra
         return (math.sqrt(total / n) + ratio * math.sqrt(of_unit / n)) ** 2
 
     def reached(ratio: float) -> float:
-        return (rise + n * float(width(np.array([highest_square(ratio)]), ratio)[0])) / unit
+        return (rise + n * float(width(highest_square(ratio), ratio))) / unit
 
     limit = reached(0.0)
     for _ in range(_DOUBLINGS):
@@ -197,36 +198,25 @@ def width_limit(draws: DrawnRows, width: Callable[[FloatArray, float], FloatArra
         limit = reached(limit)
     nodes = highest_square(limit) * np.arange(_NODES + 1) / _NODES
     widths = width(nodes, limit)
-    charged = float(squares[first:stop].sum()) / n
-    for _ in range(_LINES):
-        slope, level = line_above(nodes, widths, charged)
-        line = _Line(residual + slope * squares, 2.0 * slope * around_rows * residual, slope * of_unit, draws.ends)
-        excess = partial(line.excess, unit, n * level)
+
+    def below_line(limit: float, slope: float, level: float) -> tuple[float, int, int]:
+        """Limit by a line above the width, if less, and the rows of the interval that allows the most."""
+        rows, cross = residual + slope * squares, 2.0 * slope * around_rows * residual
+
+        def excess(ratio: float) -> tuple[float, float]:
+            """How far a ratio is above what every interval allows, a concave function, and its slope."""
+            rise, first, stop = largest_rise(rows - ratio * cross, draws.ends)
+            value = ratio * unit - n * level - rise - slope * ratio**2 * of_unit
+            return value, unit - 2.0 * slope * ratio * of_unit + float(cross[first:stop].sum())
+
         if excess(limit)[0] > 0.0:
             limit = concave_root(excess, 0.0, limit)
-        first, stop = line.interval(limit)
+        return limit, *largest_rise(rows - limit * cross, draws.ends)[1:]
+
+    for _ in range(_LINES):
         charged = float(squares[first:stop].sum()) / n
+        limit, first, stop = below_line(limit, *line_above(nodes, widths, charged))
     return limit
-
-
-@dataclass(frozen=True, eq=False)
-class _Line:
-    """Sums in an interval, with a line in squares as width: of ``rows - ratio cross``, and of ``ratio**2 square``."""
-
-    rows: FloatArray
-    cross: FloatArray
-    square: float
-    ends: IndexArray
-
-    def excess(self, unit: float, level: float, ratio: float) -> tuple[float, float]:
-        """How far a ratio is above what every interval allows, a concave function, and its slope."""
-        rise, first, stop = largest_rise(self.rows - ratio * self.cross, self.ends)
-        value = ratio * unit - level - rise - ratio**2 * self.square
-        return value, unit - 2.0 * ratio * self.square + float(self.cross[first:stop].sum())
-
-    def interval(self, ratio: float) -> tuple[int, int]:
-        """Rows of the interval that allows the most."""
-        return largest_rise(self.rows - ratio * self.cross, self.ends)[1:]
 
 
 def upper_limit(
@@ -245,15 +235,11 @@ def upper_limit(
         return math.inf, "betting"
     if choose:
         middle, square = float(pilot.unit.mean()), max(float(pilot.squares.mean()), reach.top**2 / draws.n)
-        width = partial(_moment_width, rest.n, delta, reach, middle)
+        width = partial(moment_width, rest.n, delta, reach, middle)
         foreseen = _betting_width(pilot.total(pilot.residual), rest.n, square, delta, reach.top)
-        if float(width(np.array([square]), 0.0)[0]) < foreseen:
+        if float(width(square, 0.0)) < foreseen:
             return width_limit(rest, width, middle), "moments"
     return betting_limit(rest, rng.permutation(rest.n), delta, reach.top), "betting"
-
-
-def _moment_width(n: int, delta: float, reach: Reach, middle: float, squares: FloatArray, ratio: float) -> FloatArray:
-    return moment_width(n, squares, delta, ratio, reach, middle)
 
 
 def _betting_width(
@@ -271,7 +257,7 @@ def expected_width(n: int, sums: FloatArray, chances: FloatArray, delta: float, 
     rest = n - min(_PILOT, n // 20)
     if not reach.limited or rest * delta < MANY:
         return _betting_width(sums, n, square, delta, reach.top, chances)
-    by_moments = float(moment_width(rest, np.array([square]), delta, 0.0, reach, reach.most)[0])
+    by_moments = float(moment_width(rest, delta, reach, reach.most, square, 0.0))
     return min(by_moments, _betting_width(sums, rest, square, delta, reach.top, chances))
 
 
@@ -289,14 +275,13 @@ def lower_limit(chosen: DrawnRows, judged: DrawnRows, delta: float, reach: Reach
     if not top < math.inf or not square:
         return seen, 0.0
     if reach.limited and n * delta >= MANY:
-        plan = float(moment_width(n, np.array([square]), delta, seen, reach, middle, lower=True)[0])
-        if plan < _betting_width(-terms, n, square, delta, top):
+        width = partial(moment_width, n, delta, reach, middle, lower=True)
+        if float(width(square, seen)) < _betting_width(-terms, n, square, delta, top):
             mean, mean_unit = float(sums.mean()), float(unit.mean())
             ratio = max(0.0, mean / mean_unit)
             # Convex in the ratio, so largest at one of the ends.
             squares = max(float(np.square(sums - each * (unit - middle)).mean()) for each in (0.0, ratio))
-            width = moment_width(n, np.array([squares]), delta, ratio, reach, middle, lower=True)[0]
-            return seen, max(0.0, (mean - float(width)) / mean_unit)
+            return seen, max(0.0, (mean - float(width(squares, ratio))) / mean_unit)
     rate = betting_rate(n, square, delta, top)
 
     def excess(negative: float) -> tuple[float, float]:

@@ -50,6 +50,7 @@ def mean_width(
     reach: float = 2.0,
     below: float | None = None,
     expected: float | None = None,
+    spent: float = 0.0,
 ) -> FloatArray:
     """Most that the mean of n independent, identically distributed terms is below its expectation, in their units.
 
@@ -57,9 +58,11 @@ def mean_width(
     Theorem 1.2 elsewhere. Known beforehand are an upper limit `top` of a term, one of its size, `largest`, and one of
     its distance from its expectation, `reach`, and of a lower one, `below` (`reach` if not given). `expected` is what
     `squares` was expected to be before the terms were seen: it makes the bound for few terms tight there, and never
-    decides whether it holds.
+    decides whether it holds. A share `spent` of delta is needed elsewhere, and does not change which theorem is used.
     """
-    if n * delta < MANY:
+    few = n * delta < MANY
+    delta *= 1.0 - spent
+    if few:
         return bernstein_mean_width(n, squares, delta, top=top, expected=expected)
     second = largest**2 * chernoff_limit(np.asarray(squares) / largest**2, n, _MOMENT * delta)
     return _tail_width(n, second, (1.0 - _MOMENT) * delta, reach, reach if below is None else below)

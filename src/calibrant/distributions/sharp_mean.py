@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from calibrant.distributions.bisection import bisect_all
 from calibrant.distributions.mean_limits import BERRY_ESSEEN, bernstein_mean_width, berry_esseen, chernoff_limit
+from calibrant.distributions.rare_events import betting_width, choose_bound
 from calibrant.table.pooling import BoolArray, FloatArray
 
 # Share of delta spent on the upper limit of the second moment, half on each of two.
@@ -28,6 +29,8 @@ _GRID, _LEAST = 16, 50.0  # deviations among which the one where both tails cros
 # From so many rows per unit of log(1 / delta) on this bound is narrower than Bernstein's at a Brier score of about 0.15
 # (docs/theory/10-segments.md), with identical rows and with others. The choice must not depend on the terms.
 _MANY = (90.0, 200.0)
+# Events up to which a bet may be narrower, whatever delta is.
+_RARE = 60.0
 # Distances x - h that are tried, over the slope at which the logarithm of the tail falls. For an exponential tail 2 is
 # best, for that of a normal a little less; every one of them gives a bound.
 _TRIED = np.array([1.0, 1.3, 1.6, 1.8, 2.0, 2.3, 2.7, 3.3])
@@ -43,14 +46,52 @@ def simultaneous_width(
     *,
     estimate: FloatArray,
     identical: BoolArray,
+    variance: FloatArray,
 ) -> FloatArray:
     """Most that means of n terms of at most 1 in size are below their expectations c, one for each entry of the arrays.
+
+    As `_width_by_moments`, or by a bet where the `variance` that scores predict means few events (Theorem 1.7).
+    """
+    choices = [
+        choose_bound(*each, most=_RARE) for each in zip(n.tolist(), variance.tolist(), delta.tolist(), strict=True)
+    ]
+    width = np.zeros(len(n))
+    for i, choice in enumerate(choices):
+        if choice.bets:
+            width[i] = betting_width(n[i], squares[i], choice)
+    used = np.array([choice.spent is not None for choice in choices], dtype=bool)
+    spent = np.array([choice.spent for choice in choices if choice.spent is not None])
+    by_moments = _width_by_moments(
+        n[used],
+        squares[used],
+        fourths[used],
+        delta[used],
+        estimate=estimate[used],
+        identical=identical[used],
+        spent=spent,
+    )
+    width[used] = np.maximum(width[used], by_moments)
+    return width
+
+
+def _width_by_moments(
+    n: FloatArray,
+    squares: FloatArray,
+    fourths: FloatArray,
+    delta: FloatArray,
+    *,
+    estimate: FloatArray,
+    identical: BoolArray,
+    spent: FloatArray,
+) -> FloatArray:
+    """`simultaneous_width` where no few events are expected.
 
     Theorem 10.3 where n is at least 90 log(1 / delta), or 200 if the rows are not identically distributed; Theorem 1.2
     elsewhere. `squares` and `fourths` are means of second and fourth powers, or more. If rows are `identical`, c is the
     expectation of each of them; `estimate` is at least the mean.
     """
     sharp = n >= np.where(identical, *_MANY) * -np.log(delta)
+    delta = delta * (1.0 - spent)
     width = np.empty(len(n))
     for i in np.flatnonzero(~sharp).tolist():
         width[i] = bernstein_mean_width(n[i], squares[i], delta[i])
@@ -68,10 +109,11 @@ def simultaneous_width(
 
 
 def single_width(n: int, squares: float, fourths: float, delta: float, estimate: float) -> float:
-    """`simultaneous_width` of one mean, of identically distributed terms."""
+    """Width by moments, as in `simultaneous_width`, of one mean of identically distributed terms."""
     one = np.ones(1)
     numbers = (n * one, squares * one, fourths * one, delta * one)
-    return float(simultaneous_width(*numbers, estimate=min(1.0, estimate) * one, identical=one.astype(bool))[0])
+    kind = {"identical": one.astype(bool), "spent": 0.0 * one}
+    return float(_width_by_moments(*numbers, estimate=min(1.0, estimate) * one, **kind)[0])
 
 
 def _second_moment(n: float, squares: float, fourth: float, delta: float) -> float:

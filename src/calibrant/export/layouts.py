@@ -136,11 +136,8 @@ def _isotonic_mean(calibrator: IsotonicMean) -> Checks:
 def _auto_mean(calibrator: AutoMean) -> Checks:
     yield from _same(calibrator, "members_", "p_values_", "deviances_")
     chosen = ["left alone", "recalibrated"].index(calibrator.decision_)
-    yield (
-        "fitted.calibrators_",
-        "one, or none where fitted.decision_ is 'left alone'",
-        len(calibrator.calibrators_) == chosen,
-    )
+    right = len(calibrator.calibrators_) == chosen
+    yield "fitted.calibrators_", "one, or none where fitted.decision_ is 'left alone'", right
 
 
 def _pool(calibrator: Auto | MulticlassAuto, members: str) -> Checks:

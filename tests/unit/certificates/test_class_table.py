@@ -9,7 +9,6 @@ import pytest
 from calibrant import ArgumentError, ClassScores, ScoreTable, certify, certify_classes, certify_each_class
 from calibrant.certificates.classes import own_bound
 from calibrant.distributions.brownian import range_upper_quantile
-from calibrant.distributions.mean_limits import bernstein_mean_width
 from support.class_worlds import uniform
 
 DELTA = 0.05
@@ -42,40 +41,11 @@ def test_bounds_are_those_of_single_classes():
     assert (result.upper < result.bound).any()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_with_few_rows_squares_inside_each_interval_are_charged(seed):
-    """Theorem 1.5 by brute force over all intervals, with a mixture made for the share of a class."""
-    n, delta, classes = 60, 0.01, 30
-    label, proba = rows_of(classes, n, seed=seed)
-    rare = 0.7 * (1.0 - 1.0 / classes) / classes
-    mixture = ((rare, 0.65), (math.sqrt(0.12 * rare), 0.1), (0.12, 0.25))
-    for k in range(3):
-        order = np.argsort(proba[:, k])
-        away = ((label == k) - proba[:, k])[order]
-        sums, squares = (np.append(0.0, each.cumsum()) for each in (away, away**2))
-        inside = np.maximum(0.0, squares[None, :] - squares[:, None]) / n
-        width = bernstein_mean_width(n, inside, delta, mixture=mixture)
-        exact = np.triu(np.abs(sums[None, :] - sums[:, None]) / n + width).max()
-        bound = own_bound(ScoreTable.from_scores(label == k, proba[:, k]), delta, classes)
-        assert exact - 1e-9 <= bound <= 1.02 * exact
-
-
-def test_with_few_rows_bounds_are_made_for_the_share_of_a_class():
-    """Much narrower for a rare class than that of a class by itself, and hardly wider for a frequent one."""
-    rng = np.random.default_rng(0)
-    frequent, rare = rng.beta(4.0, 2.0, 3000), rng.beta(0.005, 5.0, 3000)
-    for score, least, most in ((frequent, 1.0, 1.08), (rare, 0.5, 0.8)):
-        table = ScoreTable.from_scores(rng.random(3000) < score, score)
-        of_thousand = own_bound(table, DELTA / 3000.0, 1000)
-        assert least < of_thousand / own_bound(table, DELTA / 3000.0) < most
-        assert own_bound(table, DELTA, 1000) == own_bound(table, DELTA)
-
-
 def test_counts_are_bounds_at_half_of_the_probability():
     label, proba = rows_of(40, 3000, sharper=1.5)
     result = certify_each_class(label, proba)
     tables = [ScoreTable.from_scores(label == k, proba[:, k]) for k in range(40)]
-    single = sorted((own_bound(table, DELTA / 2.0, 40) for table in tables), reverse=True)
+    single = sorted((own_bound(table, DELTA / 2.0) for table in tables), reverse=True)
     assert result.count_bounds == pytest.approx({3: single[2], 19: single[10]})
     assert result.count_bounds[19] < result.count_bounds[3] < result.bound
     assert certify_each_class(*rows_of(19)).count_bounds == {}

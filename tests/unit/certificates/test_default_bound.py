@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from calibrant import ScoreTable
 from calibrant.certificates import certify
 from calibrant.certificates.widths import bernstein_width, default_width
-from calibrant.certificates.widths.default import _largest_rise, charged_bound
+from calibrant.certificates.widths.default import _betting_bound, _largest_rise, charged_bound
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.table_sums import CellSums
 
@@ -56,11 +56,8 @@ def test_reflection_changes_nothing(rows, delta):
     assert mirrored.bound == pytest.approx(found.bound, rel=0.02)
 
 
-@pytest.mark.parametrize("width", [0.001, 0.02, 0.2])
-def test_cells_never_give_less_than_the_single_rows(width):
-    rng = np.random.default_rng(3)
-    score = rng.random(3000)
-    label = rng.random(3000) < score**1.2
+def in_cells(label, score, width: float) -> ScoreTable:
+    """The rows in cells of equal width."""
     cell = np.floor(score / width)
     parts = [ScoreTable.from_scores(label[cell == c], score[cell == c]) for c in np.unique(cell)]
     sums = {name: np.array([getattr(t, name).sum() for t in parts]) for name in ("rise", "fall")}
@@ -68,8 +65,88 @@ def test_cells_never_give_less_than_the_single_rows(width):
     ends = {"low": np.array([t.score[0] for t in parts]), "high": np.array([t.score[-1] for t in parts])}
     cells = CellSums(**ends, **sums, **totals)
     counts = [np.array([getattr(t, name).sum() for t in parts]) for name in ("n", "k")]
-    table = ScoreTable.from_cells(*counts, cells)
-    assert certify(table).bound >= certify(label, score).bound - 1e-12
+    return ScoreTable.from_cells(*counts, cells)
+
+
+@pytest.mark.parametrize("width", [0.001, 0.02, 0.2])
+def test_cells_never_give_less_than_the_single_rows(width):
+    rng = np.random.default_rng(3)
+    score = rng.random(3000)
+    label = rng.random(3000) < score**1.2
+    assert certify(in_cells(label, score, width)).bound >= certify(label, score).bound - 1e-12
+
+
+def rare_rows(n: int, events: float, seed: int):
+    """Labels and right scores of rows with so many expected events; some scores are tied."""
+    rng = np.random.default_rng([n, seed])
+    score = np.minimum(0.5, rng.lognormal(np.log(events / n) - 0.32, 0.8, n))
+    score = np.where(rng.random(n) < 0.5, score, score.round(3))
+    return (rng.random(n) < score).astype(int), score
+
+
+def betting_by_brute_force(label, score, rate: float, delta: float) -> float:
+    """Equation (1.6), row by row: the largest loss over intervals between distinct scores, and both signs."""
+    ends = np.append(-1.0, np.unique(score))
+    inside = (score > ends[:, None, None]) & (score <= ends[None, :, None])
+    loss = max(float((inside @ -np.log1p(-rate * sign * (label - score))).max()) for sign in (1, -1))
+    return -np.expm1(-(max(0.0, loss) - np.log(delta)) / len(label)) / rate
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.6, 0.75])
+def test_a_bet_loses_most_on_the_worst_interval(rate):
+    for seed in range(6):
+        label, score = rare_rows(60, 8, seed)
+        table = ScoreTable.from_scores(label, score)
+        exact = betting_by_brute_force(label, score, rate, 0.05)
+        assert _betting_bound(table, rate, 0.05) == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("shift", [0.3, 1.0, 4.0])
+def test_rates_in_between_give_no_more_than_the_ends(shift):
+    """Lemma 1.5."""
+    label, score = rare_rows(2000, 20, 1)
+    table = ScoreTable.from_scores(label, score * shift)
+    bounds = [_betting_bound(table, rate, 0.05) for rate in np.linspace(0.02, 0.75, 40)]
+    for i in range(len(bounds) - 2):
+        for j in range(i + 2, len(bounds)):
+            assert max(bounds[i + 1 : j]) <= max(bounds[i], bounds[j]) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("events", [0.5, 5, 40, 75, 95, 300])
+def test_the_bound_with_few_events_is_within_its_width_and_the_same_in_any_order(events):
+    label, score = rare_rows(10_000, events, 2)
+    table = ScoreTable.from_scores(label, score)
+    certificate = certify(table)
+    width = default_width(
+        10_000, table.squared_total / 10_000, estimate=certificate.estimate, mean_variance=table.mean_variance
+    )
+    assert certificate.estimate < certificate.bound <= (certificate.estimate + width) * (1 + 1e-12)
+    order = np.random.default_rng(0).permutation(10_000)
+    assert certify(label[order], score[order]).bound == certificate.bound
+    halves = ScoreTable.from_scores(label[:3000], score[:3000]).merge(
+        ScoreTable.from_scores(label[3000:], score[3000:])
+    )
+    assert certify(halves).bound == certificate.bound
+
+
+@pytest.mark.parametrize("score", [0.0005, 0.002])
+def test_more_events_never_lower_the_bound_where_there_are_too_many(score):
+    expected = round(10_000 * score)
+    counts = range(expected, expected + 20)
+    bounds = [certify(ScoreTable.from_counts([score], [10_000], [k])).bound for k in counts]
+    assert (np.diff(bounds) > 0.0).all()
+
+
+@pytest.mark.parametrize("events", [3, 40])
+@pytest.mark.parametrize("width", [1e-4, 0.003, 0.5])
+def test_cells_with_few_events_never_give_less_than_the_single_rows(events, width):
+    label, score = rare_rows(5000, events, 3)
+    for y, p in ((label, score), (1 - label, 1.0 - score)):
+        certificate = certify(in_cells(y, p, width))
+        exact = certify(y, p).bound
+        assert certificate.bound >= exact - 1e-12
+        if width < 1e-3:
+            assert certificate.bound <= 1.05 * exact
 
 
 def test_the_largest_rise_may_begin_after_the_deepest_fall():

@@ -98,14 +98,14 @@ def test_moments_allow_what_some_interval_does(seed, clusters):
     """At least the largest ratio at which some interval is within its own width, and not much more."""
     draws, _ = book(seed, n=400, clusters=clusters)
     reach, middle = Reach(2.0, 30.0, 0.0, 1.0), float(draws.unit.mean())
-    width = partial(lambda squares, ratio, n: moment_width(n, squares, 0.45, ratio, reach, middle), n=draws.n)
+    width = partial(moment_width, draws.n, 0.45, reach, middle)
     limit = width_limit(draws, width, middle)
 
     def most(ratio):
         of_all = []
         for sums in intervals(draws):
             squares = np.square(sums - ratio * (draws.unit - middle)).mean()
-            of_all.append((sums - ratio * draws.unit).mean() + float(width(np.array([squares]), ratio)[0]))
+            of_all.append((sums - ratio * draws.unit).mean() + float(width(squares, ratio)))
         return max(of_all)
 
     exact = brentq(most, 0.0, 50.0)
@@ -121,7 +121,7 @@ def test_moments_of_labels_are_those_of_the_binary_certificate():
     reach = Reach(1.0, 1.0, 1.0, 1.0)
     for sign in (1.0, -1.0):
         draws = DrawnRows(score, sign * (label - score), np.ones(3_000))
-        limit = width_limit(draws, lambda squares, ratio: moment_width(3_000, squares, DELTA, ratio, reach, 1.0), 1.0)
+        limit = width_limit(draws, partial(moment_width, 3_000, DELTA, reach, 1.0), 1.0)
         seen = largest_rise(draws.residual, draws.ends)[0] / 3_000
         assert limit <= seen + default_width(3_000, table.squared_total / 3_000, DELTA, estimate=seen) + 1e-12
 

@@ -8,12 +8,17 @@ residuals inside that interval only. Derivation: docs/theory/1-upper-bound.md.
 
 from __future__ import annotations
 
+import math
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 
-from calibrant.distributions.mean_limits import MIXTURE, Mixture, bernstein_mean_width, line_above, mean_width
+from calibrant.distributions.mean_limits import bernstein_mean_width, line_above, mean_width
+from calibrant.distributions.rare_events import betting_width, choose_bound, smallest_bet
 from calibrant.table.cumulative_residuals import Extremes
 from calibrant.table.parameters import check_width
-from calibrant.table.pooling import BoolArray, FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray, NumberArray
 from calibrant.table.score_table import ScoreTable
 
 # The width is bounded from above by straight lines, from its values at so many mean squares and 0.
@@ -24,7 +29,9 @@ _LINES = 2
 _ROUNDS = 2
 
 
-def default_width(n: float, brier: float, delta: float = 0.05, *, estimate: float = 0.0) -> float:
+def default_width(
+    n: float, brier: float, delta: float = 0.05, *, estimate: float = 0.0, mean_variance: float | None = None
+) -> float:
     """Width of the default bound: true error <= empirical error + width, for every number of rows.
 
     Parameters
@@ -34,6 +41,9 @@ def default_width(n: float, brier: float, delta: float = 0.05, *, estimate: floa
     estimate : float
         Empirical error of these rows, or more, in [0, 1]; the width holds for samples with an error up to this. With
         the default it is that of a sample whose error is 0, good enough to plan with.
+    mean_variance : float, optional
+        Mean of ``s (1 - s)`` over the scores s, which chooses the bound. By default the Brier score, which is expected
+        of calibrated scores, and again good enough to plan with.
 
     Returns
     -------
@@ -45,7 +55,8 @@ def default_width(n: float, brier: float, delta: float = 0.05, *, estimate: floa
     -----
     Where ``n * delta`` is at least 50, the smaller of the Berry-Esseen and the Bennett bound at the least favourable
     variance below a Chernoff limit (Theorem 1.4 of docs/theory/1-upper-bound.md); elsewhere `bernstein_width`. For many
-    rows it tends to ``z sqrt(brier / n)``, with z the normal quantile at 0.975 delta.
+    rows it tends to ``z sqrt(brier / n)``, with z the normal quantile at 0.975 delta. Where few events are expected
+    (about 60 at delta 0.05), bets at rates that suit their number (Theorems 1.6 and 1.7).
 
     References
     ----------
@@ -58,7 +69,11 @@ def default_width(n: float, brier: float, delta: float = 0.05, *, estimate: floa
     0.0071
     """
     check_width(n, delta, brier)
-    return float(_narrowed(n, np.array([brier]), delta, estimate)[0])
+    choice = choose_bound(n, brier if mean_variance is None else mean_variance, delta)
+    widths = [betting_width(n, brier, choice)] if choice.bets else []
+    if choice.spent is not None:
+        widths.append(float(_narrowed(n, np.array([brier]), delta, estimate, choice.spent)[0]))
+    return max(widths)
 
 
 def bernstein_width(n: float, brier: float, delta: float = 0.05) -> float:
@@ -89,23 +104,32 @@ def bernstein_width(n: float, brier: float, delta: float = 0.05) -> float:
     return float(bernstein_mean_width(n, brier, delta))
 
 
-def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: str, mixture: Mixture = MIXTURE) -> float:
-    """Upper confidence bound that counts squared residuals only inside the interval that it is about; not capped at 1.
+def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: str) -> float:
+    """Upper confidence bound that counts residuals only inside the interval that it is about; not capped at 1.
 
-    `mixture` is for method "bernstein", in place of the usual one.
+    Method "default" is that by moments, or by bets where few events are expected (Theorem 1.7); the other "bernstein".
+    """
+    squares = min(1.0, max(1e-12, float(table.squared.sum()) / table.total)) * np.arange(_NODES + 1) / _NODES
+    if method == "bernstein":
+        return _by_squares(table, walk, squares, bernstein_mean_width(table.total, squares, delta))
+    choice = choose_bound(table.total, table.mean_variance, delta)
+    bounds = [smallest_bet(choice, partial(_betting_bound, table))] if choice.bets else []
+    if choice.spent is not None:
+        width = _narrowed(table.total, squares, delta, walk.at_most, choice.spent)
+        bounds.append(_by_squares(table, walk, squares, width))
+    return max(bounds)
 
-    Theorem 1.5: with w(V) the width at a mean square V, the true error is at most the largest, over intervals, of their
-    mean residual plus ``w(V)`` at their own mean square. A line ``level + slope V`` above w turns that into the largest
-    rise of one walk. Every line above w gives a bound on the same event, so the best of several is one too. It is at
-    most ``walk.at_most`` plus the width at the Brier score of all rows.
+
+def _by_squares(table: ScoreTable, walk: Extremes, nodes: FloatArray, width: FloatArray) -> float:
+    """Bound that charges an interval with the squared residuals inside.
+
+    Theorem 1.5: with w(V) the `width` at a mean square V, known at `nodes`, the true error is at most the largest, over
+    intervals, of their mean residual plus ``w(V)`` at their own mean square. A line ``level + slope V`` above w turns
+    that into the largest rise of one walk. Every line above w gives a bound on the same event, so the best of several
+    is one too. It is at most ``walk.at_most`` plus the width at the Brier score of all rows.
     """
     n = table.total
     squared = table.squared
-    nodes = min(1.0, max(1e-12, float(squared.sum()) / n)) * np.arange(_NODES + 1) / _NODES
-    if method == "default":
-        width = _narrowed(n, nodes, delta, walk.at_most)
-    else:
-        width = bernstein_mean_width(n, nodes, delta, mixture=mixture)
     bound = walk.at_most + float(width[-1])
     charged = float(squared[walk.rows(table.score)].sum()) / n
     rise, fall = table.rise, table.fall
@@ -120,13 +144,55 @@ def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: st
     return bound
 
 
-def _narrowed(n: float, squares: FloatArray, delta: float, estimate: float) -> FloatArray:
+def _betting_bound(table: ScoreTable, rate: float, delta: float) -> float:
+    """Bound by a bet at one rate (Theorem 1.6): its largest loss over intervals is the largest rise of one walk."""
+    hidden = table.low < table.high if table.cells is not None else None
+    positives = _Away(table.k, table.rise, 1.0 - table.high, 1.0 - table.low)
+    negatives = _Away(table.negatives, table.fall, table.low, table.high)
+    loss = max(
+        _largest_rise(*_bet(rate, against, in_favour), hidden)[0]
+        for against, in_favour in ((positives, negatives), (negatives, positives))
+    )
+    return -math.expm1(-(loss - math.log(delta)) / table.total) / rate
+
+
+class _Away(NamedTuple):
+    """How far scores are from one outcome, at each row of a table: rows, total, and limits for each of them."""
+
+    rows: NumberArray
+    total: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def _bet(rate: float, against: _Away, in_favour: _Away) -> tuple[FloatArray, FloatArray]:
+    """Most that a bet loses and wins at each row of the table, with the difference no less than it can be.
+
+    Rows of a cell are not told apart: what they lose, which is convex, is below its chord, and what they win, which is
+    concave, between chord and tangent.
+    """
+    lost = _chord(against, -np.log1p(-rate * against.low), -np.log1p(-rate * against.high))
+    at_low = np.log1p(rate * in_favour.low)
+    won_least = _chord(in_favour, at_low, np.log1p(rate * in_favour.high))
+    excess = in_favour.total - in_favour.rows * in_favour.low
+    won_most = in_favour.rows * at_low + excess * rate / (1.0 + rate * in_favour.low)
+    return lost + (won_most - won_least), won_most
+
+
+def _chord(away: _Away, at_low: FloatArray, at_high: FloatArray) -> FloatArray:
+    """Sum of a function over rows, as if it were straight between its values at the limits."""
+    wide = away.high - away.low
+    slope = np.divide(at_high - at_low, wide, out=np.zeros_like(wide), where=wide > 0.0)
+    return np.asarray(away.rows * at_low + (away.total - away.rows * away.low) * slope)
+
+
+def _narrowed(n: float, squares: FloatArray, delta: float, estimate: float, spent: float) -> FloatArray:
     """Width at each mean square; a term is no further from its mean than 1 plus what the error can be."""
     reach = 2.0
     for _ in range(_ROUNDS):
-        width = float(mean_width(n, squares[-1], delta, reach=reach))
+        width = float(mean_width(n, squares[-1], delta, reach=reach, spent=spent))
         reach = 1.0 + min(1.0, estimate + width)
-    return mean_width(n, squares, delta, reach=reach)
+    return mean_width(n, squares, delta, reach=reach, spent=spent)
 
 
 def _largest_rise(up: FloatArray, down: FloatArray, hidden: BoolArray | None) -> tuple[float, int, int]:

@@ -204,3 +204,17 @@ def test_narrower_bounds_would_be_seen():
     for count in (narrow, high):
         with pytest.raises(AssertionError):
             assert_failures_within(count, 120, DELTA)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cap", [None, 30.0])
+def test_few_rows_with_the_largest_prediction(cap):
+    """Right predictions but for four of 500 rows, the largest: limits must not be read off at the row that shows it."""
+    rng, runs, count, chance, largest = np.random.default_rng(8), 150, np.zeros(len(WRONG), dtype=int), 4 / 500, 20.0
+    error = chance * largest / (1.0 - chance + chance * largest)
+    for _ in range(runs):
+        wide = rng.random(500) < chance
+        prediction, outcome = np.where(wide, largest, 1.0), np.where(wide, 0.0, 1.0)
+        certificate = certify_means(outcome, prediction, outcome_limits=(0, cap))
+        count += wrong(certificate, (0.0, error if wide.any() else 0.0))  # of the population up to the largest
+    assert_seldom_wrong(count, runs)

@@ -144,7 +144,8 @@ def certify_means(
     for side, of_side in zip((1, -1), lower, strict=False):
         upper, how, note = _upper(table, draws[side], reaches[side], aside, method, delta, rng)
         # Relative to a total that cannot be negative, nothing can exceed all of it.
-        whole = 1.0 if table.relative_to == _WHOLE[side] and table.outcome_limits[0] == 0.0 else math.inf
+        positive = table.outcome_limits[0] == 0.0 and table.score[0] >= 0.0
+        whole = 1.0 if table.relative_to == _WHOLE[side] and positive else math.inf
         bounds = SideBounds(estimates[side], min(max(upper, estimates[side]), whole), float(of_side), how, note)
         sides[side] = conclude_side(table, side, bounds, tolerance, cluster_limit)
     bound, lower_bound = max(each.upper for each in sides.values()), float(lower[2])
@@ -195,7 +196,12 @@ def _reaches(
     """Limits of what a draw can bring to each side, and the draws at which they were read off."""
     rows, (low, high) = table.rows, table.outcome_limits
     weight = rows.weight if table.weighting == "sample_weight" else np.broadcast_to(1.0, len(rows))
-    aside = np.zeros(draws.n, dtype=bool)
+    aside, drawn = np.zeros(draws.n, dtype=bool), rng.permutation(draws.n)
+
+    def set_aside(alike: BoolArray) -> None:
+        """Set aside one of several, drawn, so that what it brings does not decide which; the same for all limits."""
+        several = np.flatnonzero(alike)
+        aside[several[np.argmin(drawn[several])]] = True
 
     def largest(limit: float | None, sign: int, expected: FloatArray) -> float:
         """Largest sum of residuals of a draw over some of its rows; infinite without a limit."""
@@ -204,8 +210,7 @@ def _reaches(
         if cluster_limit is not None and sign == 1:
             totals = np.minimum(totals, cluster_limit + draws.total(np.maximum(-expected, 0.0)))
         reach = float(totals.max())
-        # One of several, drawn, so that what it brings does not decide which.
-        aside[rng.choice(np.flatnonzero(totals == reach))] = True
+        set_aside(totals == reach)
         return reach
 
     top, bottom = largest(high, 1, rows.expected), largest(low, -1, rows.expected)
@@ -214,7 +219,7 @@ def _reaches(
     else:
         least, most = float(draws.unit.min()), float(draws.unit.max())
         for end in (least, most):
-            aside[rng.choice(np.flatnonzero(draws.unit == end))] = True
+            set_aside(draws.unit == end)
     return {1: Reach(top, bottom, least, most), -1: Reach(bottom, top, least, most)}, aside
 
 

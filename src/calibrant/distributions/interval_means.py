@@ -77,6 +77,11 @@ class DrawnRows:
         cluster = None if self.cluster is None else (np.cumsum(chosen) - 1)[self.cluster[rows]]
         return DrawnRows(self.prediction[rows], self.residual[rows], self.unit[chosen], cluster)
 
+    def only_harm(self, extreme: BoolArray) -> DrawnRows:
+        """Return the same without the units of extreme draws, and without their residuals below 0."""
+        residual = np.where(self.of_row(extreme), np.maximum(self.residual, 0.0), self.residual)
+        return replace(self, residual=residual, unit=np.where(extreme, 0.0, self.unit))
+
     def flip(self) -> DrawnRows:
         """Return the same for the other side."""
         return replace(self, residual=-self.residual)
@@ -103,13 +108,17 @@ class Reach:
         return max(self.top, self.bottom, self.most) < math.inf
 
 
-def betting_limit(draws: DrawnRows, order: IndexArray, delta: float, top: float) -> float:
+def betting_limit(
+    draws: DrawnRows, order: IndexArray, delta: float, top: float, extreme: BoolArray | None = None
+) -> float:
     """Theorem 16.2, for clusters with Lemma 16.3: upper limit of the error at predictable rates, for ``X <= top``.
 
-    `order` is a random order of the draws.
+    `order` is a random order of the draws. Those that are `extreme`, at which `top` was read off, only raise the limit.
     """
     sizes = draws.residual if draws.cluster is None else draws.total(np.abs(draws.residual))
     rates = predictable_rates(sizes, order, delta, top)
+    if extreme is not None:
+        draws = draws.only_harm(extreme)
     scaled, of_row = rates * draws.unit, draws.of_row
     if not scaled.any():
         return math.inf
@@ -224,22 +233,23 @@ def upper_limit(
 ) -> tuple[float, str]:
     """Proposition 16.5: upper limit of the error, and the method: "betting", or "moments" if some draws foresee less.
 
-    These are chosen at random. They, and the draws `aside`, at which `reach` was read off, carry no limit.
+    These are chosen at random, and carry no limit. Draws `aside`, at which `reach` was read off, can only raise it.
     """
-    carry, chosen = ~aside, min(_PILOT, draws.n // 20)
-    choose = reach.limited and (int(carry.sum()) - chosen) * delta >= MANY
+    carry, chosen = np.ones(draws.n, dtype=bool), min(_PILOT, draws.n // 20)
+    choose = reach.limited and (int(np.count_nonzero(~aside)) - chosen) * delta >= MANY
     if choose:
         carry[rng.permutation(draws.n)[:chosen]] = False
-    rest, pilot = draws.pick(carry), draws.pick(~carry)
-    if not rest.n:
+        carry |= aside
+    rest, pilot, extreme = draws.pick(carry), draws.pick(~carry), aside[carry]
+    if extreme.all():
         return math.inf, "betting"
     if choose:
         middle, square = float(pilot.unit.mean()), max(float(pilot.squares.mean()), reach.top**2 / draws.n)
         width = partial(moment_width, rest.n, delta, reach, middle)
         foreseen = _betting_width(pilot.total(pilot.residual), rest.n, square, delta, reach.top)
         if float(width(square, 0.0)) < foreseen:
-            return width_limit(rest, width, middle), "moments"
-    return betting_limit(rest, rng.permutation(rest.n), delta, reach.top), "betting"
+            return width_limit(rest.only_harm(extreme), width, middle), "moments"
+    return betting_limit(rest, rng.permutation(rest.n), delta, reach.top, extreme), "betting"
 
 
 def _betting_width(

@@ -149,3 +149,8 @@ def test_a_table_in_place_of_rows():
     table = OutcomeTable.from_outcomes(outcome, prediction, exposure=exposure, outcome_limits=(0, 20))
     one = certify_means(table)
     assert one.to_dict() == certify_means(outcome, prediction, exposure=exposure, outcome_limits=(0, 20)).to_dict()
+
+
+def test_negative_predictions_can_be_off_by_more_than_all_that_is_observed():
+    certificate = certify_means(np.ones(100), np.full(100, -1.0), outcome_limits=(0, 2), relative_to="observed")
+    assert certificate.too_low.upper > certificate.too_low.estimate == 2.0

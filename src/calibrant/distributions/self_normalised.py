@@ -2,7 +2,7 @@
 
 The range of the cumulative residuals over the root of the sum of their squares is that of a Brownian motion, in the
 limit, if their variance is finite, whatever their distributions are. Where few large outcomes carry the variance, an
-upper limit for what was not seen is taken off the range first (docs/theory/16-means.md).
+upper limit for what was not seen is taken off the range first (docs/theory/17-mean-measures.md).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from calibrant.table.numbers import given, share, significant, write_lower, write_upper
+from calibrant.table.numbers import amount, given, share, significant, write_lower, write_upper
 from calibrant.table.outcome_table import OutcomeTable
 from calibrant.table.results import Result
 from calibrant.table.statements import Statement
@@ -124,7 +124,7 @@ def conclude_side(
     caps = {"": high, " in a cluster": cluster_limit}
     if method == "none" or (side == -1 and method != "moments"):
         caps = {}
-    limits = " and ".join(f"{cap:,.10g}{where}" for where, cap in caps.items() if cap is not None)
+    limits = " and ".join(f"{amount(cap)}{where}" for where, cap in caps.items() if cap is not None)
     if method == "none":
         sentence = f"No limit is stated of how much predictions are {words}: {bounds.note}"
     else:
@@ -135,7 +135,7 @@ def conclude_side(
         elif near is None:
             relies = "without a limit of outcomes"
         elif near:
-            relies = f"for outcomes of at least {near:,.10g}"
+            relies = f"for outcomes of at least {amount(near)}"
         else:
             relies = "whatever the size of outcomes"
         sentence += f"({proved}, {relies}).{bounds.note}"

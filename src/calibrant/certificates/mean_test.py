@@ -171,8 +171,8 @@ def mean_calibration_test(
     tests = [] if p_value is None else [f"p = {p_value:.4g} (self-normalised range{less})"]
     tests += [] if distribution is None else [f"p = {distribution_p_value:.4g} (exact test of {distribution} counts)"]
     return MeanTest(
-        claim=f"If every prediction were the mean of its outcomes, {len(rows):,} rows with these predictions would show "
-        f"a mean calibration error of {statistic:.4g} or more with {' and '.join(tests)}.",
+        claim=f"If every prediction were the mean of its outcomes, {len(rows):,} rows with these predictions would "
+        f"show a mean calibration error of {statistic:.4g} or more with {' and '.join(tests)}.",
         p_value=p_value,
         statistic=statistic,
         n=len(rows),

@@ -269,8 +269,8 @@ def amount(value: float) -> str:
 
     Examples
     --------
-    >>> amount(1_234_567.8), amount(310.0), amount(0.012345)
-    ('1,234,568', '310', '0.01234')
+    >>> amount(1_234_567.8), amount(310.0), amount(0.012346)
+    ('1,234,568', '310', '0.01235')
     """
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
 

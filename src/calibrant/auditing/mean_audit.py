@@ -26,6 +26,7 @@ from calibrant.metrics.means import concentration, mean_bias, mean_decomposition
 from calibrant.table.clusters import Clusters
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
+from calibrant.table.parameters import check_between
 from calibrant.table.progress import report_progress, subtask
 
 if TYPE_CHECKING:
@@ -108,7 +109,8 @@ def audit_means(
         What the error is divided by: the total predicted, so that it is a share of the premium, the exposure, the total
         observed, or the number of rows.
     tolerance : float, optional
-        Largest acceptable calibration error, in that unit, such as 0.05; asks for a verdict.
+        Largest acceptable calibration error, in that unit, such as 0.05 for 5% of the predicted total; asks for a
+        verdict.
     confidence_level : float
         Probability with which each statement holds, in (0, 1).
     method : {"default", "asymptotic"}
@@ -149,6 +151,9 @@ def audit_means(
             names = {"outcome": outcome, "prediction": prediction, "weight": sample_weight}
             table = OutcomeTable.from_source(y_true, **names, cluster=_one_column(clusters), **how)
     asked: dict[str, Any] = {"confidence_level": confidence_level, "random_state": random_state}
+    if tolerance is not None and table.relative_to in ("predicted", "observed"):
+        remedy = f"it is a share of the {table.relative_to} total: 0.05 for 5%"
+        check_between("tolerance", tolerance, 0.0, 1.0, remedy=remedy)
     with subtask(_STATEMENTS):
         certificate = certify_means(table, tolerance=tolerance, method=method, **asked)
         test = _test(table, random_state)

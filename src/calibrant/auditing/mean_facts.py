@@ -9,6 +9,7 @@ from functools import partial
 from calibrant.auditing.facts import audit_facts, provenance_sentence
 from calibrant.auditing.findings import Advice
 from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.mean_warnings import ABOUT_UNITS
 from calibrant.auditing.wording import advice_sentence
 from calibrant.certificates.mean_results import Side
 from calibrant.table.numbers import (
@@ -197,12 +198,19 @@ def measure_facts(audit: MeanFindings) -> Iterator[Fact]:
     for key, label, value, note in (
         ("gini", "Gini index", curve.gini, f"{number(curve.gini_predicted)} if predictions were right"),
         ("abc", "Area (ABC)", curve.area, "Lorenz less concentration curve; above 0, predictions are too far apart"),
-        ("deviance", "Deviance", parts.value, f"{audit.deviance}, per unit of weight"),
+        ("deviance", "Deviance", parts.value, _deviance_note(audit)),
         ("miscalibration", "Miscalibration", parts.miscalibration, "what an isotonic map takes off"),
         ("discrimination", "Discrimination", parts.discrimination, "what ranking takes off"),
         ("uncertainty", "Uncertainty", parts.uncertainty, "of the same prediction for all"),
     ):
         yield Fact(key, label, number(value), note=note, section="measures")
+
+
+def _deviance_note(audit: MeanFindings) -> str:
+    """Which deviance it is, and of what it is the mean."""
+    name = {"poisson": "Poisson", "squared": "squared error"}[audit.deviance]
+    unit = {"exposure": "unit of exposure", "sample_weight": "unit of weight"}.get(audit.weighting, "row")
+    return f"{name}, per {unit}"
 
 
 def changes(audit: MeanFindings) -> list[tuple[str, str, str]]:
@@ -268,13 +276,14 @@ def advise_on_means(audit: MeanFindings) -> Advice:
         return Advice("leave alone", "the error is certified to be within the tolerance.", None, None)
     if effect is not None and effect.chosen != "identity" and effect.deviance_after < effect.deviance_before:
         _, before, after = changes(audit)[0]
-        reason = f"{MAPS[effect.chosen]} brings the error of rows that it was not fitted to from {before} to {after}."
+        checked = "if the units are right, " if ABOUT_UNITS & {one.code for one in audit.warnings} else ""
+        fitted = f"{MAPS[effect.chosen]} brings the error of rows that it was not fitted to from {before} to {after}."
         fit = f"calibrator = cal.AutoMeanCalibrator().fit({_ARGUMENTS[audit.weighting]})"
-        return Advice("recalibrate", reason, None, fit)
+        return Advice("recalibrate", f"{checked}{fitted}", None, fit)
     if effect is None:
         otherwise = "recalibration was not assessed: it takes predictions above 0, and some outcome above it"
     elif effect.chosen == "identity":
-        otherwise = "AutoMeanCalibrator leaves predictions alone"
+        otherwise = "no factor, power or isotonic map is clearly better than predictions as they are"
     else:
         otherwise = "no map lowers the deviance of rows that it was not fitted to"
     if certificate.verdict in ("undecided", "uninformative"):

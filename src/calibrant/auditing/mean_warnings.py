@@ -14,6 +14,13 @@ from calibrant.table.results import Estimate
 _FEW = 50  # outcomes other than 0: with fewer nothing is asymptotic
 _HEAVY = 1.5  # tail index below which a normal approximation misses far more often than it says
 _LARGE = 0.1  # share of the sum of squared residuals in one row
+_FAR_CAP = 50.0  # times the largest outcome: a limit of 100 of shares, or one in another currency unit
+_OTHER_UNIT = 5.0  # times that observed and predicted differ: no tariff is as bad
+# Exposure is taken to be used twice where totals differ by more than the first factor with it, and by less than the
+# second without it.
+_OFF, _NEAR = 1.25, 1.1
+# Warnings that ask whether numbers are what they are taken for; advice depends on the answer.
+ABOUT_UNITS = frozenset({"above_cap", "exposure_twice", "other_unit"})
 
 
 def mean_warnings(table: OutcomeTable, balance: Estimate) -> Iterator[DataWarning]:
@@ -46,9 +53,63 @@ def mean_warnings(table: OutcomeTable, balance: Estimate) -> Iterator[DataWarnin
             "Give the largest outcome that there can be (--cap, outcome_limits=)."
         )
         yield DataWarning("heavy_tail", message)
+    units = list(_unit_warnings(table, balance))
+    yield from units
+    if ABOUT_UNITS & {one.code for one in units}:
+        return
     if balance.upper < 1.0 and (table.weighting == "exposure" or table.outcome_limits[1] is None):
         message = (
             f"Only {share(balance.value)} of what was predicted was observed. Is every outcome complete, every claim "
             "reported and settled?"
         )
+        if table.weighting == "none":
+            message += (
+                " And is each prediction that of its whole row? A rate takes the exposure (--exposure, exposure=)."
+            )
         yield DataWarning("not_developed", message)
+
+
+def _unit_warnings(table: OutcomeTable, balance: Estimate) -> Iterator[DataWarning]:
+    """Yield signs that outcomes, predictions, exposures and cap are in different units."""
+    rows, cap = table.rows, table.outcome_limits[1]
+    weighted = table.weighting == "sample_weight"  # limits are then of outcomes per unit of weight
+    largest = float((rows.outcome / rows.weight if weighted else rows.outcome).max())
+    if cap is not None and largest > 0.0 and cap >= _FAR_CAP * largest:
+        message = (
+            f"The cap, {amount(cap)}, is {cap / largest:,.0f} times the largest outcome, {amount(largest)}, which "
+            "widens the bound on 'too low'. Is it in the unit of the outcomes?"
+        )
+        yield DataWarning("far_cap", message)
+    predicted = rows.prediction if weighted else rows.expected
+    if cap is not None and (above := int((predicted > cap).sum())):
+        message = (
+            f"{count(above)} predictions, up to {amount(float(predicted.max()))}, are above the largest possible "
+            f"outcome, {amount(cap)}, as no mean can be. Are outcomes and predictions in one unit, neither "
+            "of them in percent?"
+        )
+        yield DataWarning("above_cap", message)
+    elif once := _exposure_twice(table, balance):
+        yield DataWarning("exposure_twice", once)
+    elif not 1.0 / _OTHER_UNIT < balance.value < _OTHER_UNIT and rows.outcome.any():
+        message = (
+            f"Observed is {share(balance.value)} of predicted. Are both in one unit: the same currency, shares or "
+            "percent, for the same time?"
+        )
+        if table.weighting == "none":
+            message += " Is each prediction that of its whole row? A rate takes the exposure (--exposure, exposure=)."
+        yield DataWarning("other_unit", message)
+
+
+def _exposure_twice(table: OutcomeTable, balance: Estimate) -> str:
+    """Ask whether outcomes and predictions are both totals, or both rates; empty if nothing speaks for it."""
+    rows = table.rows
+    if table.weighting != "exposure" or balance.lower <= 1.0 <= balance.upper:
+        return ""
+    without = float(rows.outcome.sum() / rows.prediction.sum())
+    if 1.0 / _OFF < balance.value < _OFF or not 1.0 / _NEAR < without < _NEAR:
+        return ""
+    return (
+        f"With exposure, where outcomes are totals and predictions rates, observed is {share(balance.value)} of "
+        f"predicted; without it, {share(without)}. Are both totals? Then leave the exposure out. Are both rates? Then "
+        "pass it as a weight (--weight, sample_weight=)."
+    )

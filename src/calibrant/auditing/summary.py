@@ -67,8 +67,11 @@ def summary(audit: Result, width: int | None = None, *, shell: bool = False) -> 
 
 def summary_facts(audit: Result, *, shell: bool = False) -> list[Fact]:
     """Choose the facts of a summary, the verdict first; what to run next, in Python or in a shell, is the last."""
-    left_out, step = ("python", "command") if shell else ("command", "python")
-    facts = [fact for fact in of_section(audit_facts(audit), "headline") if fact.key != left_out]
+    facts = of_section(audit_facts(audit), "headline")
+    # Where there is no command for it, a shell is told what to run in Python, under the label that says so.
+    step = "command" if shell else "python"
+    left_out = "command" if not shell else "python" if any(fact.key == "command" for fact in facts) else ""
+    facts = [fact for fact in facts if fact.key != left_out]
     return [fact._replace(label=_NEXT) if fact.key == step else fact for fact in facts]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.auditing.mean_warnings import mean_warnings
+from calibrant.auditing.summary import summary
 from calibrant.certificates import certify_means
 from calibrant.errors import ArgumentError, CalibrantError, DataError
 from calibrant.metrics import mean_bias, mean_calibration_error
@@ -208,3 +209,46 @@ def test_what_is_not_finite_is_left_out_of_the_fingerprint():
     frame = pl.DataFrame({"z": [1.0, 2.0], "f": [1.0, 2.0]})
     with pytest.raises(ArgumentError, match="one column"):
         cal.audit_means(frame, outcome="z", prediction="f", clusters=["a", "b"])
+
+
+def test_exposure_that_is_used_twice_is_asked_about():
+    *_, years, claims, rate = tariff()
+    assert table_of(claims, rate, exposure=years) == set()
+    assert "exposure_twice" in table_of(claims, rate * years, exposure=years)
+    assert "exposure_twice" in table_of(claims / years, rate, exposure=years)
+    assert "not_developed" in table_of(claims, rate)
+    text = " ".join(str(cal.audit_means(claims, rate * years, exposure=years)).split())
+    assert "Are both totals? Then leave the exposure out." in text
+    assert "if the units are right" in text
+    forgotten = cal.audit_means(claims, rate)
+    assert "A rate takes the exposure" in forgotten.warnings[0].message
+    assert "if the units are right" not in forgotten.advice.reason
+    # A tariff that is too low for all is no matter of units.
+    assert "exposure_twice" not in table_of(claims, 0.7 * rate, exposure=years)
+
+
+def test_percent_thousands_and_a_cap_in_another_unit_are_asked_about():
+    rng = np.random.default_rng(2)
+    mean = rng.beta(2, 4, 2_000).clip(0.02, 0.9)
+    lgd = rng.beta(0.6 * mean, 0.6 * (1 - mean))
+    assert table_of(lgd, mean, outcome_limits=(0, 1)) == set()
+    assert table_of(lgd, 100 * mean, outcome_limits=(0, 1)) == {"above_cap"}
+    assert table_of(lgd, 100 * mean) == {"other_unit"}
+    assert table_of(lgd, mean, outcome_limits=(0, 100)) == {"far_cap"}
+    assert table_of(lgd, mean, sample_weight=100 + 900 * mean, outcome_limits=(0, 1)) == set()
+    audit = cal.audit_means(lgd, 5 * mean, outcome_limits=(0, 1))
+    assert audit.advice.reason.startswith("if the units are right, one factor")
+
+
+def test_a_shell_is_told_what_to_run_in_python():
+    last = summary(flat_tariff(), shell=True).splitlines()[-1]
+    assert last == "In Python  calibrator = cal.AutoMeanCalibrator().fit(f, z, exposure=w)"
+    assert "In Python" not in summary(flat_tariff())
+
+
+def test_a_tolerance_in_percent_is_refused():
+    loss, premium, *_ = tariff()
+    with pytest.raises(ArgumentError, match=r"a share of the predicted total: 0\.05 for 5%"):
+        cal.audit_means(loss, premium, tolerance=5)
+    asked = {"outcome_limits": (0, CAP), "relative_to": "rows"}
+    assert cal.audit_means(loss[:500], premium[:500], tolerance=5, **asked).certificate.tolerance == 5.0

@@ -24,6 +24,7 @@ _ALIKE = (
     ("y_proba", "p", "scores", "score", "y_prob", "y_pred", "y_score", "prob", "probs", "proba", "pred", "predictions"),
     ("confidence_level", "confidence", "level", "conf", "conf_level", "ci"),
     ("random_state", "seed", "rng"),
+    ("outcome_limits", "cap", "limits", "limit"),
     ("n_bins", "bins", "nbins", "num_bins"),
     ("n_folds", "cv", "folds", "n_splits"),
     ("n_simulations", "n_boot", "n_bootstrap", "n_resamples"),

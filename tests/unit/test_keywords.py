@@ -25,6 +25,7 @@ Y, P = [0, 1, 1, 0], [0.1, 0.9, 0.6, 0.3]
         (lambda: cal.audit(Y, P, groups=Y), "did you mean 'clusters'?"),
         (lambda: cal.metrics.brier_score(Y, y_prob=P), "did you mean 'y_proba'?"),
         (lambda: cal.certify(Y, P, level=0.9), "did you mean 'confidence_level'?"),
+        (lambda: cal.audit_means(Y, P, cap=1), "did you mean 'outcome_limits'?"),
         (lambda: cal.calibration_test(Y, P, seed=0), "did you mean 'random_state'?"),
         (lambda: cal.PlattCalibrator().fit(P, Y, w=Y), "did you mean 'sample_weight'?"),
         (lambda: cal.ScoreTable.from_scores(Y, P, weight=Y), "did you mean 'sample_weight'?"),

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.errors import DataError, SourceError
 from calibrant.sources.protocol import Columns
 from calibrant.sources.rows import is_read
-from calibrant.table.outcome_checks import clean_outcomes
+from calibrant.table.outcome_checks import both_weightings, clean_outcomes
 from calibrant.table.outcome_rows import Limits, OutcomeRows
 from calibrant.table.row_errors import describe_no_rows, renumbered
 
@@ -32,9 +32,13 @@ def read_outcomes(
 ) -> OutcomeRows:
     """Read the columns of a source that have a name, and check them; errors name columns, and rows of a file from 1."""
     names = {what: name for what, name in columns.items() if name is not None}
-    if len(set(names.values())) < len(names):
+    if "exposures" in names and "weights" in names:
+        raise both_weightings()
+    given = list(names.values())
+    if repeated := [what for what, name in names.items() if given.count(name) > 1]:
+        twice = ", ".join(dict.fromkeys(repr(names[what]) for what in repeated))
         remedy = "name the column of each"
-        raise SourceError(f"different columns for {' and '.join(names)}", " and ".join(names.values()), remedy)
+        raise SourceError(f"different columns for {' and '.join(repeated)}", f"{twice} for both", remedy)
     settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to}
     # Imported here, since these load narwhals and DuckDB.
     if not is_read(source):

@@ -41,11 +41,7 @@ def clean_outcomes(
     some.
     """
     if exposure is not None and sample_weight is not None:
-        remedy = (
-            "pass `exposure` if y_true is the total of a row and y_pred a rate, or `sample_weight` if y_true is per "
-            "unit of it already"
-        )
-        raise ArgumentError("`exposure` or `sample_weight`", "both", remedy)
+        raise both_weightings()
     limits = _checked_limits(outcome_limits)
     check_choice("relative_to", relative_to, RELATIVE_TO)
     given = {"outcomes": y_true, "predictions": y_pred, "exposures": exposure}
@@ -85,6 +81,15 @@ def clean_outcomes(
     return rows if weighting != "sample_weight" else rows.pick(weight > 0.0)
 
 
+def both_weightings() -> ArgumentError:
+    """Say that rows have an exposure or a weight, not both."""
+    remedy = (
+        "pass `exposure` if outcomes are totals of their rows and predictions rates, or `sample_weight` if outcomes "
+        "are per unit of it already"
+    )
+    return ArgumentError("`exposure` or `sample_weight`", "both", remedy)
+
+
 def _checked_limits(limits: Any) -> Limits:
     """Return the least and the largest outcome, None where there is none, or raise an `ArgumentError`."""
     remedy = "pass (0, M) with the largest outcome that there can be, or (0, None) if there is no limit"
@@ -111,15 +116,17 @@ def _one_column(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
 def _checked_outcomes(raw: npt.NDArray[Any], limits: Limits, relative_to: str) -> FloatArray:
     outcome = _finite(raw, "outcomes", "an infinite outcome has no mean; drop or repair these rows")
     low, high = limits
-    advice = "give the cap, or outcome limits, that every outcome keeps to: `outcome_limits=(0, M)`"
+    advice = (
+        "give the cap, or outcome limits, that every outcome keeps to: `outcome_limits=(0, M)`, in the unit of outcomes"
+    )
     if low is not None:
         negative = "give outcome limits that allow it: `outcome_limits=(-M, None)`, or repair these rows"
         _refuse(outcome, outcome < low, f"outcomes of at least {low:g}", negative if low == 0.0 else advice)
     if high is not None:
         _refuse(outcome, outcome > high, f"outcomes of at most {high:g}", advice)
     if relative_to == "observed":
-        other = "pass `relative_to='exposure'` or 'rows', which allow any outcome"
-        _refuse(outcome, outcome < 0.0, "outcomes of at least 0, relative to which the error is told", other)
+        other = "pass `relative_to='exposure'`, for an error per unit of exposure or per row"
+        _refuse(outcome, outcome < 0.0, "outcomes of at least 0, since the error is a share of their total", other)
         if not outcome.any():
             remedy = "pass `relative_to='predicted'` or 'exposure': there is nothing observed to be relative to"
             raise DataError("some outcome above 0", "only zeros", remedy)
@@ -129,8 +136,8 @@ def _checked_outcomes(raw: npt.NDArray[Any], limits: Limits, relative_to: str) -
 def _checked_predictions(raw: npt.NDArray[Any], relative_to: str) -> FloatArray:
     prediction = _finite(raw, "predictions", _REPAIR)
     if relative_to == "predicted":
-        remedy = "pass `relative_to='exposure'` or 'rows', which allow any prediction, or repair these rows"
-        _refuse(prediction, prediction <= 0.0, "predictions above 0, relative to which the error is told", remedy)
+        remedy = "pass `relative_to='exposure'`, for an error per unit of exposure or per row, or repair these rows"
+        _refuse(prediction, prediction <= 0.0, "predictions above 0, since the error is a share of their total", remedy)
     return prediction
 
 

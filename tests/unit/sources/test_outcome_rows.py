@@ -83,7 +83,7 @@ BAD = [
     ("claims", "inf", "finite outcomes", "inf in row 3 of column claims in bad.csv", "no mean"),
     ("claims", "-2", "outcomes of at least 0", "-2.0 in row 3 of column claims in bad.csv", "outcome limits"),
     ("claims", "99", "outcomes of at most 9", "99.0 in row 3 of column claims in bad.csv", "give the cap"),
-    ("rate", "-2", "predictions above 0", "-2.0 in row 3 of column rate in bad.csv", "'exposure' or 'rows'"),
+    ("rate", "-2", "predictions above 0", "-2.0 in row 3 of column rate in bad.csv", "'exposure', for an error per"),
     ("years", "0", "exposures above 0", "0.0 in row 3 of column years in bad.csv", "correct its exposure"),
     ("customer", "", "a cluster in every row", "None in row 3 of column customer in bad.csv", "drop or repair"),
 ]

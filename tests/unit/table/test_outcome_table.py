@@ -190,8 +190,8 @@ BAD = [
     ({"y_true": [0, -3, -1]}, "outcomes of at least 0", "-3.0 in row 1 and 1 more", "outcome_limits=(-M, None)"),
     ({"outcome_limits": (0, 1)}, "outcomes of at most 1", "2.0 in row 2", "give the cap, or outcome limits"),
     ({"outcome_limits": (1, 9)}, "outcomes of at least 1", "0.0 in row 0", "give the cap, or outcome limits"),
-    ({"y_pred": [0.5, -1, 1]}, "predictions above 0", "-1.0 in row 1", "relative_to='exposure' or 'rows'"),
-    ({"y_pred": [0.5, 0, 1]}, "predictions above 0", "0.0 in row 1", "relative_to='exposure' or 'rows'"),
+    ({"y_pred": [0.5, -1, 1]}, "predictions above 0", "-1.0 in row 1", "relative_to='exposure'"),
+    ({"y_pred": [0.5, 0, 1]}, "predictions above 0", "0.0 in row 1", "relative_to='exposure'"),
     ({"exposure": [1, 0, 1]}, "exposures above 0", "0.0 in row 1", "drop it, or correct its exposure"),
     ({"exposure": [1, nan, 1]}, "exposures in every row", "nan in row 1", "drop or repair"),
     ({"exposure": [1, 1]}, "as many of each", "3 outcomes and 3 predictions and 2 exposures", "same table"),
@@ -216,7 +216,7 @@ BAD = [
         {"y_true": [0, -1, 1], "relative_to": "observed", "outcome_limits": (-5, 5)},
         "outcomes of at least 0",
         "-1.0 in row 1",
-        "relative_to='exposure' or 'rows'",
+        "relative_to='exposure'",
     ),
 ]
 

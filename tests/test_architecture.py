@@ -48,6 +48,7 @@ LAYER = {
     "plots": 11,
     "report": 12,
     "cli": 13,
+    "__main__": 14,
 }
 
 HEAVY = {

@@ -167,7 +167,8 @@ def mean_calibration_test(
         distribution_p_value, made, variance = _distribution_p_value(table, distribution, n_simulations, random_state)
         dispersion = float(rows.residual @ rows.residual) / variance
     statistic = extremes(cumulative_residuals(table)).value
-    less = f", less what residuals up to {factor} times the largest may add" if factor else ""
+    unseen = "twice as large as the largest" if factor == 2 else "as large as the largest"
+    less = f", less what residuals that were not seen, up to {unseen}, may add" if factor else ""
     tests = [] if p_value is None else [f"p = {p_value:.4g} (self-normalised range{less})"]
     tests += [] if distribution is None else [f"p = {distribution_p_value:.4g} (exact test of {distribution} counts)"]
     return MeanTest(

@@ -81,6 +81,7 @@ class MeanReliabilityDisplay(OfPredictedMeans, ReliabilityDisplay):
     """
 
     _axes = "x-axis: predicted mean; y-axis: observed mean, per unit of exposure where rows have one."
+    _binned = "predictions"
     _write_score = _write_rate = staticmethod(number)
 
     def __init__(

@@ -77,6 +77,7 @@ class ReliabilityDisplay(Display):
 
     around = 0.0, 0.0
     _axes = "x-axis: predicted probability; y-axis: observed rate."
+    _binned = "scores"
     _diagonal = 0.0, 1.0  # the line of perfect calibration goes from one end to the other
     _write_score, _write_rate = staticmethod(score_brief), staticmethod(share)
 
@@ -268,7 +269,7 @@ class ReliabilityDisplay(Display):
             yield "Both axes are square-root scales, which spread out small probabilities."
         if self.points is not None:
             chance = ", with its confidence interval" if intervals_label(self.points) else ""
-            yield f"Each point is a bin of neighbouring scores{chance}."
+            yield f"Each point is a bin of neighbouring {self._binned}{chance}."
         if self.line is not None:
             yield _LINES[self.line.kind]
             if intervals_label(self.line):

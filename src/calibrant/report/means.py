@@ -38,6 +38,7 @@ def render_mean_audit(audit: MeanFindings, form: Form = "html") -> str:
     known, facts, certificate = audit.provenance, audit_facts(audit), audit.certificate
     meaning, effect = mean_facts.verdict_meaning(audit), mean_facts.recalibration_sentence(audit)
     picture = partial(Picture, of_what=audit.name, anchor="means")
+    of_total = certificate.relative_to in ("predicted", "observed")
     names = ("Observed and predicted means", "Cumulative residuals")
     shown = zip(names, mean_displays(audit), (_means_described(audit), _residuals_described(audit)), strict=True)
     return fill_page(
@@ -52,7 +53,7 @@ def render_mean_audit(audit: MeanFindings, form: Form = "html") -> str:
         advice=advice_sentence(audit),
         headline=[(fact.label, fact.value) for fact in of_section(facts, "headline") if fact.key not in _ELSEWHERE],
         pictures=[picture(*one) for one in shown],
-        unit=mean_facts.UNITS[certificate.relative_to],
+        unit=("as a share " if of_total else "") + mean_facts.UNITS[certificate.relative_to],
         sure=confidence(certificate.confidence_level),
         sides=[fact.cells for fact in of_section(facts, "sides")],
         claims=[certificate.too_high.sentence, certificate.too_low.sentence],

@@ -88,7 +88,7 @@ def test_what_is_taken_off_grows_with_the_tail():
     heavy = mean_calibration_test(f * (rng.pareto(1.3, n) + 1.0) * 0.3 / 1.3, f)
     capped = mean_calibration_test(rng.uniform(size=n) ** 2, np.full(n, 1 / 3), outcome_limits=(0, 1))
     assert (light.tail_factor, heavy.tail_factor, capped.tail_factor) == (1, 2, 0)
-    assert "less what residuals up to 2 times the largest may add" in heavy.claim
+    assert "less what residuals that were not seen, up to twice as large as the largest, may add" in heavy.claim
 
 
 def test_what_is_taken_off_is_that_of_the_level():

@@ -260,12 +260,12 @@ def _lower_of_split(
     draws: DrawnRows, reaches: dict[int, Reach], aside: BoolArray, delta: float, rng: np.random.Generator
 ) -> tuple[float, float, float]:
     """Lower bounds of both sides, and of the one that seems the worse to a third of the draws; the others judge it."""
-    proposes = (rng.permutation(draws.n) < PROPOSE * draws.n) | aside
+    proposes = rng.permutation(draws.n) < PROPOSE * draws.n
     if proposes.all():
         return 0.0, 0.0, 0.0
-    chosen, judged = draws.pick(proposes), draws.pick(~proposes)
-    seen_low, low = lower_limit(chosen, judged, delta, reaches[1])
-    seen_high, high = lower_limit(chosen.flip(), judged.flip(), delta, reaches[-1])
+    chosen, judged, extreme = draws.pick(proposes), draws.pick(~proposes), aside[~proposes]
+    seen_low, low = lower_limit(chosen, judged.only_loss(extreme), delta, reaches[1])
+    seen_high, high = lower_limit(chosen.flip(), judged.flip().only_loss(extreme), delta, reaches[-1])
     return low, high, low if seen_low > seen_high else high
 
 

@@ -315,6 +315,7 @@ def test_statements_about_arrays_load_nothing_that_is_for_others(call):
     assert not loaded & {"sklearn", "pandas", "matplotlib", "narwhals"}
 
 
+@pytest.mark.slow
 def test_an_audit_loads_what_judges_segments_only_where_it_is_asked_for_them():
     rows = "import sys\nimport calibrant as cal\ny, p, half = [0, 1] * 150, [0.2, 0.7] * 150, [0, 0, 1, 1] * 75\n"
     loaded = "print('calibrant.auditing.segments' in sys.modules)"

@@ -85,7 +85,7 @@ REFUSED = {
     "jinja2": {"html", "monitor page"},
 }
 
-QUICK = {"fcntl", "matplotlib"}
+QUICK = {"matplotlib"}
 
 
 @pytest.mark.grid

@@ -228,6 +228,7 @@ def test_in_python(call, expected, found, remedy):
     assert not re.search(r"(?<![\w-])--\w", message), message
 
 
+@pytest.mark.slow
 def test_two_columns_that_are_rounded_are_taken():
     proba = np.column_stack([1.0 - np.array(P), P])
     proba[0] = [0.81, 0.2]

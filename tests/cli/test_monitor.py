@@ -161,6 +161,7 @@ def test_strange_values_are_named(months):
     )
 
 
+@pytest.mark.slow
 def test_an_alarm_is_said_though_the_picture_or_the_state_cannot_be_written(tmp_path, monkeypatch):
     path, picture = tmp_path / "few.csv", tmp_path / "x.png"
     path.write_text("y,p\n1,0.0\n0,0.5\n")
@@ -179,6 +180,7 @@ def test_an_alarm_is_said_though_the_picture_or_the_state_cannot_be_written(tmp_
     assert "No space left on device" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_report_has_the_verdict_and_the_next_command(months):
     state, report = months / "s.json", months / "monitor.html"
     for month in range(2):

@@ -48,6 +48,7 @@ def test_standard_input_is_opened_once(file):
     assert json.loads(piped.stdout)["segments"] == json.loads(run(file, "--by", "sex", "--json").stdout)["segments"]
 
 
+@pytest.mark.slow
 def test_exit_codes(file):
     assert run(file, "--by", "branch", "--tolerance", 0.15).exit_code == 0
     whole = run(file, "--tolerance", 0.09)

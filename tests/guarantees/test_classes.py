@@ -12,6 +12,7 @@ NOTIONS = ("worst_class", "sum", "pooled", "top_label", "confidence")
 ROUNDING = 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("score", [0.5, 0.8])
 def test_bounds_of_one_score_vector_exactly(n, score):

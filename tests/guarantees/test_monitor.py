@@ -132,6 +132,7 @@ def test_a_lower_threshold_would_be_wrong_too_often():
     assert binom.sf(found - 1, 200, 0.05) < 1e-3
 
 
+@pytest.mark.slow
 def test_rows_of_a_block_may_be_the_same():
     """With one uniform variable per block the monitor of rows is nearly always wrong, that of blocks is not."""
     rng, rowwise, blockwise = np.random.default_rng(13), 0, 0
@@ -145,6 +146,7 @@ def test_rows_of_a_block_may_be_the_same():
     assert_failures_within(blockwise, 60, 0.05)
 
 
+@pytest.mark.slow
 def test_with_a_tolerance_rows_sorted_by_score_need_blocks():
     """The tolerance is an average over scores: an error of .15 in a tenth of them is within it, in any other order."""
     rng, found = np.random.default_rng(17), {"as they come": 0, "sorted": 0, "blocks": 0}
@@ -161,6 +163,7 @@ def test_with_a_tolerance_rows_sorted_by_score_need_blocks():
     assert_failures_within(found["blocks"], 20, 0.05)
 
 
+@pytest.mark.slow
 def test_late_labels_are_harmless_at_a_fixed_age_only():
     """Positives known after 800 rows on average and negatives after 1,200: as they come, alarms are nearly certain."""
     rng, as_they_come, mature = np.random.default_rng(14), 0, 0

@@ -156,6 +156,7 @@ def test_other_results_say_the_same_in_all_forms(others, case):
         assert [number for number in numbers(unescape(value)) if number not in text] == [], label
 
 
+@pytest.mark.slow
 def test_a_further_fact_of_a_comparison_reaches_its_page(others, monkeypatch):
     """Wherever it stands in the list, beside the sentence about the rows."""
     comparison = others["comparison"]

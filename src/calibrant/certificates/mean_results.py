@@ -122,9 +122,9 @@ def conclude_side(
     # Betting needs the limit of outcomes on the side of the bound alone, and of outcomes that are not negative the
     # lower one goes without saying.
     caps = {"": high, " in a cluster": cluster_limit}
-    if method == "none" or (side == -1 and method != "moments"):
-        caps = {}
-    limits = " and ".join(f"{amount(cap)}{where}" for where, cap in caps.items() if cap is not None)
+    capped = " and ".join(f"{amount(cap)}{where}" for where, cap in caps.items() if cap is not None)
+    uses_cap = method != "none" and (side == 1 or method == "moments")
+    limits = capped if uses_cap else ""
     if method == "none":
         sentence = f"No limit is stated of how much predictions are {words}: {bounds.note}"
     else:
@@ -140,12 +140,13 @@ def conclude_side(
             relies = "whatever the size of outcomes"
         sentence += f"({proved}, {relies}).{bounds.note}"
     if bounds.lower > 0.0:
-        sentence += f" They are {words} by at least {_amount(bounds.lower, table, tolerance, lower=True)}."
+        relies = f", for outcomes of at most {capped}" if capped and not limits else ""
+        sentence += f" They are {words} by at least {_amount(bounds.lower, table, tolerance, lower=True)}{relies}."
     return Side(
         estimate=bounds.estimate,
         upper=bounds.upper,
         lower=bounds.lower,
-        cap=caps.get(""),
+        cap=high if uses_cap else None,
         method=method,
         proved=method in ("betting", "moments"),
         verdict=mean_verdict(bounds.upper, bounds.lower, tolerance),
@@ -163,7 +164,7 @@ def mean_verdict(upper: float, lower: float, tolerance: float | None) -> str | N
 def mean_claim(table: OutcomeTable, confidence_level: float, bound: float, tolerance: float | None) -> str:
     """Say what holds of the worse side."""
     if bound == math.inf:
-        return "No limit is stated of the mean calibration error, but for one side."
+        return "No limit is stated of the mean calibration error: of both sides together there is none."
     most = _amount(bound, table, tolerance)
     return (
         f"{table.sampling.sure(confidence_level)}, the mean calibration error of these predictions is at most {most}."

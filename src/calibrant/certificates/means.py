@@ -29,6 +29,7 @@ from calibrant.distributions.self_normalised import tail_index
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.clusters import Clusters
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.outcome_checks import LARGEST
 from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
 from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
 from calibrant.table.parameters import check_between, check_choice, failure_probability
@@ -36,8 +37,9 @@ from calibrant.table.pooling import BoolArray, FloatArray
 from calibrant.table.seeding import generator_for
 from calibrant.table.statements import INDEPENDENT_ROWS
 
-# Without a cap: an outcome so many times as far off as the largest seen is allowed for, if so many rows, or clusters,
-# have an outcome other than 0. A tail is called heavy if Hill's estimate from the largest outcomes is below an index.
+# Without a cap: an outcome so many times as large as the largest is allowed for, if so many rows, or clusters, have one
+# above what is predicted, and other than 0. A tail is called heavy if Hill's estimate from the largest outcomes is
+# below an index.
 _TAIL_FACTOR, _LEAST_EVENTS = 3.0, 50
 _HEAVY = 1.5
 _POWER = 0.8
@@ -50,7 +52,10 @@ _INDEPENDENT_CLUSTERS = (
 _PLAN = (
     "The number of rows, the confidence level, the tolerance, the method and the limits of outcomes were fixed before."
 )
-_UP_TO = "The population is that of rows, or clusters, with predicted totals and exposures up to the largest of these."
+_UP_TO = (
+    "The population is that of rows, or clusters, with predicted totals and exposures between the smallest and the "
+    "largest of these."
+)
 
 
 def certify_means(
@@ -105,9 +110,12 @@ def certify_means(
     `relative_to`: what any rule that accepts by price band can be off by. That predictions are too high is bounded by
     betting (Theorem 16.2), for which outcomes may be of any size. With a cap, some rows drawn at random foresee whether
     betting or moments (Theorem 16.4) give less. Without one, the bound for predictions that are too low is asymptotic:
-    an outcome three times as far off as the largest is allowed for; with fewer than 50 rows with an outcome other than
-    0 there is none. Lower bounds are those of Theorem 16.6, which need the limit that the upper bound of the other side
-    does.
+    it relies on the largest outcomes having been seen, and allows for one three times as large; with fewer than 50 rows
+    with an outcome above the prediction there is none. Lower bounds are those of Theorem 16.6, which need the limit
+    that the upper bound of the other side does.
+
+    Each bound holds with the confidence level, and so does `bound`, as only one side is the worse. The upper bounds of
+    both sides hold together with 1 - 2 (1 - confidence_level) only.
 
     Examples
     --------
@@ -146,7 +154,10 @@ def certify_means(
         # Relative to a total that cannot be negative, nothing can exceed all of it.
         positive = table.outcome_limits[0] == 0.0 and table.score[0] >= 0.0
         whole = 1.0 if table.relative_to == _WHOLE[side] and positive else math.inf
-        bounds = SideBounds(estimates[side], min(max(upper, estimates[side]), whole), float(of_side), how, note)
+        upper = min(max(upper, estimates[side]), whole)
+        if upper == math.inf and how != "none":
+            how, note = "none", f"there are too few {'rows' if too_low.cluster is None else 'clusters'}."
+        bounds = SideBounds(estimates[side], upper, float(of_side), how, note)
         sides[side] = conclude_side(table, side, bounds, tolerance, cluster_limit)
     bound, lower_bound = max(each.upper for each in sides.values()), float(lower[2])
     verdict = mean_verdict(bound, lower_bound, tolerance)
@@ -180,7 +191,7 @@ def _draws(table: OutcomeTable) -> DrawnRows:
 
 
 def _check_cluster_limit(table: OutcomeTable, draws: DrawnRows, limit: float) -> None:
-    check_between("cluster_limit", limit, 0.0, math.inf, remedy="pass the largest total that a cluster can have")
+    check_between("cluster_limit", limit, 0.0, LARGEST, remedy="pass the largest total that a cluster can have")
     if draws.cluster is None or table.outcome_limits[0] != 0.0:
         expected = "`cluster_limit` with `clusters` and outcomes of at least 0"
         value = "no clusters" if draws.cluster is None else f"`outcome_limits` {table.outcome_limits}"
@@ -240,12 +251,16 @@ def _upper(
     note, end = "", reach.top
     sums = draws.total(draws.residual)
     if end == math.inf:
-        events = int(np.count_nonzero(draws.total(np.abs(table.rows.outcome))))
+        totals = draws.total(table.rows.outcome)
+        events = int(np.count_nonzero((sums > 0.0) & (totals != 0.0)))
         if events < _LEAST_EVENTS:
-            few = f"only {events} outcomes are not 0, and without a cap it takes {_LEAST_EVENTS}."
+            few = f"only {events} outcomes are above the predictions, and without a cap it takes {_LEAST_EVENTS}."
             return math.inf, "none", f"{few} Pass the largest outcome that there can be, outcome_limits=(0, M)."
-        end = _TAIL_FACTOR * float(sums.max())
-        note = f" One outcome {_TAIL_FACTOR:g} times as far off as the largest is allowed for."
+        # So many times the outcome less what is predicted for it, or of negative predictions the residual as often.
+        end = float((sums + (_TAIL_FACTOR - 1.0) * np.maximum(totals, sums)).max())
+        note = (
+            f" It relies on the largest outcomes having been seen; one {_TAIL_FACTOR:g} times as large is allowed for."
+        )
         if (index := tail_index(np.abs(table.rows.outcome))) < _HEAVY:
             note += f" A few outcomes decide (tail index about {index:.1f}): give a cap."
     z, n = -normal_quantile(delta), draws.n
@@ -260,12 +275,12 @@ def _lower_of_split(
     draws: DrawnRows, reaches: dict[int, Reach], aside: BoolArray, delta: float, rng: np.random.Generator
 ) -> tuple[float, float, float]:
     """Lower bounds of both sides, and of the one that seems the worse to a third of the draws; the others judge it."""
-    proposes = (rng.permutation(draws.n) < PROPOSE * draws.n) | aside
+    proposes = rng.permutation(draws.n) < PROPOSE * draws.n
     if proposes.all():
         return 0.0, 0.0, 0.0
-    chosen, judged = draws.pick(proposes), draws.pick(~proposes)
-    seen_low, low = lower_limit(chosen, judged, delta, reaches[1])
-    seen_high, high = lower_limit(chosen.flip(), judged.flip(), delta, reaches[-1])
+    chosen, judged, extreme = draws.pick(proposes), draws.pick(~proposes), aside[~proposes]
+    seen_low, low = lower_limit(chosen, judged.only_loss(extreme), delta, reaches[1])
+    seen_high, high = lower_limit(chosen.flip(), judged.flip().only_loss(extreme), delta, reaches[-1])
     return low, high, low if seen_low > seen_high else high
 
 

@@ -82,6 +82,10 @@ class DrawnRows:
         residual = np.where(self.of_row(extreme), np.maximum(self.residual, 0.0), self.residual)
         return replace(self, residual=residual, unit=np.where(extreme, 0.0, self.unit))
 
+    def only_loss(self, extreme: BoolArray) -> DrawnRows:
+        """Return the same without the residuals above 0 of extreme draws, for a lower limit."""
+        return replace(self, residual=np.where(self.of_row(extreme), np.minimum(self.residual, 0.0), self.residual))
+
     def flip(self) -> DrawnRows:
         """Return the same for the other side."""
         return replace(self, residual=-self.residual)

@@ -196,6 +196,8 @@ def _bennett(n: float, deviation: FloatArray, delta: float, reach: float) -> Flo
     """
     from scipy.special import lambertw
 
+    if not reach:
+        return deviation * math.sqrt(-2.0 * math.log(delta) / n)  # the limit as it falls to 0
     z = -math.log(delta) * (reach / deviation) ** 2 / n
     # Near its branch point Lambert's function loses digits; there Bernstein's inequality is as good, and above.
     w = np.where(z < 1e-4, z / 3.0 + np.sqrt(z**2 / 9.0 + 2.0 * z), np.expm1(1.0 + lambertw((z - 1.0) / math.e).real))

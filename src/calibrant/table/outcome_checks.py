@@ -20,7 +20,7 @@ from calibrant.table.validation import as_array, as_floats, clean_weights, one_c
 
 RELATIVE_TO = ("predicted", "exposure", "observed", "rows")
 
-_LARGEST = 1e140  # squares of numbers up to it, and sums of many, stay in the range of floats
+LARGEST, _LEAST = 1e140, 1e-140  # squares of numbers between them, and sums of many, stay in the range of floats
 _REPAIR = "drop or repair these rows"
 
 
@@ -75,9 +75,7 @@ def clean_outcomes(
     if weight is None or (weight == 1.0).all():
         weight, weighting = np.broadcast_to(1.0, n), "none"
     rows = OutcomeRows(prediction, outcome, weight, cluster, weighting, limits, relative_to)
-    largest = max(float(np.abs(total).max()) for total in (outcome, rows.expected))
-    if largest > _LARGEST:
-        raise DataError(f"outcomes and predictions up to {_LARGEST:g}", f"{largest:g}", "count in a larger unit")
+    _refuse_sizes(rows)
     return rows if weighting != "sample_weight" else rows.pick(weight > 0.0)
 
 
@@ -90,6 +88,20 @@ def both_weightings() -> ArgumentError:
     return ArgumentError("`exposure` or `sample_weight`", "both", remedy)
 
 
+def _refuse_sizes(rows: OutcomeRows) -> None:
+    """Raise a `DataError` if some are so large, or all so small, that squares leave the range of floats."""
+    limit = max(abs(limit or 0.0) for limit in rows.outcome_limits)
+    totals = {"outcomes": rows.outcome, "predictions": rows.expected, "weights": rows.weight}
+    sizes = {what: float(np.abs(total).max()) for what, total in totals.items()}
+    for what, largest in {**sizes, "weights times outcome limits": sizes["weights"] * limit}.items():
+        if largest > LARGEST:
+            raise DataError(f"{what} up to {LARGEST:g}", f"{largest:g}", "count in a larger unit")
+        if 0.0 < largest < _LEAST:
+            raise DataError(
+                f"{what} of {_LEAST:g} or more, or zeros", f"at most {largest:g}", "count in a smaller unit"
+            )
+
+
 def _checked_limits(limits: Any) -> Limits:
     """Return the least and the largest outcome, None where there is none, or raise an `ArgumentError`."""
     remedy = "pass (0, M) with the largest outcome that there can be, or (0, None) if there is no limit"
@@ -100,6 +112,8 @@ def _checked_limits(limits: Any) -> Limits:
     if any(isinstance(limit, str) or not (limit is None or is_number(limit)) for limit in limits):
         raise error
     low, high = (None if limit is None or math.isinf(limit) else float(limit) for limit in limits)
+    if max(abs(limit or 0.0) for limit in (low, high)) > LARGEST:
+        raise ArgumentError(f"`outcome_limits` up to {LARGEST:g} in size", repr(limits), "pass None for no limit")
     if not (-math.inf if low is None else low) < (math.inf if high is None else high):
         raise error
     return low, high

@@ -116,6 +116,7 @@ def test_every_change_of_a_number_changes_the_fingerprint():
     assert len(set(found)) == len(found)
 
 
+@pytest.mark.slow
 def test_a_single_label_among_a_million_shows():
     y, p = rows(1_000_000)
     other = y.copy()

@@ -241,6 +241,7 @@ def test_members_by_rows_and_classes():
     assert default_members(300, 30) == ["temperature", "vector", "shared isotonic", "auto"]
 
 
+@pytest.mark.slow
 def test_a_thousand_classes():
     scores, label, _ = draw(300, 1000, power=2.0)
     fitted = MulticlassAutoCalibrator(["temperature", "shared isotonic"]).fit(scores, label, classes=range(1000))

@@ -126,6 +126,7 @@ def test_statistic_is_the_cutoff_calibration_error():
     assert (found.n, found.method) == (36, "exact")
 
 
+@pytest.mark.slow
 def test_more_simulations_are_made_near_usual_levels():
     """Changing one score in its last digit changes the seed: p-values near .05 had a standard deviation of .007."""
     rng = np.random.default_rng(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from functools import partial
 
 import numpy as np
@@ -71,6 +72,8 @@ def test_a_limit_of_clusters_serves_in_place_of_a_cap():
     assert "at most 60 in a cluster" in alone.sentence
     with pytest.raises(DataError, match="together"):
         bounds(cluster_limit=1)
+    with pytest.raises(ArgumentError, match="cluster_limit"):
+        bounds(cluster_limit=1e155)
     with pytest.raises(ArgumentError, match="no clusters"):
         certify_means(outcome, prediction, cluster_limit=60)
 
@@ -89,6 +92,78 @@ def test_without_a_cap_one_side_is_asymptotic_or_refused():
     assert few.bound == math.inf
     assert few.verdict == "undecided"
     assert "No limit" in few.claim
+
+
+@pytest.mark.parametrize(
+    ("outcome", "predicted"),
+    [
+        (np.full(1_000, 0.3), 0.3),
+        (np.random.default_rng(1).uniform(0.9, 1.1, 1_000), 1.2),
+        (np.zeros(1_000), -1.0),
+        (np.append(np.full(960, 0.5), np.full(40, 9.0)), 1.0),
+    ],
+    ids=["exact", "all below", "nothing seen", "few above"],
+)
+def test_without_a_cap_no_limit_is_stated_where_few_outcomes_are_above_the_predictions(outcome, predicted):
+    certificate = certify_means(outcome, np.full(1_000, predicted), relative_to="rows", tolerance=100.0)
+    assert (certificate.too_low.method, certificate.too_low.upper) == ("none", math.inf)
+    assert (certificate.verdict, certificate.too_high.verdict) == ("undecided", "certified")
+
+
+@pytest.mark.parametrize("amount", [1.1, 30.0])
+def test_without_a_cap_an_outcome_three_times_the_largest_is_allowed_for(amount):
+    outcome = np.tile([0.9, 0.9, 0.9, amount], 100)
+    without = certify_means(outcome, np.ones(400)).too_low
+    at_three = certify_means(outcome, np.ones(400), outcome_limits=(0, 3 * amount), method="asymptotic").too_low
+    assert without.upper == pytest.approx(at_three.upper, rel=1e-12)
+    assert "relies on the largest outcomes having been seen" in without.sentence
+
+
+def test_a_lower_bound_says_that_it_relies_on_the_cap():
+    outcome = np.tile([0.0, 0.0, 0.0, 1.0], 50)
+    high = certify_means(outcome, np.ones(200), outcome_limits=(0, 2)).too_high
+    assert "whatever the size of outcomes). They are too high by at least" in high.sentence
+    assert high.sentence.endswith(", for outcomes of at most 2.")
+    low = certify_means(outcome, np.full(200, 0.05), outcome_limits=(0, 2)).too_low
+    assert low.lower > 0.0
+    assert low.sentence.count("at most 2") == 1
+
+
+@pytest.mark.parametrize(("clusters", "words"), [(None, "too few rows"), ("one", "too few clusters")])
+def test_no_limit_of_too_few_rows(clusters, words):
+    clusters = clusters and np.zeros(1)
+    certificate = certify_means([1.0], [0.5], outcome_limits=(0, 1), relative_to="rows", clusters=clusters)
+    for side in (certificate.too_low, certificate.too_high):
+        assert (side.method, side.proved, side.cap, side.upper) == ("none", False, None, math.inf)
+        assert words in side.sentence
+    share = certify_means([1.0], [0.5], outcome_limits=(0, 1))
+    assert (share.too_high.upper, share.too_high.proved) == (1.0, True)
+
+
+@pytest.mark.parametrize("method", ["default", "asymptotic"])
+@pytest.mark.parametrize("outcome", [0.0, 1.0])
+def test_predictions_at_the_cap_give_no_warning(outcome, method):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        certificate = certify_means(np.full(2_000, outcome), np.ones(2_000), outcome_limits=(0, 1), method=method)
+    assert certificate.too_low.upper == 0.0
+    assert 1.0 - outcome <= certificate.bound <= 1.0 - 0.9 * outcome
+
+
+@pytest.mark.parametrize("scale", [2.0**-460, 2.0**460])
+def test_numbers_near_the_ends_of_the_range_have_the_same_bounds(scale):
+    outcome = np.tile([0.0, 0.0, 0.0, 1.0], 500)
+    one, other = (
+        certify_means(
+            by * outcome,
+            np.full(2_000, 0.25 * by),
+            outcome_limits=(0, 2 * by),
+            random_state=np.random.default_rng(0),
+        )
+        for by in (1.0, scale)
+    )
+    for side in ("too_low", "too_high"):
+        assert getattr(other, side).upper == pytest.approx(getattr(one, side).upper, rel=1e-6)
 
 
 def test_generous_caps_cost_little_on_the_side_that_needs_none():

@@ -267,6 +267,7 @@ def test_onnx_of_rare_levels_that_are_pooled(rows):
     np.testing.assert_allclose(found, fitted.predict(score[:6], {"name": given}), **close(fitted))
 
 
+@pytest.mark.slow
 def test_what_is_refused(fitted):
     score, y, columns = repaired_rows(2000)
     long = SegmentCalibrator().fit(score, y, {"id": np.where(np.array(columns["member"]), 2**60, 2**60 + 1)})

@@ -34,6 +34,7 @@ def test_the_area_without_each_cluster_is_that_of_the_other_rows():
     assert math.isnan(roc_auc_interval(y, s, clusters=cluster).lower)
 
 
+@pytest.mark.slow
 def test_coefficients_without_each_cluster_are_about_those_of_the_other_rows():
     rng = np.random.default_rng(5)
     cluster = np.repeat(np.arange(12), 80)

@@ -69,6 +69,7 @@ def sources(frame, files):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "few", [pytest.param(True, id="taken out", marks=pytest.mark.slow), pytest.param(False, id="added up there")]
 )

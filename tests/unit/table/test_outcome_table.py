@@ -281,3 +281,28 @@ def test_it_shows_itself():
     table = OutcomeTable.from_outcomes([0, 2, 1], [0.5, 1.5, 1.5], exposure=[1, 0.5, 1])
     assert repr(table) == "OutcomeTable(2 distinct predictions, n=3, observed=1.2, predicted=1.1)"
     assert "Distinct predictions" in table._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("z", "f", "how", "words"),
+    [
+        (1e-200, 1.0, {}, "outcomes of 1e-140 or more"),
+        (1.0, 1e-200, {}, "predictions of 1e-140 or more"),
+        (1e150, 1.0, {}, "outcomes up to"),
+        (1.0, 1e100, {"exposure": [1e-150, 1e-150], "relative_to": "exposure"}, "predictions of|weights of"),
+        (1.0, 1.0, {"sample_weight": [1e100, 1.0], "outcome_limits": (0, 1e60)}, "weights times outcome limits up to"),
+    ],
+)
+def test_squares_that_leave_the_range_of_floats_are_refused(z, f, how, words):
+    with pytest.raises(DataError, match=words):
+        OutcomeTable.from_outcomes([z, z], [f, f], **how)
+
+
+def test_a_few_tiny_numbers_are_not():
+    assert len(OutcomeTable.from_outcomes([0.0, 1e-300, 1.0], [1e-200, 0.5, 1.0])) == 3
+
+
+@pytest.mark.parametrize("limits", [(0, 1e155), (-1e141, None)])
+def test_limits_beyond_the_range_of_floats_are_refused(limits):
+    with pytest.raises(ArgumentError, match="outcome_limits"):
+        OutcomeTable.from_outcomes([0.0], [1.0], outcome_limits=limits)

@@ -20,6 +20,7 @@ def test_the_same_table_is_not_computed_again_and_an_equal_one_is(function):
     assert function(one) is not function(two)
 
 
+@pytest.mark.slow
 def test_nothing_remembered_keeps_a_table_alive():
     table = ScoreTable.from_scores([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9])
     walk = weakref.ref(cumulative_residuals(table))

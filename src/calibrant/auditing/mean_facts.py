@@ -93,7 +93,9 @@ def verdict_meaning(audit: MeanFindings) -> str:
         return f"the error is above {tolerance}{_lower(audit)}; {bounds}."
     if certificate.verdict == "certified":
         return f"the error is within {tolerance}: {bounds}."
-    needed = f" About {rows(certificate.rows_needed)} rows would decide." if certificate.rows_needed else ""
+    # With two digits: no more is known of such a number.
+    more = rows(float(f"{certificate.rows_needed:.2g}")) if certificate.rows_needed else ""
+    needed = f" About {more} rows would decide." if more else ""
     return f"{rows(audit.n)} rows do not show whether the error is within {tolerance}: {bounds}.{needed}"
 
 
@@ -281,7 +283,7 @@ def advise_on_means(audit: MeanFindings) -> Advice:
         fit = f"calibrator = cal.AutoMeanCalibrator().fit({_ARGUMENTS[audit.weighting]})"
         return Advice("recalibrate", f"{checked}{fitted}", None, fit)
     if effect is None:
-        otherwise = "recalibration was not assessed: it takes predictions above 0, and some outcome above it"
+        otherwise = "recalibration was not assessed, as it takes predictions above 0, and some outcome above 0"
     elif effect.chosen == "identity":
         otherwise = "no factor, power or isotonic map is clearly better than predictions as they are"
     else:

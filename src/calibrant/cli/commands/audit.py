@@ -34,10 +34,18 @@ def audit(
     files: options.Files = None,
     query: options.Sql = None,
     database: options.Database = None,
-    weight: options.Weight = None,
+    weight: Annotated[
+        str | None,
+        column(
+            "Column of weights; whole numbers count repeated independent rows, with others there is no certificate. "
+            "With --outcome any weights, of outcomes that are per unit of them already."
+        ),
+    ] = None,
     pos_label: options.PosLabel = None,
     missing: options.Missing = "raise",
-    tolerance: Annotated[float | None, option("Largest acceptable calibration error; asks for a verdict.")] = None,
+    tolerance: Annotated[
+        float | None, option("Largest acceptable calibration error, such as 0.02; asks for a verdict.")
+    ] = None,
     confidence_level: options.Confidence = 0.95,
     cap: Annotated[
         float | None,

@@ -66,12 +66,14 @@ def _sides(audit: MeanFindings) -> tuple[tuple[str, str, Side], ...]:
     return ("too_high", "Too high", certificate.too_high), ("too_low", "Too low", certificate.too_low)
 
 
-def _takes(side: Side) -> str:
+def _takes(key: str, side: Side) -> str:
     """What the bound on one side takes."""
     cap = "" if side.cap is None else f" for outcomes up to {amount(side.cap)}"
     if side.proved:
         return f"proved{cap or ', no cap needed'}"
-    return f"asymptotic{cap or ', as no cap was given'}"
+    # The bound on "too high" is asymptotic only if that was asked for, whether there is a cap or not.
+    missing = ", as no cap was given" if key == "too_low" else ""
+    return f"asymptotic{cap or missing}"
 
 
 def verdict_meaning(audit: MeanFindings) -> str:
@@ -80,8 +82,9 @@ def verdict_meaning(audit: MeanFindings) -> str:
     write, unit = _writer(audit), UNITS[certificate.relative_to]
     sure, tolerance = f"{confidence(certificate.confidence_level)} confidence", tolerance_text(audit)
     limited = " or ".join(
-        f"{label.lower()} by more than {write_upper(side.upper, certificate.tolerance, write=write)} ({_takes(side)})"
-        for _, label, side in _sides(audit)
+        f"{label.lower()} by more than {write_upper(side.upper, certificate.tolerance, write=write)} "
+        f"({_takes(key, side)})"
+        for key, label, side in _sides(audit)
         if math.isfinite(side.upper)
     )
     open_ = ", ".join(label.lower() for _, label, side in _sides(audit) if not math.isfinite(side.upper))
@@ -190,7 +193,7 @@ def side_facts(audit: MeanFindings) -> Iterator[Fact]:
     beside = audit.certificate.tolerance
     for key, label, side in _sides(audit):
         written = write_interval(side.estimate, side.lower, side.upper, beside, write=_writer(audit))
-        yield Fact(key, label, *written, note=_takes(side), section="sides")
+        yield Fact(key, label, *written, note=_takes(key, side), section="sides")
 
 
 def measure_facts(audit: MeanFindings) -> Iterator[Fact]:

@@ -56,6 +56,10 @@ def test_no_cap_is_said():
     text = " ".join(str(cal.audit_means(loss, premium, exposure=years)).split())
     assert "(proved, no cap needed) or too low" in text
     assert "(asymptotic, as no cap was given)" in text
+    capped = cal.audit_means(loss, premium, exposure=years, outcome_limits=(0, CAP), method="asymptotic")
+    text = " ".join(str(capped).split())
+    assert "(asymptotic) or too low" in text
+    assert "(asymptotic for outcomes up to 50,000)" in text
     few = np.zeros(500)
     few[::20] = 3.0
     assert "how far any is too low cannot be said without a cap" in " ".join(

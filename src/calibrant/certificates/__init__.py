@@ -13,6 +13,7 @@ from calibrant.certificates.expected_error.certify import (
     required_sample_size_ece,
 )
 from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
+from calibrant.certificates.mean_band import MeanBand, isotonic_mean_band
 from calibrant.certificates.mean_results import MeanCertificate, Side
 from calibrant.certificates.mean_size import required_sample_size_means
 from calibrant.certificates.mean_test import MeanTest, mean_calibration_test
@@ -33,6 +34,7 @@ __all__ = [
     "CumulativeBand",
     "CutoffInterval",
     "ExpectedErrorCertificate",
+    "MeanBand",
     "MeanCertificate",
     "MeanTest",
     "Plan",
@@ -50,6 +52,7 @@ __all__ = [
     "cumulative_band",
     "cutoff_interval",
     "isotonic_band",
+    "isotonic_mean_band",
     "mean_calibration_test",
     "plan_table",
     "required_sample_size",

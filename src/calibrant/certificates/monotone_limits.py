@@ -92,8 +92,8 @@ def _least_limits(
 
 def walk_limits(table: ScoreTable, slack: float) -> tuple[FloatArray, FloatArray]:
     """Lower and upper limits from a band for all intervals: no sum of ``y - eta`` is above `slack`, in size."""
-    upper = _least_means(table.n, table.k, slack)
-    lower = 1.0 - _least_means(table.n[::-1], table.negatives[::-1], slack)[::-1]
+    upper = least_means(table.n, table.k, slack)
+    lower = 1.0 - least_means(table.n[::-1], table.negatives[::-1], slack)[::-1]
     return _at_rows(table, np.arange(len(table)), lower, upper)
 
 
@@ -122,8 +122,8 @@ def _at_rows(
     return np.insert(lower, 0, 0.0)[before], np.append(upper, 1.0)[after]
 
 
-def _least_means(n: NumberArray, k: NumberArray, slack: float) -> FloatArray:
-    """At each row of a table, the least of ``(K + slack) / N`` over runs of rows that start there or later; at most 1.
+def least_means(n: NumberArray, k: NumberArray, slack: float, most: float = 1.0) -> FloatArray:
+    """At each row of a table, the least of `most` and ``(K + slack) / N`` over runs of rows that start there or later.
 
     A run is a line from the point (N, K) before it to a point, raised by slack, at its end, and its value the slope.
     Only ends on the lower hull of those further on can be least. Going from right to left the least value only falls,
@@ -133,7 +133,7 @@ def _least_means(n: NumberArray, k: NumberArray, slack: float) -> FloatArray:
     hull_x: list[float] = []
     hull_y: list[float] = []
     last = 0  # the hull runs from its last entry, to the left, to this one, to the right
-    least = 1.0
+    least = most
     limits = np.empty(len(n))
     for i in range(len(n), 0, -1):
         x, y = across[i], up[i] + slack

@@ -213,7 +213,7 @@ class OutcomeTable(TableSums):
     def reach_low(self) -> float | None:
         """How far the observed can be above the predicted total of one of these rows; None without a cap."""
         high = self.outcome_limits[1]
-        return None if high is None else max(0.0, float((self._total_of(high) - self.rows.expected).max()))
+        return None if high is None else max(0.0, float((self.total_of(high) - self.rows.expected).max()))
 
     @cached_property
     def reach_high(self) -> float | None:
@@ -222,9 +222,9 @@ class OutcomeTable(TableSums):
         Of outcomes that cannot be negative this is the largest predicted total, whether they have a cap or not.
         """
         low = self.outcome_limits[0]
-        return None if low is None else max(0.0, float((self.rows.expected - self._total_of(low)).max()))
+        return None if low is None else max(0.0, float((self.rows.expected - self.total_of(low)).max()))
 
-    def _total_of(self, limit: float) -> FloatArray:
+    def total_of(self, limit: float) -> FloatArray:
         """Return what a limit of outcomes is for the total of each row."""
         return np.asarray(limit * self.rows.weight if self.weighting == "sample_weight" else limit)
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import calibrant
 from calibrant import audit_segments
-from calibrant.certificates import isotonic_band
+from calibrant.certificates import isotonic_band, isotonic_mean_band
 from calibrant.curves import (
     binned_curve,
     binned_means,
@@ -44,6 +44,10 @@ def audit_of_two(y, s):
     return audit_segments(y, s, by={"half": np.arange(len(y)) < 25}, min_rows=1)
 
 
+def band_of_means(y, s):
+    return isotonic_mean_band(y, s, outcome_limits=(0, 1))
+
+
 def monitored(y, s):
     monitor = calibrant.Monitor(tolerance=0.02)
     monitor.update(y, s)
@@ -57,6 +61,7 @@ DISPLAY = {
     isotonic_band: ReliabilityDisplay,
     binned_means: MeanReliabilityDisplay,
     isotonic_means: MeanReliabilityDisplay,
+    band_of_means: MeanReliabilityDisplay,
     cumulative_residuals: CumulativeResidualsDisplay,
     concentration_curve: ConcentrationDisplay,
     score_histogram: DistributionDisplay,

@@ -9,6 +9,7 @@ together seldom pass.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -223,6 +224,45 @@ def cumulative_width(table: ScoreTable, delta: float = 0.05) -> float:
     return _width(table.total, variance, for_range=(1.0 - _TIME - _VARIANCE) * delta, for_time=_TIME * delta)
 
 
+def interval_width(n: float, squared: float, delta: float = 0.05) -> float:
+    r"""Width as `cumulative_width` of outcomes that lie anywhere in intervals of length 1, one for each row.
+
+    Parameters
+    ----------
+    n : float
+        Number of independent rows.
+    squared : float
+        Mean squared difference of the outcomes and numbers in the same intervals that were fixed before.
+    delta : float
+        Probability with which the band may fail, in (0, 1), spent as there.
+
+    Returns
+    -------
+    float
+        With probability at least ``1 - delta`` no sum of outcomes less their means over a score interval is larger
+        than n times this, in size.
+
+    Notes
+    -----
+    Theorem 17.1 (docs/theory/17-mean-measures.md), with v the `variance_bound` of the squared differences:
+
+    .. math:: T = \min_k \frac{n \ln(1 + 4 v (1 / \cos(k / 2) - 1)) + \ln(10/\delta)}{k^2 / 2}.
+    """
+    variance = variance_bound(n, squared, _VARIANCE * delta)
+
+    def excess(k: float) -> float:
+        return 8.0 * variance * math.sin(0.25 * k) ** 2 / math.cos(0.5 * k)
+
+    def cumulant(k: float) -> float:
+        return n * math.log1p(excess(k))
+
+    def growth(k: float) -> float:
+        return k * n * variance * math.tan(0.5 * k) / math.cos(0.5 * k) / (1.0 + excess(k))
+
+    time = _time(cumulant, growth, -math.log(_TIME * delta))
+    return math.sqrt(time) * range_upper_quantile((1.0 - _TIME - _VARIANCE) * delta) / n
+
+
 def _width(n: float, variance: float, *, for_range: float, for_time: float) -> float:
     """Width from the time that n stopping times of this mean variance seldom pass."""
     log_inverse = -math.log(for_time)
@@ -236,9 +276,7 @@ def _width(n: float, variance: float, *, for_range: float, for_time: float) -> f
     def growth(k: float) -> float:
         return 0.5 * k * n * (0.5 * math.tan(0.5 * k) - inner * math.tan(k * inner))
 
-    k, _ = bisect(lambda k: growth(k) - cumulant(k) < log_inverse, 0.0, math.pi, rtol=1e-9)
-    time = (cumulant(k) + log_inverse) / (0.5 * k * k)
-    return math.sqrt(time) * range_upper_quantile(for_range) / n
+    return math.sqrt(_time(cumulant, growth, log_inverse)) * range_upper_quantile(for_range) / n
 
 
 def _weighted_width(share: FloatArray, *, for_range: float, for_time: float) -> float:
@@ -248,9 +286,16 @@ def _weighted_width(share: FloatArray, *, for_range: float, for_time: float) -> 
     def growth(k: float) -> float:
         return 0.25 * k * float(np.dot(share, np.tan(0.5 * k * share)))
 
-    k, _ = bisect(lambda k: growth(k) - _cumulant(share, k) < log_inverse, 0.0, math.pi, rtol=1e-6)
-    time = (_cumulant(share, k) + log_inverse) / (0.5 * k * k)
+    time = _time(lambda k: _cumulant(share, k), growth, log_inverse, rtol=1e-6)
     return math.sqrt(time) * range_upper_quantile(for_range) / float(share.sum())
+
+
+def _time(
+    cumulant: Callable[[float], float], growth: Callable[[float], float], log_inverse: float, rtol: float = 1e-9
+) -> float:
+    """Time that stopping times with this cumulant seldom pass; `growth` is half of k times its derivative."""
+    k, _ = bisect(lambda k: growth(k) - cumulant(k) < log_inverse, 0.0, math.pi, rtol=rtol)
+    return (cumulant(k) + log_inverse) / (0.5 * k * k)
 
 
 def _cumulant(share: FloatArray, k: float) -> float:

@@ -75,8 +75,8 @@ class ValidationPlan(Result):
             events = math.ceil(certificate * self.prevalence)
             lines.append(f"{'certificate':<26}{'':>12}{certificate:>16,}{events:>12,}")
         at = "" if self.threshold is None else f"; net benefit at {self.threshold:g}"
-        assumed = f"prevalence {self.prevalence:.3g}, C statistic {self.auc:.3g}, calibrated scores{at}"
-        return [*lines, "", f"{100.0 * self.confidence_level:.12g}% intervals, asymptotic: {assumed}."]
+        level = f"{100.0 * self.confidence_level:.12g}% intervals, asymptotic, for calibrated scores;"
+        return [*lines, "", level, f"prevalence {self.prevalence:.3g}, C statistic {self.auc:.3g}{at}."]
 
 
 class _Expected(NamedTuple):

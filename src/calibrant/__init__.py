@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         CalibratedClassifier,
         IsotonicCalibrator,
         MulticlassAutoCalibrator,
+        OffsetCalibrator,
         PlattCalibrator,
         SegmentCalibrator,
         TemperatureCalibrator,
@@ -65,7 +66,8 @@ _HOME = {
     "auditing.segments": "SegmentSearch find_segments",
     "auditing.selective": "selective selective_binary",
     "calibrators": "AutoCalibrator AutoMeanCalibrator BetaCalibrator CalibratedClassifier IsotonicCalibrator "
-    "MulticlassAutoCalibrator PlattCalibrator SegmentCalibrator TemperatureCalibrator VennAbersCalibrator",
+    "MulticlassAutoCalibrator OffsetCalibrator PlattCalibrator SegmentCalibrator TemperatureCalibrator "
+    "VennAbersCalibrator",
     "certificates": "calibration_test certify certify_classes certify_each_class certify_means required_sample_size",
     "comparing.compare": "compare",
     "comparing.results": "Comparison",
@@ -113,6 +115,7 @@ __all__ = [
     "MeanAudit",
     "Monitor",
     "MulticlassAutoCalibrator",
+    "OffsetCalibrator",
     "OutcomeTable",
     "PlattCalibrator",
     "Query",

@@ -15,11 +15,12 @@ from calibrant.calibrators import (
     IsotonicCalibrator,
     LipschitzIsotonicCalibrator,
     LocalCalibrator,
+    OffsetCalibrator,
     PlattCalibrator,
     TemperatureCalibrator,
     VennAbersCalibrator,
 )
-from calibrant.export.formula import Lines, LogOdds, Mixture
+from calibrant.export.formula import Lines, LogOdds, Mixture, PriorShift
 from calibrant.export.layouts import formula_of
 from support.strategies import small_rows
 
@@ -41,6 +42,9 @@ CALIBRATORS = {
     "beta, clipped": BetaCalibrator(clip=0.3),
     "beta, unclipped": BetaCalibrator(clip=1e-310),
     "cutoff": CutoffCalibrator(family="beta"),
+    "offset": OffsetCalibrator(negatives_sampled=0.1),
+    "offset, isotonic": OffsetCalibrator(IsotonicCalibrator(), training_prior=0.2, population_prior=0.3),
+    "offset, beta": OffsetCalibrator(BetaCalibrator(), central_tendency=0.1),
     "auto": AutoCalibrator(),
     "auto, others": AutoCalibrator(
         [VennAbersCalibrator(), HistogramCalibrator(smoothing=0.0), LocalCalibrator(), LipschitzIsotonicCalibrator()],
@@ -97,6 +101,8 @@ def _starts(formula):
         return [formula.start]
     if isinstance(formula, Mixture):
         return [start for _, part in formula.parts for start in _starts(part)]
+    if isinstance(formula, PriorShift):
+        return _starts(formula.base)
     return []
 
 
@@ -120,6 +126,8 @@ def tolerance(formula, score):
         return np.full(len(score), _LINES)
     if isinstance(formula, Mixture):
         return sum(weight * tolerance(part, score) for weight, part in formula.parts) + 8 * _ROUNDING
+    if isinstance(formula, PriorShift):
+        return max(formula.ratio, 1.0 / formula.ratio) * tolerance(formula.base, score)
     logit = formula.logit
     if isinstance(logit, LogOdds):
         low, high = logit.clip

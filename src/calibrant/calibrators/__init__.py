@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from calibrant.calibrators.local import HistogramCalibrator, LocalCalibrator
     from calibrant.calibrators.log_odds import BetaCalibrator, PlattCalibrator, TemperatureCalibrator
     from calibrant.calibrators.means import AutoMeanCalibrator, IsotonicMeanCalibrator, PowerCalibrator, ScaleCalibrator
+    from calibrant.calibrators.offset import OffsetCalibrator
     from calibrant.calibrators.segment.calibrator import SegmentCalibrator
 
 # Module -> its calibrators.
@@ -31,6 +32,7 @@ _HOME = {
     "local": ("HistogramCalibrator", "LocalCalibrator"),
     "log_odds": ("BetaCalibrator", "PlattCalibrator", "TemperatureCalibrator"),
     "means": ("AutoMeanCalibrator", "IsotonicMeanCalibrator", "PowerCalibrator", "ScaleCalibrator"),
+    "offset": ("OffsetCalibrator",),
     "segment.calibrator": ("SegmentCalibrator",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -47,6 +49,7 @@ __all__ = [
     "LipschitzIsotonicCalibrator",
     "LocalCalibrator",
     "MulticlassAutoCalibrator",
+    "OffsetCalibrator",
     "PlattCalibrator",
     "PowerCalibrator",
     "ScaleCalibrator",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from calibrant.distributions.bisection import first_floats
 from calibrant.errors import ArgumentError
 from calibrant.fits.score_map import FittedMap, ScoreMap
 from calibrant.table.pooling import FloatArray
@@ -43,6 +44,56 @@ class Interpreted(FittedMap):
 
 class Estimator(RegressorMixin, BaseEstimator, Interpreted):  # type: ignore[misc]
     """What calibrators of scores and of predicted means share: how they show themselves, and columns with a name."""
+
+    def inverse(self, p: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return which scores (of means, predictions) correspond to probabilities, such as the limits of rating grades.
+
+        Parameters
+        ----------
+        p : array-like of shape (n,), or a number
+            Probabilities, or means, between the least and the largest that the map gives.
+
+        Returns
+        -------
+        lower : ndarray of float64, shape (n,)
+            The smallest score with ``predict(lower) >= p``: from it on predictions are at least p.
+        upper : ndarray of float64, shape (n,)
+            The largest score with ``predict(upper) <= p``. Where the map is level at p the two are the ends of that
+            piece; where it jumps over p, or no score gives p to the last digit, `upper` is the float before `lower`.
+
+        Raises
+        ------
+        ArgumentError
+            If the map falls somewhere, as local regression, histograms and a negative slope may, or never reaches p.
+
+        Notes
+        -----
+        Floats are halved by their bits, with what `predict` computes, so that both statements are exact. A logistic map
+        may fall by rounding between neighbouring floats, of which any may then be returned.
+
+        Examples
+        --------
+        >>> from calibrant.calibrators import IsotonicCalibrator
+        >>> fitted = IsotonicCalibrator(log_safe=False).fit([0.1, 0.3, 0.5, 0.9], [0, 1, 0, 1])
+        >>> lower, upper = fitted.inverse([0.25, 0.5])
+        >>> lower.round(6).tolist(), upper.round(6).tolist()
+        ([0.2, 0.3], [0.2, 0.5])
+        """
+        check_is_fitted(self)
+        values, mapped = self.quantities[2], cast(Any, self)  # `_predict` comes with a map of scores or of means
+        if self._falls():
+            raise ArgumentError("a map that never falls", type(self).__name__ + " that does", "fit an isotonic one")
+        at = np.asarray(p, dtype=np.float64).ravel()
+        limits = self.domain[:2]
+        with np.errstate(over="ignore"):  # a mean beyond the largest float is above all that are asked for
+            least, most = mapped._predict(np.array(limits))
+            outside = ~((at >= least) & (at <= most))
+            if outside.any():
+                expected = f"{values} between {least!s} and {most!s}, which the map reaches"
+                raise ArgumentError(expected, str(at[outside][0]), "leave out what no prediction can be")
+            lower = first_floats(lambda score: mapped._predict(score) >= at, *limits, len(at))
+            above = first_floats(lambda score: mapped._predict(score) > at, *limits, len(at))
+        return lower.view(np.float64), (above - 1).view(np.float64)
 
     @property
     def _repr_html_(self) -> Callable[[], str]:

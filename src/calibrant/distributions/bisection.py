@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calibrant.table.pooling import BoolArray, FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray, IntArray
 
 
 def bisect(
@@ -31,3 +31,17 @@ def bisect_all(
         under = below(middle)
         low, high = np.where(under, middle, low), np.where(under, high, middle)
     return low, high
+
+
+def first_floats(reached: Callable[[FloatArray], BoolArray], least: float, most: float, count: int) -> IntArray:
+    """Return the bits of the first floats from `least` to `most`, not negative, where `reached` turns true.
+
+    Bits of floats that are not negative are in the order of the floats. Where it stays false, the bits after `most`.
+    """
+    first, last = np.array([least, most]).view(np.int64)
+    low, high = np.full(count, first - 1), np.full(count, last + 1)
+    for _ in range(int(last - first + 2).bit_length()):
+        middle = np.maximum(low + (high - low) // 2, first)
+        under = ~reached(middle.view(np.float64))
+        low, high = np.where(under, middle, low), np.where(under, high, middle)
+    return high

@@ -55,6 +55,14 @@ class Mixture:
     parts: tuple[tuple[float, Formula], ...]
 
 
+@dataclass(frozen=True)
+class PriorShift:
+    """``ratio * p / (ratio * p + (1 - p))`` of what another formula gives: its odds times a ratio."""
+
+    base: Formula
+    ratio: float
+
+
 @dataclass(frozen=True, eq=False)
 class Shifted:
     """The map for all rows, with what a row's segments add to the log-odds that it gives."""
@@ -64,7 +72,7 @@ class Shifted:
     repair: SegmentRepair
 
 
-Formula = Lines | Logistic | PowerOf | Mixture | Shifted
+Formula = Lines | Logistic | PowerOf | Mixture | PriorShift | Shifted
 
 IDENTITY = Lines(np.zeros(1), np.zeros(2), np.array([0.0, 1.0]))
 

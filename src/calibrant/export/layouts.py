@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -21,6 +22,7 @@ from calibrant.export.formula import (
     LogOdds,
     Mixture,
     PowerOf,
+    PriorShift,
     Shifted,
     lines_through,
     steps,
@@ -34,6 +36,7 @@ from calibrant.fits.lipschitz import LipschitzFit, LipschitzIsotonic
 from calibrant.fits.local_polynomial import Local
 from calibrant.fits.log_odds import Beta, LogOddsMap, Platt, Temperature
 from calibrant.fits.mean_maps import AutoMean, IsotonicMean, MeanMap, Power, Scale
+from calibrant.fits.offset import MOST_OFFSET, Offset
 from calibrant.fits.pool import Auto
 from calibrant.fits.score_map import FittedMap, ScoreMap
 from calibrant.fits.softmax import Softmax
@@ -227,6 +230,16 @@ def _auto_formula(calibrator: Auto) -> Formula:
     return Mixture(tuple(zip(calibrator.weights_.tolist(), members, strict=True)))
 
 
+def _offset_formula(calibrator: Offset) -> Formula:
+    base = formula_of(calibrator.calibrators_[0]) if calibrator.calibrators_ else IDENTITY
+    return PriorShift(base, math.exp(calibrator.offset_))
+
+
+def _offset(calibrator: Offset) -> Checks:
+    right = len(calibrator.calibrators_) == (calibrator.calibrator is not None)
+    yield "fitted.calibrators_", "one, or none where parameters.calibrator is null", right
+
+
 _Numbers = Annotated[npt.NDArray[np.float64], within()]
 _Clip = tuple[Annotated[float, within(0.0, 0.5)], Annotated[float, within(0.0, 0.5)]]
 _Distances = tuple[Annotated[Positive, within(0.0, 0.5)], Annotated[Positive, within(0.0, 0.5)]]
@@ -309,6 +322,12 @@ LAYOUTS = {
         {"calibrator_": ScoreMap, "cutoff_": float, "limit_": float, "refuted_": bool, "message_": str},
         lambda c: formula_of(c.calibrator_),
         _cutoff,
+    ),
+    "offset": Layout(
+        Offset,
+        {"offset_": Annotated[float, within(-MOST_OFFSET, MOST_OFFSET)], "calibrators_": list[ScoreMap]},
+        _offset_formula,
+        _offset,
     ),
     "scale": Layout(
         Scale, {"factor_": Positive}, lambda c: Lines(np.zeros(1), np.zeros(2), np.array([0.0, c.factor_]))

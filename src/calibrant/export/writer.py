@@ -11,7 +11,7 @@ from typing import Literal
 from calibrant.calibrators.segment.offsets import CUT, OffsetTable
 from calibrant.calibrators.segment.repair import Node, Split
 from calibrant.errors import ArgumentError
-from calibrant.export.formula import Formula, Lines, Logistic, LogOdds, Mixture, PowerOf, Shifted
+from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, PowerOf, PriorShift, Shifted
 from calibrant.fits.log_odds import LEAST, MOST
 from calibrant.fits.mean_maps import MOST_LOG
 from calibrant.segments.columns import SegmentColumn
@@ -48,6 +48,11 @@ class Writer(ABC):
                     for weight, part in parts
                 ]
                 return self.inside(self.sum(terms))
+            case PriorShift(base, ratio):
+                p = self.named("before", self.score if base is IDENTITY else self.formula(base))
+                odds = self.named("odds", self.apply("Mul", self.literal(ratio), self.weighable(p)))
+                rest = self.group(self.apply("Sub", self.literal(1.0), self.group(p)))
+                return self.apply("Div", self.group(odds), self.group(self.sum([odds, rest])))
             case Shifted():
                 return self.shifted(formula)
 

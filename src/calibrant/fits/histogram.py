@@ -42,6 +42,9 @@ class Histogram(ScoreMap):
     def _predict(self, scores: FloatArray) -> FloatArray:
         return np.asarray(self.value_[np.searchsorted(self.edges_, scores, side="right")])
 
+    def _falls(self) -> bool:
+        return bool((np.diff(self.value_) < 0.0).any())
+
     def _in_words(self) -> str:
         bins = f"each of {len(self.value_)} bins" if len(self.value_) > 1 else "one bin"
         extent = f"from {short(self.value_.min())} to {short(self.value_.max())}"

@@ -366,6 +366,9 @@ class Local(ScoreMap):
     def _predict(self, scores: FloatArray) -> FloatArray:
         return interpolate(scores, self.score_, self.value_)
 
+    def _falls(self) -> bool:
+        return bool((np.diff(self.value_) < 0.0).any())
+
     def _in_words(self) -> str:
         return (
             f"Local regression of degree {self.degree} in windows of {self.span:.0%} of the rows, linear between "

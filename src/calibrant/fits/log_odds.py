@@ -171,6 +171,9 @@ class Platt(LogOddsMap):
             return 0.0, constant_fit(table, positives)
         return tuple(line.tolist())
 
+    def _falls(self) -> bool:
+        return self.slope_ < 0.0
+
     def _in_words(self) -> str:
         slope, intercept = short(self.slope_), short(abs(self.intercept_))
         if self.slope_ == 0.0:

@@ -77,6 +77,9 @@ class Auto(ScoreMap):
             value = value + weight * member._predict(scores)
         return np.asarray(np.clip(value, LEAST, MOST))
 
+    def _falls(self) -> bool:
+        return self.decision_ == "pooled" and any(member._falls() for member in self.calibrators_)
+
     def _in_words(self) -> str:
         return self.reason_
 

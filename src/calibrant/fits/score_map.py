@@ -66,6 +66,10 @@ class FittedMap(ABC):
     def _in_words(self) -> str:
         """Say what the fitted map does, in one or two sentences."""
 
+    def _falls(self) -> bool:
+        """Whether it maps a larger score to less, other than by rounding."""
+        return False
+
 
 class ScoreMap(FittedMap):
     """A map from scores to probabilities; a calibrator is one with the manners of scikit-learn.

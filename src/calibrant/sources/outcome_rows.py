@@ -57,7 +57,7 @@ def read_outcomes(
             raise
 
 
-def _arrays(source: Source, names: Mapping[str, str]) -> dict[str, Any]:
+def _arrays(source: Source, names: Mapping[str, str], *, in_order: bool = False) -> dict[str, Any]:
     """Read columns of a file as the arguments of `clean_outcomes`; numbers that are missing are NaN, clusters None."""
     from calibrant.sources.source import as_number
 
@@ -69,10 +69,11 @@ def _arrays(source: Source, names: Mapping[str, str]) -> dict[str, Any]:
     sql = f"SELECT {selected} FROM ({source.sql})"
     if "clusters" in names:
         cluster = f"nullif(CAST({source.column(names['clusters'])} AS VARCHAR), '')"
-        rows = f"SELECT {selected}, {cluster} AS c FROM ({source.sql})"
+        rows = f"SELECT {selected}, {cluster} AS c, row_number() OVER () AS row FROM ({source.sql})"
         different = f"SELECT DISTINCT c FROM ({rows}) WHERE c IS NOT NULL"
         numbered = f"SELECT c, row_number() OVER () - 1 AS number FROM ({different})"
         sql = f"SELECT {', '.join(numbers)}, number AS clusters FROM ({rows}) LEFT JOIN ({numbered}) USING (c)"
+        sql += " ORDER BY row" if in_order else ""  # a join puts rows without a match last, or anywhere
     arrays = source.arrays(sql)
     if not len(arrays["outcomes"]):
         raise describe_no_rows(source.name)
@@ -91,7 +92,7 @@ def _describe(source: Source, names: Mapping[str, str], settings: Mapping[str, A
     source.in_order()
     for part in source.parts or (source,):
         located = {what: f"{name} in {part.name}" for what, name in names.items()}
-        arrays = _arrays(part, names)
+        arrays = _arrays(part, names, in_order=True)
         try:
             clean_outcomes(**arrays, names=located, **settings)
         except DataError as error:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import calibrant as cal
-from calibrant.certificates import required_sample_size
+from calibrant.certificates import required_sample_size, validation_sample_size
 from calibrant.cli.main import app
 from calibrant.export import load_model
 
@@ -296,6 +296,21 @@ class TestPlan:
         assert done.stdout == run("plan", "--tolerance", 0.02, "--brier", (0.09 + 0.21) / 2).stdout
         for mistake in (["--score", "z"], ["--score", "p", "--brier", 0.1], []):
             assert run("plan", file, "--tolerance", 0.02, *mistake).exit_code == 2
+
+    def test_rows_for_intervals(self, tmp_path):
+        done = run("plan", "--tolerance", 0.02, "--prevalence", 0.1, "--auc", 0.8, "--oe-width", 0.4)
+        assert re.search(r"O:E +width 0\.4 +876 +88\n", done.stdout)
+        assert re.search(r"C statistic \(AUC\) +width 0\.1 +836 +84\n", done.stdout)
+        for missing in (["--auc", 0.8], ["--prevalence", 0.1, "--oe-width", 0.4]):
+            assert run("plan", "--tolerance", 0.02, *missing).exit_code == 2
+
+    def test_rows_for_intervals_from_scores_of_a_file(self, tmp_path):
+        file, scores = tmp_path / "scores.csv", np.random.default_rng(0).beta(1, 5, 2_000)
+        file.write_text("p\n0\n\n" + "\n".join(map(str, scores)))
+        done = run("plan", file, "--score", "p", "--tolerance", 0.02, "--precision", "--threshold", 0.2, "--json")
+        plan = json.loads(done.stdout)["precision"]
+        direct = validation_sample_size(y_proba=[0.0, *scores], threshold=0.2)
+        assert list(plan["rows"].values()) == pytest.approx(list(direct.rows.values()), rel=5e-3)  # of narrow cells
 
     @pytest.mark.slow
     def test_width_only(self):

@@ -141,6 +141,9 @@ ELSEWHERE = {
     "certificates.plan_table": ["unit/certificates/test_certificates.py::test_sample_sizes_by_hoeffding"],
     "certificates.widths.brownian_width": ["guarantees/test_interval.py::test_interval_contains_the_true_error"],
     "certificates.required_sample_size": ["guarantees/test_power.py::test_certified_as_often_as_asked"],
+    "certificates.validation_sample_size": [
+        "guarantees/test_performance_intervals.py::test_intervals_have_the_width_planned"
+    ],
     "certificates.required_sample_size_ece": [
         "unit/certificates/test_expected_error.py::test_planned_rows_have_the_power_asked_for"
     ],

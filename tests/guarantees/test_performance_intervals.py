@@ -13,8 +13,9 @@ from scipy.stats import binom, norm
 
 from calibrant import ScoreTable
 from calibrant.auditing.performance import Performance, performance_of
+from calibrant.certificates import validation_sample_size
 from calibrant.fits.logistic import logistic_fit
-from calibrant.metrics import calibration_in_the_large, calibration_slope, observed_expected_ratio
+from calibrant.metrics import calibration_in_the_large, calibration_slope, observed_expected_ratio, roc_auc_interval
 from calibrant.table.clusters import cluster_rows
 from support.counting import assert_failures_within, assert_probability_within, assert_seldom, decided
 from support.worlds import World, at
@@ -275,3 +276,33 @@ def test_rows_of_clusters_taken_as_independent_are_caught():
     counts, valid = clustered_missed("strong", 60, alone=True)
     with pytest.raises(AssertionError, match="failures in"):
         assert_failures_within(counts["observed_expected"], valid, OF_CLUSTERS)
+
+
+@pytest.mark.parametrize(("prevalence", "auc"), [(0.3, 0.7), (0.1, 0.8)])
+def test_intervals_have_the_width_planned(prevalence, auc):
+    """O:E comes out narrower, since its interval does not count what the scores explain as chance."""
+    plan = validation_sample_size(prevalence, auc)
+    deviation = np.sqrt(2.0) * norm.ppf(auc)
+    rng = np.random.default_rng(0)
+
+    def mean_width(n, interval):
+        widths = []
+        for _ in range(12):
+            y = rng.uniform(size=n) < prevalence
+            log_odds = rng.normal(logit(prevalence) + (y - 0.5) * deviation**2, deviation)
+            lower, upper = interval(y, expit(log_odds))
+            widths.append(upper - lower)
+        return np.mean(widths)
+
+    def ratio(y, p):
+        found = observed_expected_ratio(y, p)
+        return found.lower, found.upper
+
+    def area(y, p):
+        found = roc_auc_interval(y, p)
+        return found.lower, found.upper
+
+    assert 0.17 < mean_width(plan.rows["observed_expected"], ratio) < 0.2
+    slope = mean_width(plan.rows["calibration_slope"], lambda y, p: calibration_slope(y, p).slope_interval)
+    assert slope == pytest.approx(0.2, rel=0.06)
+    assert mean_width(plan.rows["roc_auc"], area) == pytest.approx(0.1, rel=0.12)

@@ -22,6 +22,7 @@ from calibrant.certificates.recalibrated import RecalibratedCertificate, certify
 from calibrant.certificates.results import CalibrationTest, Certificate, CutoffInterval
 from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size
 from calibrant.certificates.split import split_lower_bound
+from calibrant.certificates.validation_size import ValidationPlan, validation_sample_size
 from calibrant.keywords import check_package
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "RecalibratedCertificate",
     "SampleCertificate",
     "Side",
+    "ValidationPlan",
     "calibration_test",
     "certify",
     "certify_classes",
@@ -59,6 +61,7 @@ __all__ = [
     "required_sample_size_ece",
     "required_sample_size_means",
     "split_lower_bound",
+    "validation_sample_size",
     "window_band",
 ]
 

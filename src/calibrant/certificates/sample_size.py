@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from calibrant.certificates.validation_size import ValidationPlan
 from calibrant.certificates.widths.anytime import anytime_width
 from calibrant.certificates.widths.closed_form import asymptotic_width, hoeffding_width
 from calibrant.certificates.widths.default import bernstein_width, default_width
@@ -139,6 +140,8 @@ class Plan(Result):
         Brier score assumed of the rows.
     rows : dict of str to int
         Rows by method; those of "default" are what an audit needs. 10**15 stands for more than that.
+    precision : ValidationPlan or None
+        Rows with which intervals of O:E, slope, C statistic and net benefit are as narrow as asked, if they were.
     """
 
     tolerance: float
@@ -146,6 +149,7 @@ class Plan(Result):
     power: float | None
     brier: float
     rows: dict[str, int]
+    precision: ValidationPlan | None = None
 
     def __str__(self) -> str:
         asked = "a bound of that width above the empirical error"
@@ -166,6 +170,8 @@ class Plan(Result):
                 ratio = f"{n / self.rows['default']:.1f}"
                 lines.append(f"{name:<{wide}}" + (f"{n:>16,}{ratio:>18}" if n < MOST_ROWS else f"{'over 10^15':>16}"))
             lines += ["", "asymptotic holds asymptotically, the others for every number of rows."]
+        if self.precision is not None:
+            lines += ["", *self.precision.lines(certificate=self.rows["default"])]
         return "\n".join(lines)
 
 
@@ -177,6 +183,7 @@ def plan_table(
     brier: float | None = None,
     prevalence: float | None = None,
     all_methods: bool = False,
+    precision: ValidationPlan | None = None,
 ) -> Plan:
     """Plan a validation: how many rows certifying a tolerance takes.
 
@@ -186,6 +193,8 @@ def plan_table(
         As in `required_sample_size`.
     all_methods : bool
         Whether to compute the rows of every method that `required_sample_size` knows, side by side.
+    precision : ValidationPlan, optional
+        What `validation_sample_size` returned, to be shown in one table with the rows of the certificate.
 
     Returns
     -------
@@ -204,7 +213,7 @@ def plan_table(
     methods = _PLANNED_METHODS if all_methods else _PLANNED_METHODS[:1]
     rows = {method: _needed(tolerance, confidence_level, method, power, expected) for method in methods}
     within_reach(rows["default"], tolerance)
-    return Plan(tolerance, confidence_level, power, expected, rows)
+    return Plan(tolerance, confidence_level, power, expected, rows, precision)
 
 
 def _expected_brier(brier: float | None, prevalence: float | None) -> float:

@@ -1,0 +1,41 @@
+"""Scores of a file as those expected in a validation; no outcomes are needed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from calibrant.errors import DataError
+from calibrant.sources.checks import check_scores
+from calibrant.sources.connection import open_source
+from calibrant.sources.source import as_number
+from calibrant.table.pooling import FloatArray
+
+_CELLS = 1_000  # per unit of log-odds: far below what changes a number of rows
+
+
+class ExpectedScores(NamedTuple):
+    """Scores as they are expected.
+
+    `brier` is the Brier score that they have if they are calibrated; `score` and `rows` are mean scores and numbers of
+    rows of narrow cells.
+    """
+
+    brier: float
+    score: FloatArray
+    rows: FloatArray
+
+
+def expected_scores(source: Any, score: str) -> ExpectedScores:
+    """Return the distribution of scores of files or a query, in which values may be missing."""
+    with open_source(source, (score,)) as opened:
+        opened.found(score)
+        check_scores(opened, score)
+        number = as_number(opened.column(score), opened.kind(score))
+        cell = f"CASE WHEN s > 0 AND s < 1 THEN floor({_CELLS} * ln(s / (1 - s))) ELSE s * 1e9 END"
+        cells = opened.arrays(
+            f"SELECT avg(s) AS score, count(*)::DOUBLE AS rows, sum(s * (1 - s)) AS brier "
+            f"FROM (SELECT {number} AS s FROM ({opened.sql})) WHERE s IS NOT NULL GROUP BY {cell} ORDER BY score"
+        )
+        if not len(cells["rows"]):
+            raise DataError("at least one score", f"none in column {score} of {opened.name}", "name another column")
+        return ExpectedScores(float(cells["brier"].sum() / cells["rows"].sum()), cells["score"], cells["rows"])

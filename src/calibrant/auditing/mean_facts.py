@@ -283,7 +283,8 @@ def advise_on_means(audit: MeanFindings) -> Advice:
         _, before, after = changes(audit)[0]
         checked = "if the units are right, " if ABOUT_UNITS & {one.code for one in audit.warnings} else ""
         fitted = f"{MAPS[effect.chosen]} brings the error of rows that it was not fitted to from {before} to {after}."
-        fit = f"calibrator = cal.AutoMeanCalibrator().fit({_ARGUMENTS[audit.weighting]})"
+        limit = "" if effect.upper_limit is None else f"upper_limit={effect.upper_limit!r}"
+        fit = f"calibrator = cal.AutoMeanCalibrator({limit}).fit({_ARGUMENTS[audit.weighting]})"
         return Advice("recalibrate", f"{checked}{fitted}", None, fit)
     if effect is None:
         otherwise = "recalibration was not assessed, as it takes predictions above 0, and some outcome above 0"

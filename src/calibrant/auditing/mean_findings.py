@@ -59,6 +59,8 @@ class MeanRecalibration(Result):
         Calibration errors, in the unit of the certificate.
     deviance_before, deviance_after : float
         Mean Poisson deviance per unit of weight, which is smaller where predictions are better.
+    upper_limit : float or None
+        Above which no recalibrated mean is: the largest outcome there can be, of rows without exposure.
     """
 
     chosen: str
@@ -67,6 +69,7 @@ class MeanRecalibration(Result):
     error_after: float
     deviance_before: float
     deviance_after: float
+    upper_limit: float | None
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,11 @@ def mean_recalibration(table: OutcomeTable, random_state: int | np.random.Genera
     side = rng.permutation(np.arange(int(cluster.max()) + 1) % 2)[cluster]
     halves = [_at_most(np.flatnonzero(side == i), rng) for i in range(2)]
     judged = np.concatenate(halves)
+    limit = None if table.weighting == "exposure" else table.outcome_limits[1]
     try:
         report_progress("Recalibration")
-        chosen = AutoMean().fit(table.pick(_at_most(np.arange(len(rows)), rng))).chosen_
-        maps = [AutoMean().fit(table.pick(half)) for half in halves]
+        chosen = AutoMean(upper_limit=limit).fit(table.pick(_at_most(np.arange(len(rows)), rng))).chosen_
+        maps = [AutoMean(upper_limit=limit).fit(table.pick(half)) for half in halves]
     except DataError:
         return None
     after = np.concatenate([one._predict(rows.prediction[half]) for one, half in zip(maps[::-1], halves, strict=True)])
@@ -43,7 +44,7 @@ def mean_recalibration(table: OutcomeTable, random_state: int | np.random.Genera
         return mean_calibration_error(of), mean_deviance(of)
 
     before, repaired = judge(rows.prediction[judged]), judge(after)
-    return MeanRecalibration(chosen, len(judged), before[0], repaired[0], before[1], repaired[1])
+    return MeanRecalibration(chosen, len(judged), before[0], repaired[0], before[1], repaired[1], limit)
 
 
 def _at_most(rows: IndexArray, rng: np.random.Generator) -> IndexArray:

@@ -88,6 +88,11 @@ class MeanCalibrator(Estimator, MeanMap):
 class ScaleCalibrator(MeanCalibrator, Scale):
     """One factor for all predictions: afterwards their total is the observed one (global balance).
 
+    Parameters
+    ----------
+    upper_limit : float, optional
+        Largest mean that there can be, such as 1 for shares: larger ones become this. Not with outcomes above it.
+
     Attributes
     ----------
     factor_ : float
@@ -107,6 +112,11 @@ class PowerCalibrator(MeanCalibrator, Power):
 
     Fitted by Poisson quasi-likelihood, for which outcomes need be no counts, only not negative: the fit is consistent
     for their mean whatever their variance is. Afterwards the total is the observed one.
+
+    Parameters
+    ----------
+    upper_limit : float, optional
+        Largest mean that there can be, such as 1 for shares: larger ones become this. Not with outcomes above it.
 
     Attributes
     ----------
@@ -142,6 +152,11 @@ class IsotonicMeanCalibrator(MeanCalibrator, IsotonicMean):
     that is what `IsotonicCalibrator` does at its lower end. Between neighbouring levels the map is linear, and outside
     the range of the sample it keeps its end values.
 
+    Parameters
+    ----------
+    upper_limit : float, optional
+        Largest mean that there can be, such as 1 for shares: larger ones become this. Not with outcomes above it.
+
     Attributes
     ----------
     prediction_, value_ : ndarray of float64
@@ -175,6 +190,8 @@ class AutoMeanCalibrator(MeanCalibrator, AutoMean):
         Number of folds, at least 2.
     random_state : int or numpy.random.Generator, default=0
         Seeds the split of the rows; with a whole number the order of the rows does not matter.
+    upper_limit : float, optional
+        As of `ScaleCalibrator`; here also of means that are compared and of those left alone.
 
     Attributes
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ class Lines:
     start: FloatArray  # scores at which pieces 1 to m begin, strictly increasing, shape (m,)
     value: FloatArray  # value of each piece at its start, shape (m + 1,)
     slope: FloatArray  # finite, 0 for piece 0, shape (m + 1,)
+    most: float = math.inf  # of a map of means: larger values become this
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class PowerOf:
 
     exponent: float
     intercept: float
+    most: float = math.inf  # larger values become this
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -75,7 +75,10 @@ def formula_of_fit(calibrator: FittedMap) -> Formula:
     layout = next((layout for layout in LAYOUTS.values() if isinstance(calibrator, layout.kind)), None)
     if layout is None:
         raise not_exportable(calibrator)
-    return layout.formula(calibrator)
+    formula: Formula = layout.formula(calibrator)
+    if isinstance(calibrator, MeanMap) and calibrator.upper_limit is not None and isinstance(formula, Lines | PowerOf):
+        return replace(formula, most=calibrator.upper_limit)
+    return formula
 
 
 def check_fitted(calibrator: FittedMap) -> None:

@@ -35,13 +35,13 @@ class Writer(ABC):
         """Write a formula of any kind."""
         match formula:
             case Lines():
-                return self.lines(formula)
+                return self.capped(self.lines(formula), formula.most)
             case Logistic(logit):
                 return self.curve(self.log_odds(logit) if isinstance(logit, LogOdds) else self.lines(logit))
-            case PowerOf(exponent, intercept):
+            case PowerOf(exponent, intercept, most):
                 term = self.apply("Mul", self.literal(exponent), self.apply("Log", self.score))
                 log = self.sum([self.literal(intercept), term])
-                return self.apply("Exp", self.least(self.greatest(log, -MOST_LOG), MOST_LOG))
+                return self.capped(self.apply("Exp", self.least(self.greatest(log, -MOST_LOG), MOST_LOG)), most)
             case Mixture(parts):
                 terms = [
                     self.apply("Mul", self.literal(weight), self.weighable(self.formula(part)))
@@ -109,6 +109,10 @@ class Writer(ABC):
         else:
             condition = self.any_of(columns[node.column], node.segments)
         return self.apply("Where", condition, self.tree(node.first, columns), self.tree(node.second, columns))
+
+    def capped(self, mean: str, most: float) -> str:
+        """Write a mean with the largest that there can be, if there is one."""
+        return mean if most == math.inf else self.least(mean, most)
 
     def inside(self, probability: str) -> str:
         """Write a probability that is kept between `LEAST` and `MOST`."""

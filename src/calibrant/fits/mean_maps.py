@@ -26,7 +26,7 @@ from calibrant.fits.pool import member_names
 from calibrant.fits.score_map import Domain, FittedMap, Training
 from calibrant.table.numbers import short
 from calibrant.table.outcome_table import OutcomeTable
-from calibrant.table.parameters import check_count, check_random_state
+from calibrant.table.parameters import check_between, check_count, check_random_state
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, score_order
 
 # Logarithms of predictions up to which a power neither overflows nor becomes 0.
@@ -36,14 +36,24 @@ _FINE = 1e-13  # relative error of a power
 _LEVEL = 0.1  # at which a choice is rejected
 
 
+@dataclass(eq=False, repr=False)
 class MeanMap(FittedMap):
-    """A map of predicted means: a subclass learns in `_fit_table`, and maps clean predictions in `_predict`."""
+    """A map of predicted means: a subclass learns in `_fit_table`, and maps clean predictions in `_mapped`."""
+
+    _: KW_ONLY
+    upper_limit: float | None = None  # largest mean that there can be
 
     domain: ClassVar = Domain(0.0, sys.float_info.max, "of at least 0")
     quantities: ClassVar = ("prediction", "mean", "means")
 
     def fit(self, table: OutcomeTable, /) -> Self:
         """Fit the map to rows with predictions in the domain and some outcome above 0."""
+        if self.upper_limit is not None:
+            check_between("upper_limit", self.upper_limit, 0.0, math.inf, remedy="it is the largest mean there can be")
+            largest = float((table.rows.outcome / table.rows.weight).max())
+            if table.weighting != "exposure" and largest > self.upper_limit * (1.0 + _ALIKE):
+                remedy = "raise the limit, or leave it out"
+                raise DataError(f"outcomes per unit of at most {self.upper_limit!r}", f"{largest!r}", remedy)
         prediction, outcome = float(table.score[0]), float(table.rows.outcome.min())
         if prediction < self.domain.least or outcome < 0.0:
             expected = f"predictions {self.domain.words}, and outcomes of at least 0"
@@ -62,8 +72,15 @@ class MeanMap(FittedMap):
         """Check the parameters and learn the map from rows that were checked."""
 
     @abstractmethod
+    def _mapped(self, prediction: FloatArray) -> FloatArray:
+        """Map predictions known to be in the domain, to means of any size."""
+
     def _predict(self, prediction: FloatArray) -> FloatArray:
         """Map predictions known to be in the domain."""
+        return self._capped(self._mapped(prediction))
+
+    def _capped(self, mean: FloatArray) -> FloatArray:
+        return mean if self.upper_limit is None else np.minimum(mean, self.upper_limit)
 
 
 @dataclass(eq=False, repr=False)
@@ -73,7 +90,7 @@ class Scale(MeanMap):
     def _fit_table(self, table: OutcomeTable) -> None:
         self.factor_ = float(table.k.sum() / (table.n @ table.score))
 
-    def _predict(self, prediction: FloatArray) -> FloatArray:
+    def _mapped(self, prediction: FloatArray) -> FloatArray:
         return self.factor_ * prediction
 
     def _in_words(self) -> str:
@@ -108,7 +125,7 @@ class Power(MeanMap):
         shape = float(np.log(table.n @ np.exp(self.exponent_ * (log - log[-1]))))
         self.intercept_ = math.log(float(table.k.sum())) - shape - self.exponent_ * float(log[-1])
 
-    def _predict(self, prediction: FloatArray) -> FloatArray:
+    def _mapped(self, prediction: FloatArray) -> FloatArray:
         log = self.intercept_ + self.exponent_ * np.log(prediction)
         return np.asarray(np.exp(np.clip(log, -MOST_LOG, MOST_LOG)))
 
@@ -144,7 +161,7 @@ class IsotonicMean(MeanMap):
         first, last = np.maximum(starts - 1, 0), np.append(starts[1:] - 2, len(fit.n) - 1)
         self.prediction_, self.value_ = IsotonicFit(fit.low[first], fit.high[last], k / n, n, k).knots()
 
-    def _predict(self, prediction: FloatArray) -> FloatArray:
+    def _mapped(self, prediction: FloatArray) -> FloatArray:
         return interpolate(prediction, self.prediction_, self.value_)
 
     def _in_words(self) -> str:
@@ -173,6 +190,7 @@ class AutoMean(MeanMap):
         members = self._unfitted()
         fold = np.random.default_rng(self.random_state).integers(n_folds, size=table.n_rows)
         predicted = np.stack([table.rows.prediction, *(_cross_fitted(member, table, fold) for member in members)])
+        predicted = self._capped(predicted)
         # A map that cannot be fitted to all but one fold is no choice.
         usable = np.flatnonzero(~np.isnan(predicted).any(axis=1))
         names = ["identity", *member_names(members)]
@@ -192,8 +210,8 @@ class AutoMean(MeanMap):
             f"error of the least (p = {self.p_values_[chosen]:.2g})."
         )
 
-    def _predict(self, prediction: FloatArray) -> FloatArray:
-        return self.calibrators_[0]._predict(prediction) if self.calibrators_ else prediction.copy()
+    def _mapped(self, prediction: FloatArray) -> FloatArray:
+        return self.calibrators_[0]._mapped(prediction) if self.calibrators_ else prediction.copy()
 
     def _in_words(self) -> str:
         return " ".join([self.reason_, *(chosen._in_words() for chosen in self.calibrators_)])

@@ -83,6 +83,15 @@ def test_counts_are_tested_as_poisson_and_amounts_are_not():
     assert counts().test.distribution_p_value > 0.01
 
 
+def test_advice_on_shares_has_their_limit():
+    rng = np.random.default_rng(0)
+    f = rng.uniform(0.1, 0.9, 5_000)
+    audit = cal.audit_means(rng.beta(np.sqrt(f), 1.0 - np.sqrt(f)), f, outcome_limits=(0, 1))
+    assert audit.recalibration.upper_limit == 1.0
+    assert audit.advice.python == "calibrator = cal.AutoMeanCalibrator(upper_limit=1.0).fit(f, z)"
+    assert flat_tariff().recalibration.upper_limit is None
+
+
 def test_advice():
     assert flat_tariff().advice.action == "recalibrate"
     assert "a power of the prediction" in flat_tariff().advice.reason

@@ -216,3 +216,26 @@ def test_manners_of_scikit_learn(calibrator):
     assert set(vars(fitted)) == learned
     assert all(name.endswith("_") for name in learned - set(fitted.get_params()))
     assert "Fitted" in fitted._repr_html_()
+
+
+@pytest.mark.parametrize("calibrator", ONES, ids=lambda one: type(one).__name__)
+def test_no_mean_is_above_the_limit(calibrator):
+    rng = np.random.default_rng(3)
+    f = rng.uniform(0.05, 0.95, 2_000)
+    z = rng.beta(np.sqrt(f), 1.0 - np.sqrt(f))
+    free, limited = (
+        clone(calibrator).fit(f, z),
+        clone(calibrator).set_params(upper_limit=0.9).fit(f, np.minimum(z, 0.9)),
+    )
+    assert limited.predict([0.01, 0.5, 1.0, 50.0]).max() <= 0.9
+    again = clone(calibrator).set_params(upper_limit=1.0).fit(f, z)
+    assert np.array_equal(again.predict(f), np.minimum(free.predict(f), 1.0))
+    with pytest.raises(DataError, match=r"outcomes per unit of at most 0\.5"):
+        clone(calibrator).set_params(upper_limit=0.5).fit(f, z)
+    with pytest.raises(ArgumentError, match="upper_limit"):
+        clone(calibrator).set_params(upper_limit=0.0).fit(f, z)
+
+
+def test_a_limit_of_means_allows_large_totals_of_short_exposures():
+    rate = ScaleCalibrator(upper_limit=0.5).fit([0.1, 0.4, 0.9], [1, 0, 0], exposure=[0.01, 1.0, 2.0])
+    assert rate.predict([0.9, 9.0]).tolist() == pytest.approx([0.9 / 2.201, 0.5])

@@ -21,6 +21,9 @@ ONES = {
     "power": (PowerCalibrator(), 0.6),
     "isotonic": (IsotonicMeanCalibrator(), 0.6),
     "left alone": (AutoMeanCalibrator(), 1.0),
+    "scale, limited": (ScaleCalibrator(upper_limit=0.3), 0.6),
+    "power, limited": (PowerCalibrator(upper_limit=0.3), 0.6),
+    "left alone, limited": (AutoMeanCalibrator(upper_limit=0.3), 1.0),
     "chosen": (AutoMeanCalibrator(members=[ScaleCalibrator(), PowerCalibrator()]), 0.4),
 }
 every = pytest.mark.parametrize("name", ONES)

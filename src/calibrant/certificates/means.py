@@ -53,8 +53,8 @@ _PLAN = (
     "The number of rows, the confidence level, the tolerance, the method and the limits of outcomes were fixed before."
 )
 _UP_TO = (
-    "The population is that of rows, or clusters, with predicted totals and exposures between the smallest and the "
-    "largest of these."
+    "The population is that of rows, or clusters, whose outcomes could be no further from their predictions, given the "
+    "limits of outcomes, than those of some of these, with exposures between the smallest and the largest of these."
 )
 
 

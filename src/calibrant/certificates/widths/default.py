@@ -43,7 +43,7 @@ def default_width(
         the default it is that of a sample whose error is 0, good enough to plan with.
     mean_variance : float, optional
         Mean of ``s (1 - s)`` over the scores s, which chooses the bound. By default the Brier score, which is expected
-        of calibrated scores, and again good enough to plan with.
+        of calibrated scores: good enough to plan with, but no bound for rows whose outcomes it was made of.
 
     Returns
     -------

@@ -7,7 +7,7 @@ classes enters the errors of the rows only, not the width. Derivation: docs/theo
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -57,7 +57,7 @@ NOT_ALL = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassStatement(Statement, ClassCalibration, ABC):
+class ClassStatement(Statement, ClassCalibration):
     """Base of bounds on errors of classes: `ClassCertificate` and `ClassTable` describe the fields."""
 
     verdict: str | None

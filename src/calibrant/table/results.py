@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
@@ -121,19 +122,19 @@ class Tabular(Result):
         return {name: value for name, value in known.items() if isinstance(value, np.ndarray)}
 
 
-class WithTable(Result):
+class WithTable(Result, ABC):
     """Base of results that are sentences, and a table under them."""
 
     _words: ClassVar[tuple[str, ...]] = ()  # heads of the columns, beside the first, that are no numbers
     _printed: ClassVar[int | None] = None  # lines of the table as text, if not all
 
+    @abstractmethod
     def sentences(self) -> Iterable[str]:
         """Say what there is to say beside the table."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lines(self) -> list[list[str]]:
         """Return heads and rows of the table."""
-        raise NotImplementedError
 
     def __str__(self) -> str:
         return "\n".join([*self.sentences(), text_grid(self.lines(), self._words, self._printed, "classes")])

@@ -127,7 +127,8 @@ def tolerance(formula, score):
     if isinstance(formula, Mixture):
         return sum(weight * tolerance(part, score) for weight, part in formula.parts) + 8 * _ROUNDING
     if isinstance(formula, PriorShift):
-        return max(formula.ratio, 1.0 / formula.ratio) * tolerance(formula.base, score)
+        # Where underflow is an error, tiny probabilities are rounded.
+        return max(formula.ratio, 1.0 / formula.ratio) * tolerance(formula.base, score) + 2.0**-1000
     logit = formula.logit
     if isinstance(logit, LogOdds):
         low, high = logit.clip

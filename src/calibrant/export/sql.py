@@ -24,8 +24,8 @@ from calibrant.table.pooling import FloatArray
 # The exponential function stays a normal number up to the first, and does not matter to 1 beyond the second.
 _LARGEST_EXPONENT = -math.log(LEAST)
 _SMALLEST_EXPONENT = -40.0
-# Where underflow is an error, probabilities are rounded up to this before a weight is put to them.
-_WEIGHABLE = 2.0**-960
+# Where underflow is an error, probabilities are rounded so that products with a weight are at least 2**-52 of this, or 0.
+_LEAST_PRODUCT = 2.0**-1020
 
 
 DialectName = Literal["duckdb", "postgresql", "sqlite", "spark", "bigquery"]
@@ -214,9 +214,13 @@ class SqlWriter(TextWriter):
         exponent = self.least(self.greatest(f"-({logit})", _SMALLEST_EXPONENT), _LARGEST_EXPONENT)
         return self.least(f"{one} / ({one} + EXP({exponent}))", MOST)
 
-    def weighable(self, probability: str) -> str:
+    def weighable(self, probability: str, weight: float) -> str:
         """Write a probability that is multiplied by a weight next."""
-        return self.greatest(probability, _WEIGHABLE) if self.dialect.underflow_raises else self.group(probability)
+        if weight >= 1.0 or not self.dialect.underflow_raises:
+            return self.group(probability)
+        # A number added and taken away again rounds to its own last digit, and leaves much larger ones as they are.
+        least = self.literal(_LEAST_PRODUCT / weight)
+        return self.group(f"{self.group(probability)} + {least} - {least}")
 
     def any_of(self, column: SegmentColumn, segments: Sequence[int]) -> str:
         """Write whether a row is in one of some segments of a column."""

@@ -44,13 +44,13 @@ class Writer(ABC):
                 return self.capped(self.apply("Exp", self.least(self.greatest(log, -MOST_LOG), MOST_LOG)), most)
             case Mixture(parts):
                 terms = [
-                    self.apply("Mul", self.literal(weight), self.weighable(self.formula(part)))
+                    self.apply("Mul", self.literal(weight), self.weighable(self.formula(part), weight))
                     for weight, part in parts
                 ]
                 return self.inside(self.sum(terms))
             case PriorShift(base, ratio):
                 p = self.named("before", self.score if base is IDENTITY else self.formula(base))
-                odds = self.named("odds", self.apply("Mul", self.literal(ratio), self.weighable(p)))
+                odds = self.named("odds", self.apply("Mul", self.literal(ratio), self.weighable(p, ratio)))
                 rest = self.group(self.apply("Sub", self.literal(1.0), self.group(p)))
                 return self.apply("Div", self.group(odds), self.group(self.sum([odds, rest])))
             case Shifted():
@@ -118,7 +118,7 @@ class Writer(ABC):
         """Write a probability that is kept between `LEAST` and `MOST`."""
         return self.least(self.greatest(probability, LEAST), MOST)
 
-    def weighable(self, probability: str) -> str:
+    def weighable(self, probability: str, weight: float) -> str:
         """Write a probability that is multiplied by a weight next."""
         return self.group(probability)
 

@@ -8,6 +8,7 @@ from calibrant.calibrators import (
     AutoCalibrator,
     IsotonicCalibrator,
     MulticlassAutoCalibrator,
+    OffsetCalibrator,
     PlattCalibrator,
     SegmentCalibrator,
 )
@@ -65,7 +66,12 @@ def test_underflow_is_no_error(rows_of):
     pool = AutoCalibrator([PlattCalibrator(on="score")]).fit(np.linspace(0.01, 0.99, 50), np.arange(50) > 30)
     assert pool.decision_ == "pooled"
     at = np.unique(np.concatenate([low, *(probes(calibrator, low) for calibrator in (flat, late, small))]))
-    same_in(rows_of, [flat, late, small, pool], at)
+    shifts = [OffsetCalibrator(offset=offset).fit([0.1, 0.9], [0, 1]) for offset in (-700.0, -2.0, 2.0, 700.0)]
+    same_in(rows_of, [flat, late, small, pool, *shifts], at)
+    for shift, (zero,) in zip(
+        shifts, rows_of([0.0], *(to_sql(each, "p", dialect="postgresql") for each in shifts)), strict=True
+    ):
+        assert zero == 0.0 == shift.predict([0.0])[0]
 
 
 def test_null_and_numbers_that_are_no_scores_become_null(rows_of):

@@ -24,7 +24,7 @@ from calibrant.table.pooling import FloatArray
 # The exponential function stays a normal number up to the first, and does not matter to 1 beyond the second.
 _LARGEST_EXPONENT = -math.log(LEAST)
 _SMALLEST_EXPONENT = -40.0
-# Where underflow is an error, probabilities are rounded so that products with a weight are at least 2**-52 of this, or 0.
+# Where underflow is an error, probabilities are rounded: a product with a weight is 0 or at least 2**-52 of this.
 _LEAST_PRODUCT = 2.0**-1020
 
 

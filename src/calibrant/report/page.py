@@ -213,7 +213,7 @@ def fill_page(template: str, form: Form, *, title: str, note: str, **content: An
 @cache
 def _environment(form: Form) -> Any:
     """Return where templates are found, and compiled once."""
-    need_package("jinja2")
+    need_package("jinja2", "calibrant[report]")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

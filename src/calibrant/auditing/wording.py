@@ -92,7 +92,11 @@ def verdict_meaning(audit: Findings) -> str:
     """What the verdict means, to be read after its word."""
     if audit.certificate is None:
         return f"{no_bounds(audit)}, so these are point estimates only."
-    meaning = _meaning(audit.certificate)
+    meaning, segments = _meaning(audit.certificate), audit.segments
+    if segments is not None and segments.verdict != audit.certificate.verdict == "certified":
+        from calibrant.auditing.segment_audit import verdict_counts
+
+        meaning += f" That is about all rows together; of their segments: {verdict_counts(segments)}."
     if all(warning.code != IN_SAMPLE for warning in audit.warnings):
         return meaning
     return f"{meaning} But this does not hold if these rows were used to fit, as it seems: see the warning."

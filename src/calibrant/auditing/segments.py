@@ -177,7 +177,7 @@ def level_text(table: SegmentTable) -> str:
         return ""
     return (
         f"{rows(off)} of {rows(table.n_segments)} segments {'has' if off == 1 else 'have'} another number of positives "
-        f"than predicted: {visible(table.segment[least])} has {rows(n * table.observed_rate[least])} where "
+        f"than predicted: {visible(table.segment[least])} has {rows(round(n * table.observed_rate[least]))} where "
         f"{n * table.mean_predicted[least]:,.1f} are predicted (p = {significant(float(corrected[least]), digits=2)}, "
         "Bonferroni)"
     )

@@ -25,6 +25,7 @@ release = version = calibrant.__version__
 
 extensions = [
     "myst_nb",
+    "notebooks",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",

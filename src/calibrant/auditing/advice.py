@@ -8,6 +8,8 @@ from calibrant.auditing.findings import Action, Advice, Findings
 from calibrant.auditing.next_steps import CallTexts, next_step
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, REVERSED
+from calibrant.auditing.wording import error_of
+from calibrant.certificates import Certificate
 from calibrant.table.numbers import interval_text, share, write_interval
 
 NO_ADVICE = Advice("none", "", None, None)  # of an audit that is not complete
@@ -73,7 +75,7 @@ def _weighed(audit: Findings) -> _Weighed:
     same = recalibration is not None and recalibration.unchanged
     unchanged = ", and AutoCalibrator leaves the scores as they are" if same else ""
     if certificate.verdict == "certified":
-        return _certified(audit, unchanged)
+        return _certified(audit, certificate, unchanged)
     if _suspicious(audit) or _level(audit) or certificate.verdict == "refuted":
         return _repair(audit)
     compatible = f"{error} is compatible with perfect calibration"
@@ -101,9 +103,9 @@ def _level(audit: Findings) -> str:
     return f"positives are {share(abs(ratio.value - 1.0))} {side} prediction, O:E {written}"
 
 
-def _certified(audit: Findings, unchanged: str) -> _Weighed:
+def _certified(audit: Findings, certificate: Certificate, unchanged: str) -> _Weighed:
     """Leave the scores alone; say so if they are wrong in another way than the tolerance is about."""
-    within, level = "the calibration error is certified to be within the tolerance", _level(audit)
+    within, level = f"{error_of(certificate)} is certified to be within the tolerance", _level(audit)
     if level:
         ratio = audit.performance.observed_expected
         if ratio.lower > 1.0 + _MATERIAL or ratio.upper < 1.0 - _MATERIAL:
@@ -112,7 +114,8 @@ def _certified(audit: Findings, unchanged: str) -> _Weighed:
     if _suspicious(audit):
         helps = audit.recalibration is not None and audit.recalibration.improves_brier_score
         gain = f" and recalibration would lower the {_gained(audit.recalibration)}" if helps else ""
-        return "leave alone", f"{within}, though it is more than chance explains{gain}."
+        which = "it" if certificate.direction == "either" else "the error in either direction"
+        return "leave alone", f"{within}, though {which} is more than chance explains{gain}."
     return "leave alone", f"{within}{unchanged}."
 
 

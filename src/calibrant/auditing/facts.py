@@ -98,7 +98,8 @@ def _bounds(audit: Findings) -> str:
     if certificate is None:
         return ""
     proved = certificate.n_clusters is not None and certificate.method != "asymptotic"
-    return wording.bounds_text(certificate, ", proved for clusters of any kind" * proved)
+    way = "" if certificate.direction == "either" else f"{certificate.direction} by "
+    return way + wording.bounds_text(certificate, ", proved for clusters of any kind" * proved)
 
 
 def _chance(audit: Findings) -> str:
@@ -206,7 +207,8 @@ def _certificate(audit: Findings) -> str:
     if certificate.rows_needed is not None:
         needed = f"; about {wording.rows_needed(certificate)} would decide"
         needed += ", if the true error equals the estimate less its null mean"
-    return f"true error at most {limits.upper} with {sure} confidence ({how}){above}{needed}"
+    which = "true error" if certificate.direction == "either" else f"predictions {certificate.direction} by"
+    return f"{which} at most {limits.upper} with {sure} confidence ({how}){above}{needed}"
 
 
 def _expected_error(audit: Findings) -> str:

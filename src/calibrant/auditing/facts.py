@@ -98,8 +98,7 @@ def _bounds(audit: Findings) -> str:
     if certificate is None:
         return ""
     proved = certificate.n_clusters is not None and certificate.method != "asymptotic"
-    way = "" if certificate.direction == "either" else f"{certificate.direction} by "
-    return way + wording.bounds_text(certificate, ", proved for clusters of any kind" * proved)
+    return wording.bounds_text(certificate, ", proved for clusters of any kind" * proved)
 
 
 def _chance(audit: Findings) -> str:

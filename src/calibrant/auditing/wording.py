@@ -31,7 +31,9 @@ def bounds_text(certificate: Certificate | ClassCertificate, further: str = "") 
     """Write both bounds on a calibration error, in a few words, and what `further` is to be said of them."""
     limits, two_sided = error_limits(certificate), certificate.lower_bound > 0.0
     sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided + further
-    return (f"at least {limits.lower}, " if two_sided else "") + f"at most {limits.upper} ({sure})"
+    either = isinstance(certificate, ClassCertificate) or certificate.direction == "either"
+    way = "" if either else f"{certificate.direction} by "
+    return way + (f"at least {limits.lower}, " if two_sided else "") + f"at most {limits.upper} ({sure})"
 
 
 def error_text(audit: Findings) -> str:

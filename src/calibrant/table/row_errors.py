@@ -19,9 +19,8 @@ ONE_CLASS = f"{_ONE_AT_A_TIME}: name it as `pos_label`, and take its probability
 _ALL_CLASSES = "or audit the probabilities of all classes together"
 _MEANS = "`calibrant.audit_means` judges predicted means"
 _DROP = "drop those rows"
-MISSING = (
-    "drop or repair these rows; of two classes audit and recalibrate leave them out, counted, with `missing='drop'`"
-)
+REPAIR = "drop or repair these rows"
+MISSING = f"{REPAIR}; of two classes, or means, audit and recalibrate leave them out, counted, with `missing='drop'`"
 
 _LOGIT_REMEDY = (
     "these look like logits or margins, not probabilities: pass 1 / (1 + exp(-score)) if they are log-odds, "
@@ -100,7 +99,7 @@ def describe_bad_scores(value: float, place: str, count: int, low: float, high: 
     """
     examples = and_more(repr(value), place, count)
     if not math.isfinite(value):
-        return DataError("finite scores", examples, MISSING if math.isnan(value) else "drop or repair these rows")
+        return DataError("finite scores", examples, MISSING if math.isnan(value) else REPAIR)
     remedy = _LOGIT_REMEDY if low < 0.0 else _PERCENT_REMEDY if 2.0 < high <= 100.0 else _RANGE_REMEDY
     return DataError("scores between 0 and 1", examples, remedy)
 

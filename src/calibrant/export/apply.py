@@ -87,7 +87,7 @@ def apply_to_file(
                     _check_domain(source, score, fitted)
                 raise
             if not written and copy.empty:
-                draft.write_text(copy.empty, encoding="utf-8")
+                draft.write_text(copy.empty, encoding="utf-8", newline="\n")
             return written
 
 

@@ -27,6 +27,10 @@ _LOGIT_REMEDY = (
     "or calibrate them first"
 )
 _PERCENT_REMEDY = "these look like percentages: divide them by 100"
+_DECIMAL_COMMA = (
+    'write a point, not a comma, before the decimals; a file can be read as it is with --query "SELECT * FROM '
+    "read_csv('FILE', decimal_separator=',')\", in Python with calibrant.Query"
+)
 _RANGE_REMEDY = "pass the predicted probability of the positive class"
 _SEEM_NOT_KNOWN = NOT_KNOWN | {"none", "missing", "-"}  # but these may be classes
 _NAMED = 5  # label values that a message names
@@ -89,7 +93,7 @@ def remedy_for_text(value: Any) -> str | None:
     """What to do about text in place of a number, if that shows."""
     if str(value).strip().lower() in NOT_KNOWN:
         return MISSING
-    return "write a point, not a comma, before the decimals" if is_number(str(value).replace(",", ".")) else None
+    return _DECIMAL_COMMA if is_number(str(value).replace(",", ".")) else None
 
 
 def describe_bad_scores(value: float, place: str, count: int, low: float, high: float) -> DataError:

@@ -95,7 +95,7 @@ def recalibrate(
         if method != "isotonic":
             raise ArgumentError("--interpolation with the method isotonic only", f"the method {method}", "omit it")
         make = partial(make, interpolation=check_choice("interpolation", interpolation, ("linear", "step")))
-    if by and not weight is central_tendency is None:
+    if by and (weight is not None or central_tendency is not None):
         raise ArgumentError("--by without --weight and --central-tendency", "both", "leave out one of them")
     if by:
         check_names(by, label, score)

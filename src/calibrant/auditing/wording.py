@@ -31,7 +31,7 @@ def bounds_text(certificate: Certificate | ClassCertificate, further: str = "") 
     limits, two_sided = error_limits(certificate), certificate.lower_bound > 0.0
     sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided + further
     either = isinstance(certificate, ClassCertificate) or certificate.direction == "either"
-    way = "" if either else f"{certificate.direction} by "
+    way = "" if either else f"{certificate.direction} by {limits.value}, "
     return way + (f"at least {limits.lower}, " if two_sided else "") + f"at most {limits.upper} ({sure})"
 
 

@@ -96,8 +96,8 @@ class MonitorDisplay(Display):
         level = confidence(self.history.confidence_level)
         yield (
             "Lower panel: observed rate minus mean predicted over all rows so far. The shaded strip is a confidence "
-            f"sequence: it contains the mean of the expectations at all rows at once with probability {level}. Above 0, "
-            "scores were too low on average."
+            f"sequence: at all rows at once, with probability {level}, it contains the mean of the expectations. "
+            "Above 0, scores were too low on average."
         )
 
     def columns(self) -> dict[str, Any]:

@@ -53,7 +53,9 @@ def advise(audit: Findings, texts: CallTexts, *, segments_differ: bool | None, e
         first = "recalibrate by segment", f"{off}; {shown if segments_differ else tested}."
     action, reason, *step = first or _weighed(audit)
     if off and segments_differ is False and action not in ("check the scores", "check the labels"):
-        reason = f"{reason[:-1]}; {off}, but maps by segment gain no more than chance may beyond one map for all."
+        reason = (
+            f"{reason[:-1]}; {off}, but one map for all rows is enough: maps by segment gain no more than chance can."
+        )
     if action == "collect more data" and (certificate is None or certificate.n_clusters is not None):
         # A plan counts independent rows, and would ask for too few.
         return Advice(action, reason, None, None)

@@ -48,7 +48,7 @@ def test_the_verdict_names_both_sides_and_what_they_take():
     assert "(proved, no cap needed)" in undecided
     assert "(proved for outcomes up to 30)" in undecided
     text = str(losses_given_default())
-    assert text.startswith("With 95% confidence no band of predictions is too high by more than")
+    assert text.startswith("With 95% confidence no range of predictions is too high by more than")
     assert "no tolerance was given" in text
 
 

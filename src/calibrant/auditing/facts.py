@@ -93,10 +93,12 @@ def _headline(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
 def _cost(decision: Decision, by_key: dict[str, Fact]) -> str:
     """Cost of decisions at the threshold of the costs, and the most that can be saved, in a few words."""
     value, *ends = by_key["cost"].with_limits().partition(" ")
-    saving, caveat = "", wording.saving_caveat(decision)
-    if "saving" in by_key:
+    saving = ""
+    if wording.saving_caveat(decision):
+        saving = "too few rows to limit savings"
+    elif "saving" in by_key:
         limit = " (asymptotic)" if decision.method == "cluster jackknife" else ""
-        saving = f"saving: {caveat}" if caveat else f"at most {by_key['saving'].value} can be saved{limit}"
+        saving = f"at most {by_key['saving'].value} can be saved{limit}"
     return joined(f"{value} per case{''.join(ends)}", saving, f"threshold {score_text(decision.threshold)}")
 
 

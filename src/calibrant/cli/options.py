@@ -95,8 +95,8 @@ AsJson = Annotated[bool, option("Print the results as JSON instead of text.", "-
 Report = Annotated[
     Path | None,
     option(
-        "Write a report: OUT.html is self-contained, OUT.md is Markdown, OUT.pdf is printed by an installed Chromium "
-        "or Chrome (the environment variable CHROME names another place).",
+        "Write a report: OUT.html is self-contained, OUT.md is Markdown, OUT.tex has its tables as LaTeX, OUT.pdf is "
+        "printed by an installed Chromium or Chrome (the environment variable CHROME names another place).",
         metavar="OUT",
     ),
 ]

@@ -80,7 +80,7 @@ class Selection(Statement, Drawable, Report):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     target_error : float
         Largest acceptable share of errors among the cases decided without review.
     decided : {"at or above", "at or below"}

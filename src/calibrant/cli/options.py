@@ -103,20 +103,10 @@ Report = Annotated[
 Title = Annotated[str | None, option("Heading of the report.", metavar="TEXT")]
 Note = Annotated[str | None, option("Remark in the report.", metavar="TEXT")]
 Author = Annotated[str | None, option("Who answers for the report.", metavar="TEXT")]
-About = Annotated[
-    Path | None,
-    option(
-        "A TOML file of what you say of the model: model, version, owner, purpose, data_period, exclusions, limits, "
-        "conclusion, approver; it heads the report, and is in the JSON."
-    ),
-]
+About = Annotated[Path | None, option("TOML file of what you say of the model, for report and JSON: owner, limits ...")]
 Checklist = Annotated[
     str | None,
-    option(
-        "Table in the report that says which items of a guideline it answers: tripod+ai, tripod-cluster, bank or "
-        "eu-ai-act; by default none.",
-        metavar="NAME",
-    ),
+    option("Items that the report answers: tripod+ai, tripod-cluster, bank, eu-ai-act or none.", metavar="NAME"),
 ]
 
 

@@ -13,6 +13,7 @@ from calibrant.auditing import wording
 from calibrant.auditing.about import about_lines
 from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.findings import Findings
+from calibrant.auditing.index import AuditIndex
 from calibrant.auditing.segment_audit import SegmentAudit, audit_rows, sentences
 from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay, pairs_of
@@ -98,6 +99,14 @@ def render_segments(audit: SegmentAudit, form: Form = "html") -> str:
         assumptions=audit.assumptions,
         references=cite(audit.references),
     )
+
+
+def render_index(index: AuditIndex, form: Form = "html") -> str:
+    """Write an index of audits as a page."""
+    heads, *lines = index.lines()
+    marked = [[*cells, view.Cell(verdict, kind=verdict, verdict=verdict), action] for *cells, verdict, action in lines]
+    content: dict[str, Any] = {"byline": None, "references": [], "index": index, "heads": heads, "lines": marked}
+    return fill_page("index.j2", form, title="Audits over time", note="", **content)
 
 
 def _compared(audit: Findings, anchor: str) -> list[str | view.Cell]:
@@ -222,6 +231,7 @@ def _environment(form: Form) -> Any:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        extensions=["jinja2.ext.do"],
     )
     environment.filters.update(upper_limit=write_upper, confidence=confidence, code=_as_code)
     return environment
@@ -246,20 +256,16 @@ def _as_latex(value: Any) -> Any:
     """Escape what LaTeX would take for more than words; what a template wrote stays as it is."""
     from markupsafe import Markup
 
-    if hasattr(value, "__html__"):
-        return value
-    return Markup("".join(_IN_LATEX.get(letter, letter) for letter in " ".join(str(value).split())))
+    return value if hasattr(value, "__html__") else Markup(" ".join(str(value).split()).translate(_IN_LATEX))
 
 
 # What LaTeX reads as commands, or has no letter for in its old fonts.
-_IN_LATEX = {letter: f"\\{letter}" for letter in "#$%&_{}"} | {
-    "\\": r"\textbackslash{}",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "\N{MINUS SIGN}": "$-$",
-}
+_LETTERS = {"\\": "backslash", "^": "asciicircum", "~": "asciitilde", "<": "less", ">": "greater"}
+_IN_LATEX = str.maketrans(
+    {letter: f"\\{letter}" for letter in "#$%&_{}"}
+    | {letter: f"\\text{name}{{}}" for letter, name in _LETTERS.items()}
+    | {"\N{MINUS SIGN}": "$-$"}
+)
 _WRITERS: dict[Form, Callable[[Any], Any]] = {"html": _as_html, "markdown": _as_markdown, "latex": _as_latex}
 
 

@@ -139,7 +139,10 @@ def compare(
     )
     _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
-    models, thresholds = {}, _thresholds(rows, question.threshold)
+    pooled, own = np.concatenate(list(rows.scores.values())), question.threshold
+    pooled = pooled[score_order(pooled)]
+    thresholds = spread_thresholds(pooled, np.ones(len(pooled)), _THRESHOLDS, *(() if own is None else (own,)))
+    models = {}
     for i, (one, table) in enumerate(rows.tables.items()):
         cutoff = cutoff_calibration(table)
         reliability, decisions = _curves(rows, one, thresholds, confidence_level)
@@ -182,12 +185,6 @@ def compare(
     )
     report_progress("Done", 1.0)
     return complete(result, result.assumptions, _LIMITATIONS)
-
-
-def _thresholds(rows: ComparedRows, own: float | None) -> FloatArray:
-    """Return thresholds spread over the scores of all models, that of the costs among them."""
-    scores = np.sort(np.concatenate(list(rows.scores.values())))
-    return spread_thresholds(scores, np.ones(len(scores)), _THRESHOLDS, *(() if own is None else (own,)))
 
 
 def _curves(rows: ComparedRows, name: str, at: FloatArray, confidence_level: float) -> tuple[Curve, NetBenefit]:

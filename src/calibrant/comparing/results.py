@@ -279,7 +279,7 @@ def comparison_facts(found: Comparison) -> Iterator[Fact]:
         needed = ""
         if one.rows_needed is not None:
             what = "rows" if one.clusters_needed is None else "clusters like these"
-            needed = f"about {_needed(one)} {what} would decide, were the difference what it seems"
+            needed = f"about {_needed(one)} {what} would decide"
         note = joined(verdict(one), needed)
         yield Fact(one.measure, label, difference(one), interval(one), note=note, section="differences")
     yield Fact("data", "Data", _rows_text(found), section="headline")

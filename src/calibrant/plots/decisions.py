@@ -103,11 +103,10 @@ class DecisionCurveDisplay(Display):
 
     def columns(self) -> dict[str, Any]:
         """Return the net benefits, one entry per threshold; of several models, `model` says whose."""
-        if not self.beside:
-            return dict(self.curve.columns())
         parts = [curve.columns() for curve in self._models.values()]
         names = np.repeat([*self._models], [len(curve.threshold) for curve in self._models.values()])
-        return {"model": names} | {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+        columns = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+        return {"model": names} | columns if self.beside else columns
 
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
         ax, palette, curve, first = canvas.ax, canvas.palette, self.curve, canvas.series == 0

@@ -114,8 +114,7 @@ class ComparisonDisplay(ModelsDisplay):
             raise ArgumentError("at least one model", "none", "pass a mapping of names to scores")
         self.models, self.name = dict(models), name
         binned = all(model.curve.kind == "binned" for model in models.values())
-        known = all(np.isfinite(model.curve.lower).any() for model in models.values())
-        self._limited = binned and known and len(models) <= _MOST_LIMITED
+        self._limited = binned and len(models) <= _MOST_LIMITED
 
     @classmethod
     def from_predictions(
@@ -177,8 +176,7 @@ class ComparisonDisplay(ModelsDisplay):
             "and 1 indicates sharp predictions."
         )
         if self._limited:
-            sure = confidence(next(iter(self.models.values())).curve.confidence_level)
-            yield f"Vertical lines are pointwise {sure} intervals of the observed rates."
+            yield "Vertical lines are pointwise confidence intervals of the observed rates, where chance is known."
 
     def columns(self) -> dict[str, Any]:
         """Return the curves, one under the other; `model` says whose."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
-
 from calibrant.auditing.about import about_lines
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import Comparison, comparison_facts
@@ -41,9 +39,8 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
     decided = [one.better is not None for one in comparison.differences]
     picture = partial(Picture, of_what=comparison.name, anchor="comparison")
     errors = ", ".join(f"{name} {number(model.cutoff.value)}" for name, model in models.items())
-    first, *others = models
-    further = {name: models[name].decision_curve for name in others}
-    decisions = DecisionCurveDisplay(models[first].decision_curve, name=first, beside=further)
+    (first, curve), *others = [(name, model.decision_curve) for name, model in models.items()]
+    decisions = DecisionCurveDisplay(curve, name=first, beside=dict(others))
     diagram = ComparisonDisplay(
         {name: Model(model.reliability, model.cutoff, model.cumulative_residuals) for name, model in models.items()}
     )
@@ -65,7 +62,7 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
         pictures={
             "differences": picture("Differences", DifferenceDisplay(comparison), " ".join(sentences)),
             "reliability": picture("Reliability diagram", diagram, f"Calibration errors: {errors}."),
-            "decisions": picture("Decision curves", decisions, _decisions_described(comparison)),
+            "decisions": picture("Decision curves", decisions, "Net benefit of each model by threshold."),
         },
         assumptions=provenance.assumptions,
         limitations=provenance.limitations,
@@ -79,11 +76,3 @@ def _measures(comparison: Comparison, name: str) -> Iterator[str]:
     for key in comparison.measures:
         rank = f" ({comparison.ranks[key][name]})" if len(comparison.models) > 2 else ""
         yield signed(comparison.models[name].measures[key]) + rank
-
-
-def _decisions_described(comparison: Comparison) -> str:
-    """Say at how many thresholds each model has the largest net benefit, for readers who do not see the picture."""
-    benefits = np.array([model.decision_curve.net_benefit for model in comparison.models.values()])
-    most = (benefits == benefits.max(axis=0)).sum(axis=1).tolist()
-    listed = ", ".join(f"{name} at {count}" for name, count in zip(comparison.models, most, strict=True))
-    return f"Of {benefits.shape[1]} thresholds, the largest net benefit has {listed}."

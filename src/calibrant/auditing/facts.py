@@ -126,9 +126,10 @@ def _segments(audit: Findings) -> Iterator[Fact]:
     """Yield how many segments there are, and how far they may be off."""
     segments = audit.segments
     if segments is not None:
-        refuted = int((segments.verdicts == "refuted").sum())
-        off = f"none off by more than {write_upper(segments.bound, segments.tolerance)}"
-        text = joined(rows(segments.n_segments), f"{rows(refuted)} refuted" if refuted else "", off)
+        from calibrant.auditing.segment_audit import off_sentence
+
+        bound = f"none off by more than {write_upper(segments.bound, segments.tolerance)}"
+        text = joined(off_sentence(segments), f"{rows(segments.n_segments)} segments, {bound}")
         yield Fact("segments", "Segments", text, section="segments")
 
 
@@ -205,8 +206,9 @@ def _certificate(audit: Findings) -> str:
         above = f"; at least {limits.lower}, also with {sure} confidence (one-sided bounds)"
     if certificate.rows_needed is not None:
         needed = f"; about {wording.rows_needed(certificate)} would decide"
-        needed += ", if the true error equals the estimate less its null mean"
-    return f"true error at most {limits.upper} with {sure} confidence ({how}){above}{needed}"
+        needed += ", if the true error is the measured one less its mean under perfect calibration"
+    which = "true error" if certificate.direction == "either" else f"predictions {certificate.direction} by"
+    return f"{which} at most {limits.upper} with {sure} confidence ({how}){above}{needed}"
 
 
 def _expected_error(audit: Findings) -> str:
@@ -242,8 +244,8 @@ def _unseen(audit: Findings) -> str:
         )
     )
     return (
-        f"if there may be clusters of a kind that none of these shows: {limits}; with {rows(clusters)} of "
-        f"equal size such events may be in up to {share(-math.expm1(math.log(tail) / clusters))} of rows"
+        f"allowing for kinds of clusters that none of these {rows(clusters)} shows (up to "
+        f"{share(-math.expm1(math.log(tail) / clusters))} of rows, if all are of equal size): {limits}"
     )
 
 
@@ -288,7 +290,7 @@ def _costs(audit: Findings) -> Iterator[Fact]:
         yield from _at_given_costs(audit.decision)
     if audit.max_regret is not None:
         note = (
-            "at any costs a of a false positive and b of a false negative, if it keeps the order, with "
+            "a: cost of a false positive, b: of a false negative, whatever they are; maps that keep the order, "
             f"{confidence(audit.max_regret.confidence_level)} confidence"
         )
         yield Fact("regret", _SAVING, f"{write_upper(audit.max_regret.bound)} (a + b)", note=note, section="costs")
@@ -330,7 +332,7 @@ def _cost_sentence(audit: Findings, by_key: dict[str, Fact]) -> str:
         if regret is None:
             return "no costs given"
         return (
-            "no costs given; at any costs a of a false positive and b of a false negative, no order-preserving "
+            "no costs given; if a false positive costs a and a false negative b, no order-preserving "
             f"recalibration saves more than {by_key['regret'].value} per case "
             f"({confidence(regret.confidence_level)} confidence)"
         )

@@ -73,23 +73,31 @@ def _headline(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
     clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} cluster{'s' * (sample.clusters != 1)}"
     level = f"{rows(sample.positives)} positive: {share(sample.base_rate)}, predicted {share(sample.mean_score)}"
     yield fact("verdict", "Verdict", wording.verdict_sentence(audit), rank=1)
-    yield fact("where", "Where", wording.plain_sentence(audit), rank=8)
+    yield fact("where", "Where", wording.plain_sentence(audit), rank=4)
     for warning in audit.warnings:
         yield fact("warning", "Warning", warning.message, rank=2)
     yield fact("error", "Error", joined(wording.error_text(audit), _bounds(audit)), rank=4)
-    yield fact("chance", "By chance", _chance(audit), rank=9)
+    yield fact("chance", "By chance", _chance(audit), rank=1)
     yield fact("accuracy", "Accuracy", f"AUC {areas}, Brier score {by_key['brier'].with_limits()}", rank=5)
     yield fact("data", "Data", f"{_rows(audit)}{clusters}, {level}, O:E {by_key['observed_expected'].value}", rank=6)
     yield fact("outcome", "Outcome", _classes(audit), rank=2)
     yield fact("left_out", "Left out", str(audit.left_out) if audit.left_out and audit.left_out.n else "", rank=2)
-    if "cost" in by_key:
-        saving = f"; at most {by_key['saving'].value} can be saved" if "saving" in by_key else ""
-        value, *ends = by_key["cost"].with_limits().partition(" ")
-        yield fact("cost", "Cost", f"{value} per case{''.join(ends)}{saving}", rank=7)
+    if audit.decision is not None:
+        yield fact("cost", "Cost", _cost(audit.decision, by_key), rank=7)
     yield fact("selective", "No review", wording.review_sentence(audit), rank=7)
     yield fact("advice", "Advice", wording.advice_sentence(audit), rank=3)
     yield fact("command", "Next", audit.advice.command or "", rank=0)
     yield fact("python", "In Python", audit.advice.python or "", rank=0)
+
+
+def _cost(decision: Decision, by_key: dict[str, Fact]) -> str:
+    """Cost of decisions at the threshold of the costs, and the most that can be saved, in a few words."""
+    value, *ends = by_key["cost"].with_limits().partition(" ")
+    saving, caveat = "", wording.saving_caveat(decision)
+    if "saving" in by_key:
+        limit = " (asymptotic)" if decision.method == "cluster jackknife" else ""
+        saving = f"saving: {caveat}" if caveat else f"at most {by_key['saving'].value} can be saved{limit}"
+    return joined(f"{value} per case{''.join(ends)}", saving, f"threshold {score_text(decision.threshold)}")
 
 
 def _bounds(audit: Findings) -> str:

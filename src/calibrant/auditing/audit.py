@@ -267,6 +267,7 @@ def audit(
         provenance=provenance_of(audit, given, rows=sample.n, digest=rows.units.digest),
         segments=segments,
         selective=statements.selective,
+        certificate_ordinary=statements.ordinary,
         left_out=rows.intake.left_out,
     )
     advice = advise(result, rows.texts, segments_differ=differ, expected_brier=table.mean_variance)

@@ -110,6 +110,9 @@ class Findings(Result):
         Cutoff calibration error with its interval, and what perfect calibration would give.
     certificate : Certificate or None
         Bound and verdict; None if the weights are not whole numbers, or there are fewer than five effective clusters.
+    certificate_ordinary : Certificate or None
+        The narrower bound, without a verdict, that `certificate` is where no tolerance is given: about all rows, for
+        clusters like these, and asymptotic. None without clusters, a tolerance or the default method.
     test : CalibrationTest or None
         Test of perfect calibration; None if the weights are not whole numbers, or the scores are very many and predict
         very few events.
@@ -181,6 +184,7 @@ class Findings(Result):
     provenance: Provenance
     segments: SegmentAudit | None = None
     selective: BinarySelection | None = None
+    certificate_ordinary: Certificate | None = None
     left_out: LeftOut | None = None
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:

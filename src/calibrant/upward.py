@@ -30,6 +30,7 @@ MODULE_OF = {
     "RiskCoverageDisplay": "plots.selective",
     "SegmentDisplay": "plots.segments",
     "check_report": "report.files",
+    "convert_classifier": "export.onnx_classifier",
     "draw": "plots.display",
     "picture_html": "plots.display",
     "render_audit": "report.page",
@@ -39,6 +40,7 @@ MODULE_OF = {
     "render_monitor": "report.monitor",
     "render_segments": "report.page",
     "render_selective": "report.selective",
+    "set_shapes": "export.onnx_estimators",
     "write_report": "report.files",
 }
 

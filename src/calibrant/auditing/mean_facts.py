@@ -10,8 +10,10 @@ from calibrant.auditing.facts import audit_facts, provenance_sentence
 from calibrant.auditing.findings import Advice
 from calibrant.auditing.mean_findings import MeanFindings
 from calibrant.auditing.mean_warnings import ABOUT_UNITS
+from calibrant.auditing.next_steps import CallTexts
 from calibrant.auditing.wording import advice_sentence
 from calibrant.certificates.mean_results import Side
+from calibrant.certificates.mean_test import NAMES
 from calibrant.table.numbers import (
     Writer,
     amount,
@@ -23,6 +25,7 @@ from calibrant.table.numbers import (
     write_change,
     write_interval,
     write_lower,
+    write_p_value,
     write_upper,
 )
 from calibrant.table.results import Fact, estimated, joined
@@ -33,8 +36,6 @@ MAPS = {
     "power": "a power of the prediction",
     "isotonic": "an isotonic map",
 }
-# Of `fit`, by what weights rows have.
-_ARGUMENTS = {"none": "f, z", "exposure": "f, z, exposure=w", "sample_weight": "f, z, sample_weight=w"}
 UNITS = {
     "predicted": "of the predicted total",
     "observed": "of the observed total",
@@ -88,7 +89,7 @@ def verdict_meaning(audit: MeanFindings) -> str:
         if math.isfinite(side.upper)
     )
     open_ = ", ".join(label.lower() for _, label, side in _sides(audit) if not math.isfinite(side.upper))
-    bounds = f"with {sure} no band of predictions is {limited}, {unit}" if limited else "there are no bounds"
+    bounds = f"with {sure} no range of predictions is {limited}, {unit}" if limited else "there are no bounds"
     bounds += f"; how far any is {open_} cannot be said without a cap" if open_ else ""
     if certificate.verdict is None:
         return f"{bounds} (no tolerance was given, so there is no verdict)."
@@ -154,6 +155,7 @@ def _headline(audit: MeanFindings) -> Iterator[Fact]:
     events = f"{rows(audit.n_events)} outcomes other than 0"
     clusters = "" if audit.clusters is None else f" in {rows(audit.clusters)} clusters"
     yield fact("data", "Data", f"{rows(audit.n)} rows{clusters}{_weight(audit, audit.weight)}, {events}", rank=8)
+    yield fact("left_out", "Left out", str(audit.left_out) if audit.left_out and audit.left_out.n else "", rank=2)
     yield fact("advice", "Advice", advice_sentence(audit), rank=4)
     yield fact("command", "Next", audit.advice.command or "", rank=0)
     yield fact("python", "In Python", audit.advice.python or "", rank=0)
@@ -177,15 +179,11 @@ def test_text(audit: MeanFindings) -> str:
     test = audit.test
     if test is None:
         return ""
-    own = "" if test.p_value is None else _p_value(test.p_value)
+    own = "" if test.p_value is None else write_p_value(test.p_value)
     if test.distribution is None or test.distribution_p_value is None:
         return own
-    counts = f"{_p_value(test.distribution_p_value)} as {test.distribution.capitalize()} counts"
+    counts = f"{write_p_value(test.distribution_p_value, test.n_simulations)} as {NAMES[test.distribution]} counts"
     return joined(own, f"{counts}, dispersion {test.dispersion:.3g}")
-
-
-def _p_value(value: float) -> str:
-    return f"p = {value:.2g}" if value >= 1e-4 else "p < 0.0001"
 
 
 def side_facts(audit: MeanFindings) -> Iterator[Fact]:
@@ -202,11 +200,16 @@ def measure_facts(audit: MeanFindings) -> Iterator[Fact]:
     yield estimated("bias", "Observed/predicted", audit.bias, "measures", "1 is ideal")
     for key, label, value, note in (
         ("gini", "Gini index", curve.gini, f"{number(curve.gini_predicted)} if predictions were right"),
-        ("abc", "Area (ABC)", curve.area, "Lorenz less concentration curve; above 0, predictions are too far apart"),
+        (
+            "abc",
+            "Area (ABC)",
+            curve.area,
+            "between Lorenz and concentration curve; above 0, predictions are spread too far",
+        ),
         ("deviance", "Deviance", parts.value, _deviance_note(audit)),
-        ("miscalibration", "Miscalibration", parts.miscalibration, "what an isotonic map takes off"),
-        ("discrimination", "Discrimination", parts.discrimination, "what ranking takes off"),
-        ("uncertainty", "Uncertainty", parts.uncertainty, "of the same prediction for all"),
+        ("miscalibration", "Miscalibration", parts.miscalibration, "the part of it that an isotonic map removes"),
+        ("discrimination", "Discrimination", parts.discrimination, "the part of it that ranking removes"),
+        ("uncertainty", "Uncertainty", parts.uncertainty, "deviance of one prediction for all"),
     ):
         yield Fact(key, label, number(value), note=note, section="measures")
 
@@ -249,6 +252,7 @@ def _details(audit: MeanFindings) -> Iterator[Fact]:
         yield Fact("test", "Test", f"{audit.test.claim} {audit.test.note}".strip(), section="calibration")
     for fact in measure_facts(audit):
         yield Fact(fact.key, fact.label, joined(fact.with_limits(), fact.note), section="accuracy")
+    yield Fact("left_out", "Left out", "" if audit.left_out is None else str(audit.left_out), section="data")
     yield Fact("recalibration", "Recalibration", recalibration_sentence(audit), section="effect")
     yield Fact("advice", "Advice", advice_sentence(audit), section="conclusion")
     yield Fact("next", "Next", audit.advice.python or "", section="conclusion")
@@ -261,7 +265,8 @@ def assumptions(audit: MeanFindings) -> Iterator[str]:
     units = "Rows" if audit.clusters is None else "Clusters"
     yield "The predictions were fixed before these rows were seen: none was used to fit, tune or choose the model."
     yield f"{units} are independent draws from the population that the statements are about."
-    yield "Outcomes are complete: claims are reported and settled, and no row is missing because of its outcome."
+    which = "row is missing" if audit.left_out is None or not audit.left_out.n else "row was left out"
+    yield f"Outcomes are complete: claims are reported and settled, and no {which} because of its outcome."
 
 
 def limitations(audit: MeanFindings) -> Iterator[str]:
@@ -274,7 +279,7 @@ def limitations(audit: MeanFindings) -> Iterator[str]:
         yield "No tolerance was given, so whether the calibration error is acceptable was not decided."
 
 
-def advise_on_means(audit: MeanFindings) -> Advice:
+def advise_on_means(audit: MeanFindings, texts: CallTexts) -> Advice:
     """Weigh what is decided, and what recalibration does to rows that it was not fitted to."""
     effect, certificate = audit.recalibration, audit.certificate
     if certificate.verdict == "certified":
@@ -284,8 +289,10 @@ def advise_on_means(audit: MeanFindings) -> Advice:
         checked = "if the units are right, " if ABOUT_UNITS & {one.code for one in audit.warnings} else ""
         fitted = f"{MAPS[effect.chosen]} brings the error of rows that it was not fitted to from {before} to {after}."
         limit = "" if effect.upper_limit is None else f"upper_limit={effect.upper_limit!r}"
-        fit = f"calibrator = cal.AutoMeanCalibrator({limit}).fit({_ARGUMENTS[audit.weighting]})"
-        return Advice("recalibrate", f"{checked}{fitted}", None, fit)
+        cap = "" if effect.upper_limit is None else f" --cap {effect.upper_limit:g}"
+        command = f"calibrant recalibrate {texts.command}{cap} --model model.json"
+        fit = f"calibrator = cal.AutoMeanCalibrator({limit}).fit({texts.fit})"
+        return Advice("recalibrate", f"{checked}{fitted}", command, fit)
     if effect is None:
         otherwise = "recalibration was not assessed, as it takes predictions above 0, and some outcome above 0"
     elif effect.chosen == "identity":

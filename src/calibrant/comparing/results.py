@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.auditing.about import Documented
 from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.warnings import ENOUGH_CLUSTERS
 from calibrant.comparing.losses import MEASURES
 from calibrant.curves import CumulativeResiduals, Curve
+from calibrant.decisions import NetBenefit
 from calibrant.metrics import CutoffCalibration
 from calibrant.printable import visible
 from calibrant.table.numbers import confidence, number, rows, share, signed, write_interval
-from calibrant.table.results import Drawable, Fact, Report, Result, joined
+from calibrant.table.results import Drawable, Fact, Result, joined
 from calibrant.table.shown import html_table, short_name, wrapped
 from calibrant.table.statements import Statement
 from calibrant.upward import resolve
@@ -43,9 +45,11 @@ class ComparedModel(Result):
     cutoff : CutoffCalibration
         Its calibration error with the scores at which it is attained.
     reliability : Curve
-        Observed rate in ten bins.
+        Observed rate in ten bins, with pointwise intervals.
     cumulative_residuals : CumulativeResiduals
         At fewer scores, for drawing.
+    decision_curve : NetBenefit
+        Net benefit with pointwise intervals, at thresholds that are the same for all models.
     """
 
     name: str
@@ -54,6 +58,7 @@ class ComparedModel(Result):
     cutoff: CutoffCalibration
     reliability: Curve
     cumulative_residuals: CumulativeResiduals
+    decision_curve: NetBenefit
 
 
 @dataclass(frozen=True)
@@ -94,13 +99,13 @@ class MeasureDifference(Result):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True, eq=False)
-class Comparison(Statement, Drawable, Report):
+class Comparison(Statement, Drawable, Documented):
     """Result of `calibrant.compare`: print it, or show it in another form.
 
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     name : str
         What was compared, for headings.
     n, positives : int
@@ -179,8 +184,8 @@ class Comparison(Statement, Drawable, Report):
         findings = super().to_dict(curves=curves)
         if not curves:
             for model in findings["models"].values():
-                model.pop("reliability")
-                model.pop("cumulative_residuals")
+                for curve in ("reliability", "cumulative_residuals", "decision_curve"):
+                    model.pop(curve)
         return {"calibrant": self.provenance.version, "kind": "comparison"} | findings
 
 
@@ -246,7 +251,7 @@ def summary(found: Comparison, width: int | None = None) -> str:
     if undecided and len(found.models) == 2:
         what = "rows" if found.n_clusters is None else "clusters like these"
         listed = ", ".join(f"{MEASURES[one.measure].inside} {_needed(one)}" for one in undecided)
-        labelled = {"To decide": f"about so many {what}, were the differences what they seem: {listed}"} | labelled
+        labelled = {"To decide": f"about this many {what}, if the differences are as estimated: {listed}"} | labelled
     labelled["Intervals"] = f"all hold together with {confidence(found.confidence_level)} confidence (asymptotic)"
     if found.effective_clusters is not None and found.effective_clusters < ENOUGH_CLUSTERS:
         labelled["Intervals"] += f"; only {found.effective_clusters:.3g} effective clusters"
@@ -274,7 +279,7 @@ def comparison_facts(found: Comparison) -> Iterator[Fact]:
         needed = ""
         if one.rows_needed is not None:
             what = "rows" if one.clusters_needed is None else "clusters like these"
-            needed = f"about {_needed(one)} {what} would decide, were the difference what it seems"
+            needed = f"about {_needed(one)} {what} would decide"
         note = joined(verdict(one), needed)
         yield Fact(one.measure, label, difference(one), interval(one), note=note, section="differences")
     yield Fact("data", "Data", _rows_text(found), section="headline")

@@ -35,6 +35,8 @@ class Curve(Drawable):
         Pointwise interval for the share, each holding with probability `confidence_level`; NaN if there is none.
     n : ndarray
         Rows behind each point.
+    confidence_level : float
+        Of each interval by itself.
     kind : {"binned", "isotonic", "local"}
         How the curve was made.
     interval : {"wilson", "clopper-pearson", "normal"} or None
@@ -108,6 +110,8 @@ def binned_curve(
     n, k = np.add.reduceat(table.n, starts), np.add.reduceat(table.k, starts)
     score = np.add.reduceat(table.n * table.score, starts) / n
     lower, upper = share_interval(n, k, confidence_level, interval)
+    if not table.independent:  # rows may depend on each other, or weights are no numbers of rows
+        lower = upper = np.full(len(n), np.nan)
     return Curve(score, k / n, lower, upper, n, confidence_level, "binned", interval if table.independent else None)
 
 

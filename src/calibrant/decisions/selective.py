@@ -80,7 +80,7 @@ class Selection(Statement, Drawable, Report):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     target_error : float
         Largest acceptable share of errors among the cases decided without review.
     decided : {"at or above", "at or below"}
@@ -156,27 +156,39 @@ class Selection(Statement, Drawable, Report):
         if (beyond := self.next_cutoff) is not None:
             wrong = f"{beyond.errors:,.0f} of {beyond.accepted:,.0f} were wrong"
             enough = f"{beyond.allowed_errors:,.0f} allowed" if beyond.allowed_errors >= 0 else "too few rows"
-            lines.append(f"Not certified: scores of {given(beyond.threshold)} and {side}, {wrong} ({enough}).")
+            lines.append(
+                f"The next cut-off, {given(beyond.threshold)} and {side}, is not certified: {wrong} ({enough})."
+            )
         if self.threshold is None:
             first = f"No case may be decided without review at a target error of {percent(self.target_error)}."
             if self.certified:  # but not beside the other side of a pair
                 return [first, "None of the certified cut-offs is one together with what else is asked."]
             needed = f"It takes at least {self.needed_rows:,} rows beyond a cut-off, without an error among them"
-            return [first, f"{needed}; there are {self.n:,.0f} rows in all.", *lines]
+            return [first, f"{needed}; there are {self.n:,.0f} rows in all.", *lines, *self._plan()]
         decided = f"scores of {given(self.threshold)} and {side}, {self.accepted:,.0f} of {self.n:,.0f} rows"
         wrong = f"{self.errors:,.0f} were wrong ({share(self.selective_risk)})"
         about = f"about {share(self.coverage_lower)} to {share(self.coverage_upper)}"
         others = "No other cut-off is certified, not even a stricter one."
         if self.certified > 1:
-            others = f"All {self.certified:,} certified cut-offs hold at once; a stricter one need not be among them."
+            others = f"All {self.certified:,} certified cut-offs hold together; not every stricter one is among them."
         return [
             f"May be decided without review: {decided} ({share(self.coverage)}).",
-            f"Of these {wrong}; {self.allowed_errors:,.0f} would have been allowed.",
+            f"Of these {wrong}; the claim allows {self.allowed_errors:,.0f}.",
             self.claim,
             others,
-            f"Share of such cases: {about}, as if the cut-off had not been chosen by these rows.",
+            f"Share of such cases: {about} (the choice of the cut-off not allowed for).",
             *lines,
         ]
+
+    def _plan(self) -> list[str]:
+        """Say how to plan for the cut-off that fails by fewest errors, if its risk is as low as it seems."""
+        beyond = self.next_cutoff
+        if beyond is None or beyond.errors >= self.target_error * beyond.accepted:
+            return []
+        known = {"risk": beyond.errors / beyond.accepted, "coverage": beyond.accepted / self.n}
+        given_to = ", ".join(f"{name}={value:.3g}" for name, value in known.items())
+        target = f"target_error={given(self.target_error)}"
+        return [f"How many rows would certify them: calibrant.decisions.selective_plan({given_to}, {target})."]
 
 
 class Cutoffs(NamedTuple):

@@ -28,6 +28,8 @@ _MARK = "calibrant-series"
 
 Inches = tuple[float, float]  # width and height of a figure
 
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+
 
 class Canvas(NamedTuple):
     """Axes to draw on: `beneath` is for the distribution of the scores, if there is space for it below.
@@ -49,6 +51,10 @@ class Canvas(NamedTuple):
     def colour(self) -> str:
         """Colour of the next model drawn here."""
         return self.palette.series[self.series % len(self.palette.series)]
+
+    def dash(self) -> Any:
+        """Dashes of the next model's line, which tell models apart without colours."""
+        return _DASHES[self.series % len(_DASHES)]
 
     def mark(self, line: Line2D) -> None:
         """Let a line stand for a model."""
@@ -121,7 +127,7 @@ def prepare_canvas(ax: Axes | None, size: Inches, *, beneath: bool = False) -> I
     colours stay. None makes a figure of pyplot with the user's ground, so that notebooks and ``pyplot.show`` show it,
     with a second panel if `beneath`.
     """
-    need_package("matplotlib")
+    need_package("matplotlib", "calibrant[report]")
     from matplotlib.axes import Axes
 
     if ax is None:
@@ -154,7 +160,7 @@ def prepare_canvas(ax: Axes | None, size: Inches, *, beneath: bool = False) -> I
 @contextmanager
 def pyplot_figure(size: Inches, ground: Any) -> Iterator[Figure]:
     """Make a figure of pyplot, of so many inches. If drawing fails it is closed: pyplot would show it, half drawn."""
-    need_package("matplotlib")
+    need_package("matplotlib", "calibrant[report]")
     import matplotlib.pyplot as plt
 
     figure = plt.figure(figsize=size, facecolor=ground, layout="constrained")

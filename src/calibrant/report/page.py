@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from calibrant.auditing import wording
+from calibrant.auditing.about import about_lines
 from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.findings import Findings
+from calibrant.auditing.index import AuditIndex
 from calibrant.auditing.segment_audit import SegmentAudit, audit_rows, sentences
 from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay, pairs_of
@@ -19,7 +21,7 @@ from calibrant.plots.style import DARK, LIGHT
 from calibrant.printable import visible_lines
 from calibrant.references import cite
 from calibrant.report import view
-from calibrant.report.guidance import GUIDES, guidance
+from calibrant.report.guidance import checklist_of
 from calibrant.report.pictures import Picture, pictures
 from calibrant.report.review import selection_parts, sides
 from calibrant.table.numbers import confidence, number, rows, write_upper
@@ -27,7 +29,7 @@ from calibrant.table.results import of_section
 from calibrant.version import __version__
 
 # How a page is written.
-Form: TypeAlias = Literal["html", "markdown"]
+Form: TypeAlias = Literal["html", "markdown", "latex"]
 
 _SHOWN = 20  # segments that are not folded
 # What the first screen says in other places.
@@ -45,8 +47,8 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "", form: Form
         Heading of the page.
     note : str
         A sentence under the heading, such as where the scores come from.
-    form : {"html", "markdown"}
-        As HTML, or as Markdown, in which pictures are told in words.
+    form : {"html", "markdown", "latex"}
+        As HTML, as Markdown, in which pictures are told in words, or the tables alone as LaTeX.
 
     Returns
     -------
@@ -61,15 +63,18 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "", form: Form
     if not audits:
         raise ArgumentError("at least one audit", "none", "pass the results of calibrant.audit")
     keys = [key for audit in audits for key in (*audit.references, *audit.decision_curve.references)]
+    sections = [_section(audit, position) for position, audit in enumerate(audits, start=1)]
+    for section in sections:
+        keys += section["checklist"].references if section["checklist"] else ()
     return fill_page(
         "page.j2",
         form,
         title=title,
         note=note,
         byline=audits[0].provenance if len(audits) == 1 else None,
-        references=cite([*keys, *GUIDES]),
+        references=cite(keys),
         comparison=[_compared(audit, f"audit-{position}") for position, audit in enumerate(audits, start=1)],
-        sections=[_section(audit, position) for position, audit in enumerate(audits, start=1)],
+        sections=sections,
     )
 
 
@@ -96,6 +101,14 @@ def render_segments(audit: SegmentAudit, form: Form = "html") -> str:
     )
 
 
+def render_index(index: AuditIndex, form: Form = "html") -> str:
+    """Write an index of audits as a page."""
+    heads, *lines = index.lines()
+    marked = [[*cells, view.Cell(verdict, kind=verdict, verdict=verdict), action] for *cells, verdict, action in lines]
+    content: dict[str, Any] = {"byline": None, "references": [], "index": index, "heads": heads, "lines": marked}
+    return fill_page("index.j2", form, title="Audits over time", note="", **content)
+
+
 def _compared(audit: Findings, anchor: str) -> list[str | view.Cell]:
     """Return the cells of an audit in the table that compares audits."""
     performance, verdict = audit.performance, wording.verdict_word(audit)
@@ -115,7 +128,7 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
     anchor, facts = f"audit-{position}", audit_facts(audit)
     decision, meaning, plain = audit.decision, wording.verdict_meaning(audit), wording.plain_sentence(audit)
     sure = confidence(audit.performance.roc_auc.confidence_level)
-    costs = "at any costs of a false positive and a false negative"
+    costs = "whatever a false positive and a false negative cost"
     if decision is not None:
         costs = f"where a false positive costs {decision.false_positive_cost:g} and a false negative "
         costs += f"{decision.false_negative_cost:g}"
@@ -123,8 +136,8 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
     def named(*sections: str) -> list[tuple[str, str]]:
         return [(fact.label, fact.value) for fact in of_section(facts, *sections) if fact.key not in _ELSEWHERE]
 
-    def numbers(section: str) -> list[tuple[str, ...]]:
-        return [fact.cells for fact in of_section(facts, section)]
+    def numbers(section: str) -> dict[str, Any]:
+        return view.estimates(of_section(facts, section), sure)
 
     return {
         "place": position,
@@ -136,7 +149,6 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
         "advice": wording.advice_sentence(audit),
         "band": wording.band_sentence(audit),
         "headline": named("headline", "segments"),
-        "interval_heads": ("Quantity", "Value", f"{sure} interval", "Remark"),
         **{section: named(section) for section in ("calibration", "data", "clusters", "effect")},
         **{section: numbers(section) for section in ("performance", "unseen", "costs")},
         "measures": [(fact.label, fact.value, fact.note) for fact in of_section(facts, "measures")],
@@ -151,7 +163,8 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
         "bins": view.bins(audit.reliability),
         "histogram": view.histogram(audit.histogram),
         "residuals": view.residual_points(audit.cumulative_residuals),
-        "guidance": [item.cells(anchor) for item in guidance(audit)],
+        "about": about_lines(audit.provenance.about),
+        "checklist": checklist_of(audit, f"{anchor}-"),
         "assumptions": view.assumptions(audit),
         "provenance": view.provenance(audit.name, audit.provenance, weighted=audit.sample.weights != "rows"),
         "cells": wording.cells_sentence(audit),
@@ -175,7 +188,6 @@ def _segments(audit: SegmentAudit, name: str, anchor: str) -> dict[str, Any]:
     heads, lines = audit_rows(audit)
     sure = confidence(audit.confidence_level)
     return {
-        "claim": audit.claim,
         "sentences": " ".join(sentences(audit)),
         "caption": f"calibration errors with bounds that hold together, with {sure} confidence",
         "forest": picture("Segments", forest, described),
@@ -208,16 +220,17 @@ def fill_page(template: str, form: Form, *, title: str, note: str, **content: An
 @cache
 def _environment(form: Form) -> Any:
     """Return where templates are found, and compiled once."""
-    need_package("jinja2")
+    need_package("jinja2", "calibrant[report]")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("calibrant.report"),
         autoescape=True,
-        finalize=_as_markdown if form == "markdown" else _as_html,
+        finalize=_WRITERS[form],
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        extensions=["jinja2.ext.do"],
     )
     environment.filters.update(upper_limit=write_upper, confidence=confidence, code=_as_code)
     return environment
@@ -236,6 +249,23 @@ def _as_markdown(value: Any) -> Any:
         return value
     words = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(str(value).split())))
     return Markup(re.sub(r"([\\`*_\[\]|~#])", r"\\\1", words))
+
+
+def _as_latex(value: Any) -> Any:
+    """Escape what LaTeX would take for more than words; what a template wrote stays as it is."""
+    from markupsafe import Markup
+
+    return value if hasattr(value, "__html__") else Markup(" ".join(str(value).split()).translate(_IN_LATEX))
+
+
+# What LaTeX reads as commands, or has no letter for in its old fonts.
+_LETTERS = {"\\": "backslash", "^": "asciicircum", "~": "asciitilde", "<": "less", ">": "greater"}
+_IN_LATEX = str.maketrans(
+    {letter: f"\\{letter}" for letter in "#$%&_{}"}
+    | {letter: f"\\text{name}{{}}" for letter, name in _LETTERS.items()}
+    | {"\N{MINUS SIGN}": "$-$"}
+)
+_WRITERS: dict[Form, Callable[[Any], Any]] = {"html": _as_html, "markdown": _as_markdown, "latex": _as_latex}
 
 
 def _as_code(text: str) -> Any:

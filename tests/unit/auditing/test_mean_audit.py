@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -47,7 +48,7 @@ def test_the_verdict_names_both_sides_and_what_they_take():
     assert "(proved, no cap needed)" in undecided
     assert "(proved for outcomes up to 30)" in undecided
     text = str(losses_given_default())
-    assert text.startswith("With 95% confidence no band of predictions is too high by more than")
+    assert text.startswith("With 95% confidence no range of predictions is too high by more than")
     assert "no tolerance was given" in text
 
 
@@ -79,6 +80,10 @@ def test_summaries_have_at_most_fourteen_lines_of_80_characters():
 def test_counts_are_tested_as_poisson_and_amounts_are_not():
     assert counts().test.distribution == "poisson"
     assert "as Poisson counts, dispersion" in " ".join(str(counts()).split())
+    *_, years, claims, rate = tariff()
+    off = cal.audit_means(claims, 0.7 * rate, exposure=years)
+    assert "p <= 0.005 as Poisson counts, dispersion" in " ".join(str(off).split())
+    assert "p <= 0.005 (exact test of Poisson counts)" in off.test.claim
     assert flat_tariff().test.distribution is None
     assert counts().test.distribution_p_value > 0.01
 
@@ -253,10 +258,33 @@ def test_percent_thousands_and_a_cap_in_another_unit_are_asked_about():
     assert audit.advice.reason.startswith("if the units are right, one factor")
 
 
-def test_a_shell_is_told_what_to_run_in_python():
-    last = summary(flat_tariff(), shell=True).splitlines()[-1]
-    assert last == "In Python  calibrator = cal.AutoMeanCalibrator().fit(f, z, exposure=w)"
-    assert "In Python" not in summary(flat_tariff())
+def test_what_to_run_next_names_the_columns():
+    arrays, shell = flat_tariff().advice, summary(flat_tariff(), shell=True).splitlines()[-1]
+    assert arrays.python == "calibrator = cal.AutoMeanCalibrator().fit(f, z, exposure=w)"
+    assert shell == "Next       calibrant recalibrate FILE --outcome z --prediction f --model model.json"
+    loss, premium, years = (column[:2_000] for column in tariff()[:3])
+    frame = pd.DataFrame({"a loss": loss, "b": 2 * premium, "c": years})
+    frame.loc[0, "b"] = np.nan
+    names = {"outcome": "a loss", "prediction": "b", "exposure": "c", "missing": "drop"}
+    advice = cal.audit_means(frame, **names).advice
+    said = "FILE --outcome 'a loss' --prediction b --exposure c --missing drop"
+    assert advice.command == f"calibrant recalibrate {said} --model model.json"
+    fitted = eval(advice.python.partition(" = ")[2], {"cal": cal, "frame": frame})  # as it is printed
+    assert fitted.predict([1.0])[0] < 1.0
+
+
+def test_rows_that_lack_a_value_are_left_out_and_counted():
+    loss, premium, years, *_ = (np.asarray(column, dtype=float).copy() for column in tariff()[:3])
+    whole = cal.audit_means(loss[5:], premium[5:], exposure=years[5:], missing="drop")
+    assert whole.left_out.n == 0
+    assert "Left out" not in str(whole)
+    loss[:3], premium[2:4], years[4] = np.nan, np.nan, np.nan
+    audit = cal.audit_means(loss, premium, exposure=years, missing="drop")
+    assert audit.left_out.causes == {"outcome": 3, "prediction": 2, "exposure": 1}
+    assert (audit.left_out.n, audit.n) == (5, len(loss) - 5)
+    assert audit.certificate == whole.certificate
+    assert "Left out" in str(audit)
+    assert "no row was left out because of its outcome" in audit.details()
 
 
 def test_a_tolerance_in_percent_is_refused():

@@ -23,14 +23,9 @@ def audit(
             "--scores",
         ),
     ] = None,
-    outcome: Annotated[
-        str | None, column("Instead of --label: outcomes that are amounts, counts or shares; with --prediction.")
-    ] = None,
-    prediction: Annotated[str | None, column("With --outcome: column of their predicted means.")] = None,
-    exposure: Annotated[
-        str | None,
-        column("With --outcome: column of exposures; outcomes are then totals, and predictions rates per unit."),
-    ] = None,
+    outcome: options.Outcome = None,
+    prediction: options.Prediction = None,
+    exposure: options.Exposure = None,
     files: options.Files = None,
     query: options.Sql = None,
     database: options.Database = None,
@@ -46,6 +41,9 @@ def audit(
     tolerance: Annotated[
         float | None, option("Largest acceptable calibration error, such as 0.02; asks for a verdict.")
     ] = None,
+    direction: Annotated[
+        str, option("What bounds and verdict are about: predictions 'too low', 'too high' or either.", metavar="WAY")
+    ] = "either",
     confidence_level: options.Confidence = 0.95,
     cap: Annotated[
         float | None,
@@ -101,6 +99,8 @@ def audit(
     title: options.Title = None,
     note: options.Note = None,
     author: options.Author = None,
+    about: options.About = None,
+    checklist: options.Checklist = None,
     details: Annotated[bool, option("Print every statement, not only the summary.", "--details")] = False,
     as_json: options.AsJson = False,
     json_curves: Annotated[bool, option("Print JSON with the points of all curves.", "--json-curves")] = False,

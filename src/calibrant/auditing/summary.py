@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from calibrant.auditing.about import Documented
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import DETAILS, audit_facts
 from calibrant.auditing.findings import DrawnAudit, Findings
 from calibrant.auditing.wording import error_limits, error_range, verdict_word
 from calibrant.table.numbers import number
-from calibrant.table.results import Fact, Report, Result, of_section
+from calibrant.table.results import Fact, Result, of_section
 from calibrant.table.shown import hanging, html_table, wrapped
 from calibrant.upward import resolve
 
@@ -26,7 +27,7 @@ _OPTIONAL = 8  # ranks of lines that are left out rather than cut to one
 _WIDTH = 80  # columns of a printed audit: a usual terminal
 
 
-class ShownAudit(Report):
+class ShownAudit(Documented):
     """How audits show themselves: as text, in a notebook, and as a picture."""
 
     _display: ClassVar[str]  # which display of `calibrant.upward` draws it

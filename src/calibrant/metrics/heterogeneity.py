@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import re
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,17 +18,20 @@ from calibrant.metrics.estimates import SampledRows
 from calibrant.metrics.in_the_large import ratio_of
 from calibrant.metrics.ranking import area_of
 from calibrant.metrics.slope import log_odds_scale, slope_of
+from calibrant.table import numbers
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
 from calibrant.table.pooling import FloatArray, key_order
-from calibrant.table.results import Drawable, Estimate, Result
+from calibrant.table.results import Drawable, Estimate, Result, WithTable, joined
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights
 
 # Clusters with fewer rows of either class have no AUC and no slope.
 LEAST_OF_CLASS = 10
 
+_PARTS = re.compile(r"(\d+)")
+
 
 @dataclass(frozen=True, eq=False)
-class BetweenClusters(Drawable):
+class BetweenClusters(WithTable, Drawable):
     """A number in each cluster, such as a hospital, and how far clusters differ.
 
     All intervals are approximate, and each holds by itself.
@@ -37,7 +41,7 @@ class BetweenClusters(Drawable):
     measure : str
         What it is: "O:E", "Calibration intercept", "Calibration slope" or "AUC".
     cluster : ndarray of str
-        Names, as given, of the clusters that were used; numbers by size, others by the alphabet.
+        Names, as given, of the clusters that were used: in the order of the alphabet, numbers in them by size.
     n, positives : ndarray of float64
         Rows of each, and positives among them.
     value, lower, upper : ndarray of float64
@@ -50,6 +54,17 @@ class BetweenClusters(Drawable):
     tau : Estimate
         Standard deviation between clusters: of the logarithm of O:E, of the log-odds of the AUC, of intercept and slope
         as they are. A value of 0 does not say that clusters are alike: the upper limit is how far they may differ.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import cluster_heterogeneity
+    >>> y, p = [0, 0, 0, 1] * 60 + [0, 1] * 60, [0.1, 0.2, 0.3, 0.4] * 90
+    >>> print(cluster_heterogeneity(y, p, [i // 120 for i in range(360)]).observed_expected)
+    O:E in each cluster: mean 1.2315 (95% CI 0.4200 to 3.6108); tau 0.4 (0.18 to 1.5).
+    Cluster  Rows  Positives                O:E
+    0         120         30  1 (0.736 to 1.29)
+    1         120         30  1 (0.736 to 1.29)
+    2         120         60   2 (1.65 to 2.36)
     """
 
     _display = "ForestDisplay"
@@ -65,6 +80,34 @@ class BetweenClusters(Drawable):
     prediction: tuple[float, float]
     tau: Estimate
 
+    @property
+    def summary_text(self) -> str:
+        """What clusters have in common, how far they differ, and where a new one lies, in words."""
+        mean, tau, sure = self.mean, self.tau, numbers.confidence(self.mean.confidence_level)
+        if math.isnan(mean.value):
+            return "too few clusters for a summary"
+        written = numbers.write_interval(mean.value, mean.lower, mean.upper, write=numbers.signed)
+        spread = numbers.write_interval(tau.value, tau.lower, tau.upper, write=partial(numbers.significant, digits=2))
+        alike = "" if tau.value else "which is common by chance, and no evidence that clusters are alike"
+        return joined(f"mean {written.value} ({sure} CI {written.ends})", f"tau {spread}", alike, self.prediction_text)
+
+    @property
+    def prediction_text(self) -> str:
+        """Where a new cluster lies, in words; empty if that is not known."""
+        low, high = (f"{end:.2f}".replace("-", "\N{MINUS SIGN}") for end in self.prediction)
+        return "" if math.isnan(self.prediction[0]) else f"about {low} to {high} in a new cluster"
+
+    def sentences(self) -> list[str]:
+        """See `WithTable`."""
+        return [f"{self.measure} in each cluster: {self.summary_text}."]
+
+    def lines(self) -> list[list[str]]:
+        """See `WithTable`."""
+        limits = zip(self.value, self.lower, self.upper, strict=True)
+        written = (str(numbers.write_interval(*ends, write=partial(numbers.significant, digits=3))) for ends in limits)
+        cells = zip(self.cluster, map(numbers.rows, self.n), map(numbers.rows, self.positives), written, strict=True)
+        return [["Cluster", "Rows", "Positives", self.measure], *map(list, cells)]
+
 
 @dataclass(frozen=True)
 class ClusterHeterogeneity(Result):
@@ -76,6 +119,14 @@ class ClusterHeterogeneity(Result):
         O:E, and the same on the scale of log-odds, in all clusters.
     calibration_slope, roc_auc : BetweenClusters
         In clusters with at least 10 rows of either class; of slopes those that are finite.
+
+    Examples
+    --------
+    >>> from calibrant import audit
+    >>> y, p = [0, 0, 0, 1] * 60 + [0, 1] * 60, [0.1, 0.2, 0.3, 0.4] * 90
+    >>> found = audit(y, p, clusters=[f"hospital {i // 60}" for i in range(360)]).heterogeneity
+    >>> print(found.observed_expected.cluster[-1], found.observed_expected.value[-1].round(2))
+    hospital 5 2.0
     """
 
     observed_expected: BetweenClusters
@@ -155,11 +206,12 @@ def heterogeneity_of(rows: ClusteredRows, confidence_level: float) -> ClusterHet
     """Return what `cluster_heterogeneity` finds of these rows."""
     parts = np.split(key_order(rows.cluster), np.cumsum(np.bincount(rows.cluster))[:-1])
     tables = (ScoreTable(rows.score[part], rows.n[part], rows.k[part]) for part in parts)
-    each = [_Cluster(name, table, confidence_level) for name, table in zip(rows.names, tables, strict=True)]
-    by_number = all(one.name.isdecimal() for one in each)
-    each.sort(key=lambda one: float(one.name) if by_number else one.name)
-    scored = [one for one in each if one.table.mean_score > 0.0]
-    large = [one for one in each if min(one.table.positives, one.negatives) >= LEAST_OF_CLASS]
+    each = (_Cluster(name, table, confidence_level) for name, table in zip(rows.names, tables, strict=True))
+    in_order = sorted(
+        each, key=lambda one: [int(part) if part.isdecimal() else part for part in _PARTS.split(one.name)]
+    )
+    scored = [one for one in in_order if one.table.mean_score > 0.0]
+    large = [one for one in in_order if min(one.table.positives, one.table.negatives.sum()) >= LEAST_OF_CLASS]
     whole = _Cluster("", rows.table, confidence_level)
     ratio = _ratios(whole, scored)
     return ClusterHeterogeneity(ratio, _intercepts(whole, scored, ratio), _slopes(whole, large), _areas(whole, large))
@@ -173,10 +225,6 @@ class _Cluster(NamedTuple):
     @property
     def rows(self) -> SampledRows:
         return SampledRows(self.table, None, self.level)
-
-    @property
-    def negatives(self) -> float:
-        return self.table.total - self.table.positives
 
     @property
     def log_odds(self) -> FloatArray:
@@ -205,12 +253,15 @@ def _between(
     """Summarise the numbers of clusters."""
     value, lower, upper, scaled, variance = np.array(entries).reshape(-1, 5).T
     effects = random_effects(scaled, variance, level, log_normal=log_normal)
-    mean, low, high, *prediction = map(float, link.back(effects.ends))
-    tau = Estimate(float(effects.tau[0]), float(effects.tau[1]), float(effects.tau[2]), level, "random effects")
-    summary = Estimate(mean, low, high, level, "random effects"), (prediction[0], prediction[1]), tau
+    ends = link.back(effects.ends)
     size, positives = (np.array([getattr(one.table, name) for one in clusters]) for name in ("total", "positives"))
+    summary = _summary(ends, level), (float(ends[3]), float(ends[4])), _summary(effects.tau, level)
     names = np.array([one.name for one in clusters], np.str_)
     return BetweenClusters(measure, names, size, positives, value, lower, upper, *summary)
+
+
+def _summary(ends: FloatArray, level: float) -> Estimate:
+    return Estimate(float(ends[0]), float(ends[1]), float(ends[2]), level, "random effects")
 
 
 def _ratios(whole: _Cluster, clusters: list[_Cluster]) -> BetweenClusters:
@@ -225,19 +276,14 @@ def _ratios(whole: _Cluster, clusters: list[_Cluster]) -> BetweenClusters:
 
 def _intercepts(whole: _Cluster, clusters: list[_Cluster], ratio: BetweenClusters) -> BetweenClusters:
     """Carry O:E over to log-odds: in each cluster for its rows, what is said of all for all rows."""
-
-    def carried(estimate: Estimate, to: Callable[[float], float]) -> Estimate:
-        return replace(estimate, value=to(estimate.value), lower=to(estimate.lower), upper=to(estimate.upper))
-
-    columns = {
-        end: np.array([one.intercept_at(at) for one, at in zip(clusters, getattr(ratio, end), strict=True)])
-        for end in ("value", "lower", "upper")
-    }
-    mean = carried(ratio.mean, whole.intercept_at)
-    unit = whole.table.total * whole.table.mean_score * ratio.mean.value / whole.spread(mean.value)
-    low, high = map(whole.intercept_at, ratio.prediction)
-    tau = carried(ratio.tau, lambda tau: unit * tau)
-    return replace(ratio, measure="Calibration intercept", mean=mean, prediction=(low, high), tau=tau, **columns)
+    limits = zip(clusters, ratio.value, ratio.lower, ratio.upper, strict=True)
+    value, lower, upper = np.array([[one.intercept_at(end) for end in ends] for one, *ends in limits]).T
+    mean, tau = ratio.mean, np.array([ratio.tau.value, ratio.tau.lower, ratio.tau.upper])
+    ends = np.array([whole.intercept_at(end) for end in (mean.value, mean.lower, mean.upper, *ratio.prediction)])
+    tau *= whole.table.total * whole.table.mean_score * mean.value / whole.spread(ends[0])
+    own: dict[str, Any] = {"measure": "Calibration intercept", "value": value, "lower": lower, "upper": upper}
+    own |= {"mean": _summary(ends, whole.level), "prediction": (float(ends[3]), float(ends[4]))}
+    return replace(ratio, **own, tau=_summary(tau, whole.level))
 
 
 def _slopes(whole: _Cluster, clusters: list[_Cluster]) -> BetweenClusters:

@@ -28,6 +28,9 @@ from calibrant.table.validation import PROBABILITIES, as_array, clean_rows, one_
 # One name per row: any values that can be told apart.
 Clusters = npt.ArrayLike | Iterable[Hashable]
 
+# Clusters up to which an audit compares them with each other, by name.
+MOST_COMPARED = 200
+
 _SUMS = 1 << 20  # of each value, by cluster and cell, held at a time
 
 

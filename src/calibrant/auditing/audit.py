@@ -253,7 +253,7 @@ def audit(
         decision=statements.decision,
         max_regret=statements.max_regret,
         recalibration=recalibration,
-        warnings=data_warnings(rows.units, cutoff, rows.order, unseen=question.unseen),
+        warnings=data_warnings(rows.units, cutoff, rows.order, unseen=question.unseen, tolerance=tolerance),
         advice=NO_ADVICE,
         measures=measure(table),
         reliability=reliability,

@@ -61,7 +61,7 @@ class MeanCertificate(Statement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     verdict : {"certified", "refuted", "undecided"} or None
         Of the worse side: whether its upper bound is within the tolerance, or the lower bound above it.
     tolerance : float or None

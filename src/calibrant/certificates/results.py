@@ -23,7 +23,7 @@ class Certificate(ClusterStatement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`; `n_clusters` and `max_rows_per_cluster` as in `ClusterStatement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     verdict : {"certified", "refuted", "undecided", "uninformative"} or None
         "certified": the bound is within the tolerance. "refuted": the lower bound is above it. "uninformative":
         the bound says no more than the scores' range does. None if no tolerance was asked. In each world only one
@@ -73,7 +73,7 @@ class CutoffInterval(ClusterStatement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`; `n_clusters` and `max_rows_per_cluster` as in `ClusterStatement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     estimate : float
         Empirical cutoff calibration error.
     lower, upper : float

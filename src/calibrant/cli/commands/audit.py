@@ -23,14 +23,9 @@ def audit(
             "--scores",
         ),
     ] = None,
-    outcome: Annotated[
-        str | None, column("Instead of --label: outcomes that are amounts, counts or shares; with --prediction.")
-    ] = None,
-    prediction: Annotated[str | None, column("With --outcome: column of their predicted means.")] = None,
-    exposure: Annotated[
-        str | None,
-        column("With --outcome: column of exposures; outcomes are then totals, and predictions rates per unit."),
-    ] = None,
+    outcome: options.Outcome = None,
+    prediction: options.Prediction = None,
+    exposure: options.Exposure = None,
     files: options.Files = None,
     query: options.Sql = None,
     database: options.Database = None,

@@ -1,6 +1,6 @@
 """Intervals for what clusters have in common, and for a new cluster, miss about as often as they say.
 
-They are approximate: 10% is allowed where 5% is stated (docs/theory/18-between-clusters.md).
+They are approximate: 10% is allowed where 5% is stated (docs/theory/19-between-clusters.md).
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ from calibrant.auditing.findings import Action, Advice, Findings
 from calibrant.auditing.next_steps import CallTexts, next_step
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, REVERSED, WIDE_TOLERANCE, error_of_half
+from calibrant.auditing.wording import error_of
+from calibrant.certificates import Certificate
 from calibrant.table.numbers import interval_text, share, write_interval
 
 NO_ADVICE = Advice("none", "", None, None)  # of an audit that is not complete
@@ -73,7 +75,7 @@ def _weighed(audit: Findings) -> _Weighed:
     same = recalibration is not None and recalibration.unchanged
     unchanged = ", and AutoCalibrator leaves the scores as they are" if same else ""
     if certificate.verdict == "certified":
-        return _certified(audit, unchanged)
+        return _certified(audit, certificate, unchanged)
     if _evidence(audit) or certificate.verdict == "refuted":
         return _repair(audit)
     compatible = f"{error} is compatible with perfect calibration"
@@ -119,15 +121,16 @@ def _slope(audit: Findings) -> str:
     return f"predictions are {extreme}, calibration slope {write_interval(slope.value, slope.lower, slope.upper, 1.0)}"
 
 
-def _certified(audit: Findings, unchanged: str) -> _Weighed:
+def _certified(audit: Findings, certificate: Certificate, unchanged: str) -> _Weighed:
     """Leave the scores alone; say so if they are wrong in another way than the tolerance is about."""
-    within, level = "the calibration error is certified to be within the tolerance", _level(audit)
+    within, level = f"{error_of(certificate)} is certified to be within the tolerance", _level(audit)
     if level:
         ratio = audit.performance.observed_expected
         if ratio.lower > 1.0 + _MATERIAL or ratio.upper < 1.0 - _MATERIAL:
             return "recalibrate", f"{level}, although {within}."
         return "leave alone", f"{within}; but {level}. Recalibrate if their number matters.", "recalibrate"
-    off = _slope(audit) or ("it is more than chance explains" if _suspicious(audit) else "")
+    which = "it" if certificate.direction == "either" else "the error in either direction"
+    off = _slope(audit) or (f"{which} is more than chance explains" if _suspicious(audit) else "")
     if off and any(warning.code == WIDE_TOLERANCE for warning in audit.warnings):
         return _repair(audit)
     if off:

@@ -127,9 +127,10 @@ def _segments(audit: Findings) -> Iterator[Fact]:
     """Yield how many segments there are, and how far they may be off."""
     segments = audit.segments
     if segments is not None:
-        refuted = int((segments.verdicts == "refuted").sum())
-        off = f"none off by more than {write_upper(segments.bound, segments.tolerance)}"
-        text = joined(rows(segments.n_segments), f"{rows(refuted)} refuted" if refuted else "", off)
+        from calibrant.auditing.segment_audit import off_sentence
+
+        bound = f"none off by more than {write_upper(segments.bound, segments.tolerance)}"
+        text = joined(off_sentence(segments), f"{rows(segments.n_segments)} segments, {bound}")
         yield Fact("segments", "Segments", text, section="segments")
 
 
@@ -211,7 +212,8 @@ def _certificate(audit: Findings) -> str:
     if certificate.rows_needed is not None:
         needed = f"; about {wording.rows_needed(certificate)} would decide"
         needed += ", if the true error equals the estimate less its null mean"
-    return f"true error at most {limits.upper} with {sure} confidence ({how}){above}{needed}"
+    which = "true error" if certificate.direction == "either" else f"predictions {certificate.direction} by"
+    return f"{which} at most {limits.upper} with {sure} confidence ({how}){above}{needed}"
 
 
 def _expected_error(audit: Findings) -> str:

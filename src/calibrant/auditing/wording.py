@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from calibrant.auditing.findings import Findings
@@ -15,7 +14,7 @@ from calibrant.decisions import Decision
 from calibrant.decisions.selective import percent
 from calibrant.metrics import BetweenClusters
 from calibrant.table import numbers
-from calibrant.table.numbers import confidence, number, rows, share, write_interval, write_upper
+from calibrant.table.numbers import confidence, number, rows, share, write_interval, write_p_value, write_upper
 from calibrant.table.results import joined
 from calibrant.table.statements import weighting
 
@@ -33,7 +32,9 @@ def bounds_text(certificate: Certificate | ClassCertificate, further: str = "") 
     """Write both bounds on a calibration error, in a few words, and what `further` is to be said of them."""
     limits, two_sided = error_limits(certificate), certificate.lower_bound > 0.0
     sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided + further
-    return (f"at least {limits.lower}, " if two_sided else "") + f"at most {limits.upper} ({sure})"
+    either = isinstance(certificate, ClassCertificate) or certificate.direction == "either"
+    way = "" if either else f"{certificate.direction} by {limits.value}, "
+    return way + (f"at least {limits.lower}, " if two_sided else "") + f"at most {limits.upper} ({sure})"
 
 
 def error_text(audit: Findings) -> str:
@@ -94,28 +95,38 @@ def verdict_meaning(audit: Findings) -> str:
     """What the verdict means, to be read after its word."""
     if audit.certificate is None:
         return f"{no_bounds(audit)}, so these are point estimates only."
-    meaning = _meaning(audit.certificate)
+    meaning, segments = _meaning(audit.certificate), audit.segments
+    if segments is not None and segments.verdict != audit.certificate.verdict == "certified":
+        from calibrant.auditing.segment_audit import verdict_counts
+
+        meaning += f" That is about all rows together; of their segments: {verdict_counts(segments)}."
     if all(warning.code != IN_SAMPLE for warning in audit.warnings):
         return meaning
     return f"{meaning} But this does not hold if these rows were used to fit, as it seems: see the warning."
 
 
+def error_of(certificate: Certificate) -> str:
+    """Name the error that a certificate is about."""
+    alone = "" if certificate.direction == "either" else f" of predictions that are {certificate.direction}"
+    return f"the calibration error{alone}"
+
+
 def _meaning(certificate: Certificate) -> str:
-    sure = f"{confidence(certificate.confidence_level)} confidence"
+    sure, error = f"{confidence(certificate.confidence_level)} confidence", error_of(certificate)
     if certificate.method == "asymptotic":  # it holds only so
         sure += " (asymptotic)" if certificate.n_clusters is None else " (asymptotic in the number of clusters)"
     sure += counting(certificate)
     if certificate.verdict is None:
         most = error_limits(certificate).upper
-        return f"the calibration error is at most {most} with {sure} (no tolerance was given, so there is no verdict)."
+        return f"{error} is at most {most} with {sure} (no tolerance was given, so there is no verdict)."
     tolerance = numbers.given(certificate.tolerance)
     if certificate.verdict in ("certified", "refuted"):
         side = "within" if certificate.verdict == "certified" else "above"
-        return f"the calibration error is {side} {tolerance}, with {sure}."
+        return f"{error} is {side} {tolerance}, with {sure}."
     extent = f"{rows(certificate.n)} rows"
     if certificate.n_clusters is not None:
         extent += f" in {rows(certificate.n_clusters)} clusters"
-    lacking = f"do not show whether the calibration error is within {tolerance}."
+    lacking = f"do not show whether {error} is within {tolerance}."
     if certificate.verdict == "uninformative":
         lacking = f"are too few for any statement about a tolerance of {tolerance}."
     if certificate.rows_needed is not None:
@@ -174,10 +185,7 @@ def evidence_text(test: CalibrationTest) -> str:
     """Write the p-value and how it was found."""
     how = "exact test" if test.method == "exact" else "asymptotic test"
     how += "" if test.n_clusters is None else " for clusters"
-    least = 0.0001 if test.n_simulations is None else 1.0 / (test.n_simulations + 1)  # no rank is higher than the first
-    if test.p_value > least:
-        return f"p = {test.p_value:.2g} ({how})"
-    return f"p <= {write_upper(least, write=partial(numbers.significant, digits=2))} ({how})"
+    return f"{write_p_value(test.p_value, test.n_simulations)} ({how})"
 
 
 def saving_caveat(decision: Decision) -> str:
@@ -304,6 +312,8 @@ def limitations(audit: Findings) -> Iterator[str]:
     yield "Scores can be calibrated and still rank poorly, or serve a decision badly."
     if audit.certificate is not None:
         yield "Each statement holds with its own confidence level; that all of them hold has a lower one."
+        if (direction := audit.certificate.direction) != "either":
+            yield f"Bounds and verdict are about predictions that are {direction}, all else about both ways."
         if audit.certificate.n_clusters is not None:
             yield "Intervals of AUC, Brier score, O:E and the like are approximate, for clusters of these sizes."
         if audit.certificate.tolerance is None:

@@ -3,7 +3,7 @@
 The variance between clusters is that of Paule & Mandel (1982), the mean has the limits of Hartung & Knapp with a factor
 of at least 1, and the prediction interval carries the uncertainty of the variance by its Q profile (Viechtbauer 2007;
 the idea is that of Nagashima, Noma & Furukawa 2019), on a grid, so that nothing is drawn at random.
-Derivation: docs/theory/18-between-clusters.md.
+Derivation: docs/theory/19-between-clusters.md.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def cluster_heterogeneity(
 
     The variance between clusters is that of Paule & Mandel [2]_, the limits of the mean are those of Hartung & Knapp
     [3]_ with a factor of at least 1, and the prediction interval carries the uncertainty of tau [4]_. All of it is
-    approximate: docs/theory/18-between-clusters.md has how often it misses.
+    approximate: docs/theory/19-between-clusters.md has how often it misses.
 
     References
     ----------

@@ -41,6 +41,9 @@ def audit(
     tolerance: Annotated[
         float | None, option("Largest acceptable calibration error, such as 0.02; asks for a verdict.")
     ] = None,
+    direction: Annotated[
+        str, option("What bounds and verdict are about: predictions 'too low', 'too high' or either.", metavar="WAY")
+    ] = "either",
     confidence_level: options.Confidence = 0.95,
     cap: Annotated[
         float | None,

@@ -91,12 +91,11 @@ def test_few_clusters_have_no_summary(rows):
     json.loads(two.to_json())
 
 
-def test_a_tau_of_zero_is_no_evidence(rows):
-    label, score, _ = rows
-    cluster = np.empty(len(label), dtype=int)
-    cluster[np.lexsort([score, label])] = np.arange(len(label)) % 20  # equally many events in each
-    alike = cluster_heterogeneity(label, score, cluster).observed_expected
-    assert alike.tau.value == 0.0 < alike.tau.upper
+def test_a_tau_of_zero_is_no_evidence():
+    label, score = [0, 0, 1, 0, 0] * 30, [0.1, 0.2, 0.3, 0.2, 0.2] * 30
+    alike = cluster_heterogeneity(label, score, [i // 25 for i in range(150)]).observed_expected
+    assert alike.tau.value == 0.0
+    assert "tau 0 " in str(alike)
     assert "no evidence that clusters are alike" in str(alike)
 
 
@@ -125,8 +124,7 @@ def test_an_audit_compares_clusters_however_they_are_read(rows, compared, tmp_pa
     assert file.heterogeneity.observed_expected.cluster[0] == "NL, Hospital 1"
     used = len(compared.roc_auc.cluster)
     assert "in a new cluster" in str(found)
-    assert f"({used} of 12 clusters" in str(found).replace("\n           ", " ")
-    assert "tau" in found.details()
+    assert f"({used} of 12 clusters, " in " ".join(found.details().split())
 
 
 @pytest.mark.slow

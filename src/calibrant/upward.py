@@ -37,6 +37,7 @@ MODULE_OF = {
     "render_audit": "report.page",
     "render_class_audit": "report.classes",
     "render_comparison": "report.models",
+    "render_index": "report.page",
     "render_mean_audit": "report.means",
     "render_monitor": "report.monitor",
     "render_segments": "report.page",

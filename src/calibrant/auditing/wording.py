@@ -309,7 +309,7 @@ def limitations(audit: Findings) -> Iterator[str]:
         yield "It is about all of these rows together: within a part of them, scores may be less well calibrated."
     else:
         yield "Within parts of the rows other than the segments listed, scores may be less well calibrated."
-    yield "Scores can be calibrated and still rank poorly, or serve a decision badly."
+    yield "Calibrated scores can still rank poorly, or be of little use for a decision."
     if audit.certificate is not None:
         yield "Each statement holds with its own confidence level; that all of them hold has a lower one."
         if (direction := audit.certificate.direction) != "either":

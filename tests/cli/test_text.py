@@ -94,6 +94,7 @@ def audit(**parts):
         "selective": None,
         "performance_unseen": None,
         "certificate_ordinary": None,
+        "heterogeneity": None,
         "provenance": SimpleNamespace(
             version="0.1.0",
             date="2023-11-14T22:13:20Z",

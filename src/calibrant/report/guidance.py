@@ -103,6 +103,7 @@ def _shown(audit: AnyFindings) -> dict[str, str]:
         "thresholds": (audit.decision, "decisions"),
         "subgroups": (audit.segments, "segments"),
         "clusters": (audit.sample.clusters, "performance"),
+        "heterogeneity": (audit.heterogeneity, "heterogeneity"),
         "missing": (audit.left_out, "performance"),
     }
     return sections | {name: section for name, (part, section) in conditional.items() if part is not None}

@@ -32,7 +32,7 @@ from calibrant.table.numbers import (
 from calibrant.table.results import Fact, estimated, joined
 from calibrant.table.row_errors import OTHERS
 
-DETAILS = ("calibration", "accuracy", "data", "clusters", "cost", "effect", "conclusion", "origin")
+DETAILS = ("calibration", "accuracy", "data", "between", "clusters", "cost", "effect", "conclusion", "origin")
 
 _PERFORMANCE = {
     "roc_auc": ("AUC", "probability that a positive scores higher than a negative, ties counted half"),
@@ -73,23 +73,32 @@ def _headline(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
     clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} cluster{'s' * (sample.clusters != 1)}"
     level = f"{rows(sample.positives)} positive: {share(sample.base_rate)}, predicted {share(sample.mean_score)}"
     yield fact("verdict", "Verdict", wording.verdict_sentence(audit), rank=1)
-    yield fact("where", "Where", wording.plain_sentence(audit), rank=8)
+    yield fact("where", "Where", wording.plain_sentence(audit), rank=4)
     for warning in audit.warnings:
         yield fact("warning", "Warning", warning.message, rank=2)
     yield fact("error", "Error", joined(wording.error_text(audit), _bounds(audit)), rank=4)
-    yield fact("chance", "By chance", _chance(audit), rank=9)
+    yield fact("chance", "By chance", _chance(audit), rank=1)
     yield fact("accuracy", "Accuracy", f"AUC {areas}, Brier score {by_key['brier'].with_limits()}", rank=5)
+    yield fact("clusters", "Clusters", wording.new_cluster(audit), rank=7)
     yield fact("data", "Data", f"{_rows(audit)}{clusters}, {level}, O:E {by_key['observed_expected'].value}", rank=6)
     yield fact("outcome", "Outcome", _classes(audit), rank=2)
     yield fact("left_out", "Left out", str(audit.left_out) if audit.left_out and audit.left_out.n else "", rank=2)
-    if "cost" in by_key:
-        saving = f"; at most {by_key['saving'].value} can be saved" if "saving" in by_key else ""
-        value, *ends = by_key["cost"].with_limits().partition(" ")
-        yield fact("cost", "Cost", f"{value} per case{''.join(ends)}{saving}", rank=7)
+    if audit.decision is not None:
+        yield fact("cost", "Cost", _cost(audit.decision, by_key), rank=7)
     yield fact("selective", "No review", wording.review_sentence(audit), rank=7)
     yield fact("advice", "Advice", wording.advice_sentence(audit), rank=3)
     yield fact("command", "Next", audit.advice.command or "", rank=0)
     yield fact("python", "In Python", audit.advice.python or "", rank=0)
+
+
+def _cost(decision: Decision, by_key: dict[str, Fact]) -> str:
+    """Cost of decisions at the threshold of the costs, and the most that can be saved, in a few words."""
+    value, *ends = by_key["cost"].with_limits().partition(" ")
+    saving, caveat = "", wording.saving_caveat(decision)
+    if "saving" in by_key:
+        limit = " (asymptotic)" if decision.method == "cluster jackknife" else ""
+        saving = f"saving: {caveat}" if caveat else f"at most {by_key['saving'].value} can be saved{limit}"
+    return joined(f"{value} per case{''.join(ends)}", saving, f"threshold {score_text(decision.threshold)}")
 
 
 def _bounds(audit: Findings) -> str:
@@ -174,6 +183,10 @@ def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
     yield Fact("data", "Data", joined(level, ties), section="data")
     yield Fact("outcome", "Outcome", _classes(audit), section="data")
     yield Fact("left_out", "Left out", "" if audit.left_out is None else str(audit.left_out), section="data")
+    compared = () if audit.heterogeneity is None else vars(audit.heterogeneity).values()
+    for name, one in zip(("O:E", "Intercept", "Slope", "AUC"), compared, strict=False):
+        sentence = f"{one.summary_text}{wording.used_clusters(one, audit)}"
+        yield Fact("between", name, sentence, section="between")
     yield Fact("unseen", "Unseen clusters", _unseen(audit), section="clusters")
     yield Fact("cost", "Expected cost", _cost_sentence(audit, by_key), section="cost")
     if audit.selective is not None:

@@ -22,7 +22,7 @@ from calibrant.printable import visible_lines
 from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.guidance import checklist_of
-from calibrant.report.pictures import Picture, pictures
+from calibrant.report.pictures import Picture, forests, pictures
 from calibrant.report.review import selection_parts, sides
 from calibrant.table.numbers import confidence, number, rows, write_upper
 from calibrant.table.results import of_section
@@ -149,7 +149,7 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
         "advice": wording.advice_sentence(audit),
         "band": wording.band_sentence(audit),
         "headline": named("headline", "segments"),
-        **{section: named(section) for section in ("calibration", "data", "clusters", "effect")},
+        **{section: named(section) for section in ("calibration", "data", "between", "clusters", "effect")},
         **{section: numbers(section) for section in ("performance", "unseen", "costs")},
         "measures": [(fact.label, fact.value, fact.note) for fact in of_section(facts, "measures")],
         "gain": wording.gain_sentence(audit.recalibration),
@@ -158,6 +158,7 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
         "cost_curve": view.cost_curve_rows(audit),
         "intervals": not np.isnan(audit.reliability.lower).all(),
         "pictures": pictures(audit, anchor),
+        "forests": forests(audit, anchor),
         "segments": None if audit.segments is None else _segments(audit.segments, audit.name, anchor),
         "review": None if audit.selective is None else selection_parts(sides(audit.selective), f"{anchor}-cut-off"),
         "bins": view.bins(audit.reliability),

@@ -80,7 +80,7 @@ class Estimate(Result):
         where chance is not known.
     confidence_level : float
         Confidence of the interval by itself.
-    method : {"exact", "asymptotic", "cluster jackknife", "unseen clusters", "none"}
+    method : {"exact", "asymptotic", "cluster jackknife", "unseen clusters", "random effects", "none"}
         How the interval was found: for every number of rows, for many of them, for many clusters of rows that may
         depend on each other, also for clusters of a kind that none shows, or not at all, since weights do not count
         rows.

@@ -126,9 +126,10 @@ def _segments(audit: Findings) -> Iterator[Fact]:
     """Yield how many segments there are, and how far they may be off."""
     segments = audit.segments
     if segments is not None:
-        refuted = int((segments.verdicts == "refuted").sum())
-        off = f"none off by more than {write_upper(segments.bound, segments.tolerance)}"
-        text = joined(rows(segments.n_segments), f"{rows(refuted)} refuted" if refuted else "", off)
+        from calibrant.auditing.segment_audit import off_sentence
+
+        bound = f"none off by more than {write_upper(segments.bound, segments.tolerance)}"
+        text = joined(off_sentence(segments), f"{rows(segments.n_segments)} segments, {bound}")
         yield Fact("segments", "Segments", text, section="segments")
 
 

@@ -13,6 +13,7 @@ from calibrant.auditing.mean_warnings import ABOUT_UNITS
 from calibrant.auditing.next_steps import CallTexts
 from calibrant.auditing.wording import advice_sentence
 from calibrant.certificates.mean_results import Side
+from calibrant.certificates.mean_test import NAMES
 from calibrant.table.numbers import (
     Writer,
     amount,
@@ -24,6 +25,7 @@ from calibrant.table.numbers import (
     write_change,
     write_interval,
     write_lower,
+    write_p_value,
     write_upper,
 )
 from calibrant.table.results import Fact, estimated, joined
@@ -177,15 +179,11 @@ def test_text(audit: MeanFindings) -> str:
     test = audit.test
     if test is None:
         return ""
-    own = "" if test.p_value is None else _p_value(test.p_value)
+    own = "" if test.p_value is None else write_p_value(test.p_value)
     if test.distribution is None or test.distribution_p_value is None:
         return own
-    counts = f"{_p_value(test.distribution_p_value)} as {test.distribution.capitalize()} counts"
+    counts = f"{write_p_value(test.distribution_p_value, test.n_simulations)} as {NAMES[test.distribution]} counts"
     return joined(own, f"{counts}, dispersion {test.dispersion:.3g}")
-
-
-def _p_value(value: float) -> str:
-    return f"p = {value:.2g}" if value >= 1e-4 else "p < 0.0001"
 
 
 def side_facts(audit: MeanFindings) -> Iterator[Fact]:

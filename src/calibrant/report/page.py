@@ -180,7 +180,6 @@ def _segments(audit: SegmentAudit, name: str, anchor: str) -> dict[str, Any]:
     heads, lines = audit_rows(audit)
     sure = confidence(audit.confidence_level)
     return {
-        "claim": audit.claim,
         "sentences": " ".join(sentences(audit)),
         "caption": f"calibration errors with bounds that hold together, with {sure} confidence",
         "forest": picture("Segments", forest, described),

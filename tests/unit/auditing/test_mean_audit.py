@@ -80,6 +80,9 @@ def test_summaries_have_at_most_fourteen_lines_of_80_characters():
 def test_counts_are_tested_as_poisson_and_amounts_are_not():
     assert counts().test.distribution == "poisson"
     assert "as Poisson counts, dispersion" in " ".join(str(counts()).split())
+    *_, years, claims, rate = tariff()
+    off = cal.audit_means(claims, 0.7 * rate, exposure=years)
+    assert "p <= 0.005 as Poisson counts, dispersion" in " ".join(off.details().split())
     assert flat_tariff().test.distribution is None
     assert counts().test.distribution_p_value > 0.01
 

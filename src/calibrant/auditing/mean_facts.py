@@ -89,7 +89,7 @@ def verdict_meaning(audit: MeanFindings) -> str:
         if math.isfinite(side.upper)
     )
     open_ = ", ".join(label.lower() for _, label, side in _sides(audit) if not math.isfinite(side.upper))
-    bounds = f"with {sure} no band of predictions is {limited}, {unit}" if limited else "there are no bounds"
+    bounds = f"with {sure} no range of predictions is {limited}, {unit}" if limited else "there are no bounds"
     bounds += f"; how far any is {open_} cannot be said without a cap" if open_ else ""
     if certificate.verdict is None:
         return f"{bounds} (no tolerance was given, so there is no verdict)."
@@ -200,11 +200,16 @@ def measure_facts(audit: MeanFindings) -> Iterator[Fact]:
     yield estimated("bias", "Observed/predicted", audit.bias, "measures", "1 is ideal")
     for key, label, value, note in (
         ("gini", "Gini index", curve.gini, f"{number(curve.gini_predicted)} if predictions were right"),
-        ("abc", "Area (ABC)", curve.area, "Lorenz less concentration curve; above 0, predictions are too far apart"),
+        (
+            "abc",
+            "Area (ABC)",
+            curve.area,
+            "between Lorenz and concentration curve; above 0, predictions are spread too far",
+        ),
         ("deviance", "Deviance", parts.value, _deviance_note(audit)),
-        ("miscalibration", "Miscalibration", parts.miscalibration, "what an isotonic map takes off"),
-        ("discrimination", "Discrimination", parts.discrimination, "what ranking takes off"),
-        ("uncertainty", "Uncertainty", parts.uncertainty, "of the same prediction for all"),
+        ("miscalibration", "Miscalibration", parts.miscalibration, "the part of it that an isotonic map removes"),
+        ("discrimination", "Discrimination", parts.discrimination, "the part of it that ranking removes"),
+        ("uncertainty", "Uncertainty", parts.uncertainty, "deviance of one prediction for all"),
     ):
         yield Fact(key, label, number(value), note=note, section="measures")
 

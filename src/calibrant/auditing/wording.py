@@ -31,7 +31,7 @@ def bounds_text(certificate: Certificate | ClassCertificate, further: str = "") 
     limits, two_sided = error_limits(certificate), certificate.lower_bound > 0.0
     sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided + further
     either = isinstance(certificate, ClassCertificate) or certificate.direction == "either"
-    way = "" if either else f"{certificate.direction} by "
+    way = "" if either else f"{certificate.direction} by {limits.value}, "
     return way + (f"at least {limits.lower}, " if two_sided else "") + f"at most {limits.upper} ({sure})"
 
 
@@ -291,7 +291,7 @@ def limitations(audit: Findings) -> Iterator[str]:
         yield "It is about all of these rows together: within a part of them, scores may be less well calibrated."
     else:
         yield "Within parts of the rows other than the segments listed, scores may be less well calibrated."
-    yield "Scores can be calibrated and still rank poorly, or serve a decision badly."
+    yield "Calibrated scores can still rank poorly, or be of little use for a decision."
     if audit.certificate is not None:
         yield "Each statement holds with its own confidence level; that all of them hold has a lower one."
         if (direction := audit.certificate.direction) != "either":

@@ -121,9 +121,9 @@ def test_an_audit_says_which_direction_it_is_about():
     result = cal.audit(TOO_HIGH[::10], P[::10].round(1), tolerance=0.1, direction="too low")
     text, details = (" ".join(shown.split()) for shown in (str(result), result.details()))
     assert "the calibration error of predictions that are too low" in text
-    assert "; too low by at most" in text
+    assert f"; too low by {result.certificate.estimate:.4f}, at most" in text
     assert "predictions too low by at most" in details
-    assert "too low by at most" in result.sentence()
+    assert ", too low by 0" in result.sentence()
     assert any("predictions that are too low" in line for line in result.provenance.limitations)
     assert "direction='too low'" in result.provenance.command
     assert result.to_dict()["certificate"]["direction"] == "too low"

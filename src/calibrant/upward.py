@@ -32,6 +32,7 @@ MODULE_OF = {
     "SegmentDisplay": "plots.segments",
     "check_report": "report.files",
     "checklists": "report.guidance",
+    "convert_classifier": "export.onnx_classifier",
     "draw": "plots.display",
     "picture_html": "plots.display",
     "render_audit": "report.page",
@@ -42,6 +43,7 @@ MODULE_OF = {
     "render_monitor": "report.monitor",
     "render_segments": "report.page",
     "render_selective": "report.selective",
+    "set_shapes": "export.onnx_estimators",
     "write_report": "report.files",
 }
 

@@ -13,7 +13,7 @@ from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
 from calibrant.decisions import BinarySelection, Decision, MaxRegret, NetBenefit
-from calibrant.metrics import CutoffCalibration
+from calibrant.metrics import ClusterHeterogeneity, CutoffCalibration
 from calibrant.table.missing import LeftOut
 from calibrant.table.results import Count, Result
 
@@ -152,6 +152,9 @@ class Findings(Result):
         Calibration in segments of the rows; None if no columns were named.
     selective : BinarySelection or None
         Which cases may be decided without review; None without a `target_error`.
+    heterogeneity : ClusterHeterogeneity or None
+        Calibration and AUC in each cluster, by name, and how far these differ. None without clusters, with fewer than 3
+        or more than 200, and with fewer positives than clusters.
     left_out : LeftOut or None
         Rows that were left out because a value is missing, by cause; None if such rows are refused.
     """
@@ -181,6 +184,7 @@ class Findings(Result):
     provenance: Provenance
     segments: SegmentAudit | None = None
     selective: BinarySelection | None = None
+    heterogeneity: ClusterHeterogeneity | None = None
     left_out: LeftOut | None = None
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Item(NamedTuple):
     section: str
     remark: str
 
-    def cells(self, anchor: str) -> tuple[str, Cell, Cell, str]:
+    def cells(self, anchor: str) -> tuple[str | Cell, ...]:
         """Return the item, its state, a link to the section, and what is asked for."""
         state = Cell(self.state, kind="certified", verdict="certified") if self.state == "done" else Cell(self.state)
         where = Cell(self.section.capitalize(), href=f"#{anchor}{self.section}" if self.section else "")
@@ -41,17 +41,12 @@ class Item(NamedTuple):
 
 
 class Checklist(NamedTuple):
-    """The items of a checklist with the answers of a page, and what its links begin with."""
+    """A checklist with the answers of a page, and the rows of its table."""
 
     title: str
     items: list[Item]
     references: list[str]
-    anchor: str
-
-    @property
-    def rows(self) -> list[tuple[str, Cell, Cell, str]]:
-        """The cells of all items."""
-        return [item.cells(self.anchor) for item in self.items]
+    rows: list[tuple[str | Cell, ...]]
 
 
 @cache
@@ -72,7 +67,7 @@ def checklist_of(audit: AnyFindings, anchor: str = "") -> Checklist | None:
         return None
     shown = _shown(audit) | {name: "about" for name in LABELS if name in about}
     items = [_answered(item, audit, shown, about.get("answers", {})) for item in chosen["items"]]
-    return Checklist(chosen["title"], items, chosen["references"], anchor)
+    return Checklist(chosen["title"], items, chosen["references"], [item.cells(anchor) for item in items])
 
 
 def _answered(item: dict[str, Any], audit: AnyFindings, shown: dict[str, str], answers: dict[str, str]) -> Item:
@@ -91,23 +86,21 @@ def _answered(item: dict[str, Any], audit: AnyFindings, shown: dict[str, str], a
 def _shown(audit: AnyFindings) -> dict[str, str]:
     """Return what a page shows, by the names that items have for it: the section where it is."""
     certificate = audit.certificate
-    sections = {"assumptions": "assumptions", "provenance": "provenance"}
-    if audit.recalibration is not None:
-        sections["update"] = "recalibration"
-    if certificate is not None and certificate.tolerance is not None:
-        sections["tolerance"] = "verdict"
-    if isinstance(audit, ClassFindings):
-        sections |= {"performance": "errors", "plot": "reliability", "rows": "verdict"}
-        return sections | ({"thresholds": "decisions"} if audit.decision is not None else {})
-    if isinstance(audit, MeanFindings):
-        sections |= {"performance": "sides", "plot": "means", "rows": "verdict", "discrimination": "discrimination"}
-        return sections | ({"clusters": "verdict"} if audit.clusters is not None else {})
-    sections |= {"performance": "performance", "discrimination": "performance", "rows": "performance"}
-    sections |= {"plot": "reliability", "benefit": "decisions"}
-    conditional = {
-        "thresholds": (audit.decision, "decisions"),
-        "subgroups": (audit.segments, "segments"),
-        "clusters": (audit.sample.clusters, "performance"),
-        "missing": (audit.left_out, "performance"),
+    sections = {"assumptions": "assumptions", "provenance": "provenance", "rows": "verdict"}
+    conditional: dict[str, tuple[Any, str]] = {
+        "update": (audit.recalibration, "recalibration"),
+        "tolerance": (None if certificate is None else certificate.tolerance, "verdict"),
     }
+    if isinstance(audit, ClassFindings):
+        sections |= {"performance": "errors", "plot": "reliability"}
+        conditional |= {"thresholds": (audit.decision, "decisions")}
+    elif isinstance(audit, MeanFindings):
+        sections |= {"performance": "bounds", "plot": "means", "discrimination": "discrimination"}
+        conditional |= {"clusters": (audit.clusters, "verdict"), "missing": (audit.left_out, "verdict")}
+    else:
+        sections |= {"performance": "performance", "discrimination": "performance", "rows": "performance"}
+        sections |= {"plot": "reliability", "benefit": "decisions"}
+        conditional |= {"thresholds": (audit.decision, "decisions"), "subgroups": (audit.segments, "segments")}
+        conditional |= {"clusters": (audit.sample.clusters, "performance"), "missing": (audit.left_out, "performance")}
+        conditional |= {"heterogeneity": (audit.heterogeneity, "heterogeneity")}
     return sections | {name: section for name, (part, section) in conditional.items() if part is not None}

@@ -28,6 +28,7 @@ from calibrant.plots import (
     DifferenceDisplay,
     Display,
     DistributionDisplay,
+    ForestDisplay,
     MeanReliabilityDisplay,
     MonitorDisplay,
     ReliabilityDisplay,
@@ -46,7 +47,8 @@ DISPLAYS = [
     CumulativeResidualsDisplay,
 ]
 FROM_SCORES = DISPLAYS[1:]
-OF_SEGMENTS = {SegmentDisplay, SegmentMapDisplay}  # which need further columns: see test_segments.py
+# which need further columns: see test_segments.py and test_forest.py
+OF_SEGMENTS = {SegmentDisplay, SegmentMapDisplay, ForestDisplay}
 
 every = pytest.mark.parametrize("display", DISPLAYS)
 of_scores = pytest.mark.parametrize("display", FROM_SCORES)

@@ -22,6 +22,7 @@ from calibrant.curves import (
 )
 from calibrant.decisions import cost_curve, net_benefit
 from calibrant.errors import ArgumentError
+from calibrant.metrics import cluster_heterogeneity
 from calibrant.plots import (
     ConcentrationDisplay,
     CostCurveDisplay,
@@ -29,6 +30,7 @@ from calibrant.plots import (
     DecisionCurveDisplay,
     DifferenceDisplay,
     DistributionDisplay,
+    ForestDisplay,
     MeanReliabilityDisplay,
     MonitorDisplay,
     ReliabilityDisplay,
@@ -42,6 +44,11 @@ from calibrant.table.results import Drawable
 def audit_of_two(y, s):
     """An audit of two segments."""
     return audit_segments(y, s, by={"half": np.arange(len(y)) < 25}, min_rows=1)
+
+
+def thirds(y, s):
+    """Observed over expected in three clusters, the highest in the first."""
+    return cluster_heterogeneity(y, s, np.arange(39) // 13).observed_expected
 
 
 def band_of_means(y, s):
@@ -69,6 +76,7 @@ DISPLAY = {
     net_benefit: DecisionCurveDisplay,
     audit_of_two: SegmentDisplay,
     monitored: MonitorDisplay,
+    thirds: ForestDisplay,
     calibrant.selective: RiskCoverageDisplay,
 }
 

@@ -154,7 +154,7 @@ class Findings(Result):
     selective : BinarySelection or None
         Which cases may be decided without review; None without a `target_error`.
     heterogeneity : ClusterHeterogeneity or None
-        Calibration and AUC in each cluster, and how far these differ; None without 3 to 200 clusters and as many events.
+        Calibration and AUC in each cluster, and how they differ; None but of 3 to 200 clusters, with as many events.
     left_out : LeftOut or None
         Rows that were left out because a value is missing, by cause; None if such rows are refused.
     """

@@ -23,6 +23,7 @@ MODULE_OF = {
     "DecisionCurveDisplay": "plots.decisions",
     "DifferenceDisplay": "plots.models",
     "DistributionDisplay": "plots.reliability",
+    "GradeDisplay": "plots.grades",
     "MeanAuditDisplay": "plots.mean_audit",
     "MeanReliabilityDisplay": "plots.means",
     "MonitorDisplay": "plots.monitor",

@@ -130,6 +130,8 @@ def _segments(audit: Findings) -> Iterator[Fact]:
         off = f"none off by more than {write_upper(segments.bound, segments.tolerance)}"
         text = joined(rows(segments.n_segments), f"{rows(refuted)} refuted" if refuted else "", off)
         yield Fact("segments", "Segments", text, section="segments")
+    if audit.grades is not None:
+        yield Fact("grades", "Grades", audit.grades.off_sentence(), section="segments")
 
 
 def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from calibrant.auditing.grades import GradeAudit
     from calibrant.auditing.segment_audit import SegmentAudit
 
 _Mend = Literal["check the scores", "check the labels"]
@@ -150,6 +151,8 @@ class Findings(Result):
         When and by which call it was made, of which rows, and the fingerprint of its numbers.
     segments : SegmentAudit or None
         Calibration in segments of the rows; None if no columns were named.
+    grades : GradeAudit or None
+        Tests of rating grades; None if there were none.
     selective : BinarySelection or None
         Which cases may be decided without review; None without a `target_error`.
     left_out : LeftOut or None
@@ -180,6 +183,7 @@ class Findings(Result):
     references: tuple[str, ...]
     provenance: Provenance
     segments: SegmentAudit | None = None
+    grades: GradeAudit | None = None
     selective: BinarySelection | None = None
     left_out: LeftOut | None = None
 

@@ -10,6 +10,7 @@ from calibrant.plots.classes import ClassAuditDisplay, ClassErrorDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decisions import CostCurveDisplay, DecisionCurveDisplay
 from calibrant.plots.display import Display, draw
+from calibrant.plots.grades import GradeDisplay
 from calibrant.plots.mean_audit import MeanAuditDisplay
 from calibrant.plots.means import ConcentrationDisplay, MeanReliabilityDisplay
 from calibrant.plots.models import ComparisonDisplay, DifferenceDisplay, Model
@@ -32,6 +33,7 @@ __all__ = [
     "DifferenceDisplay",
     "Display",
     "DistributionDisplay",
+    "GradeDisplay",
     "MeanAuditDisplay",
     "MeanReliabilityDisplay",
     "Model",

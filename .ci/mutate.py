@@ -112,7 +112,7 @@ class Mutant:
 
 def _mutant(path: Path, number: int) -> Mutant:
     """The file at a path with its change of this number."""
-    tree = ast.parse(path.read_text())
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     change = list(_changes(tree))[number]
     before = ast.unparse(tree).split("\n")
     setattr(change.node, change.attribute, change.value)

@@ -12,7 +12,6 @@ With `--beside v1/src` another version of the package runs beside this one, in t
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -50,6 +49,8 @@ LOADED = f"import atexit, sys\nfirst = set(sys.modules)\n{PRINT}\n{RUN}"
 
 def started(folder: Path, code: str, words: list[str], sources: Path) -> tuple[timing.Run, str]:
     """Run Python in a process of its own; return what it took, and the last line that it printed."""
+    import resource  # which Windows does not have
+
     environment = os.environ | {"PYTHONPATH": str(sources), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()

@@ -8,7 +8,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import resource
 import statistics
 import subprocess
 import sys
@@ -190,6 +189,8 @@ def peak_megabytes(*, children: bool = False) -> float:
     """Most memory this process has held. What `getrusage` tells can be that of the process that started it."""
     own = Path("/proc/self")
     if not own.exists():
+        import resource  # which Windows does not have
+
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     counted = [own, *started_by(own)] if children else [own]
     peaks = [(process / "status").read_text().partition("VmHWM:")[2].split() for process in counted]
@@ -216,7 +217,7 @@ def versions() -> dict[str, str]:
 
 def machine() -> dict[str, Any]:
     cpuinfo = Path("/proc/cpuinfo")
-    text = cpuinfo.read_text() if cpuinfo.exists() else ""
+    text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""
     return {
         "processor": text.partition("model name\t: ")[2].partition("\n")[0] or platform.processor(),
         "cores": os.cpu_count(),

@@ -72,7 +72,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def package_of(path: Path) -> str:

@@ -71,14 +71,24 @@ for name, use in uses.items():
     try:
         use()
     except (ArgumentError, SourceError) as error:
-        assert "install" in error.remedy or "locks" in error.remedy, error
+        assert {remedy!r} in error.remedy, error
         print("refused", name)
 """
+
+# What the message says to do about it.
+REMEDY = {
+    "fcntl": "locks",
+    "matplotlib": "pip install 'calibrant[report]'",
+    "duckdb": "pip install 'calibrant[files]'",
+    "pyarrow": "install one",
+    "onnx": "pip install 'calibrant[onnx]'",
+    "jinja2": "pip install 'calibrant[report]'",
+}
 
 # What cannot be done without each module; everything else can.
 REFUSED = {
     "fcntl": {"state"},  # where Windows has msvcrt
-    "matplotlib": {"plot", "html", "notebook", "display", "draw", "monitor display", "monitor page"},
+    "matplotlib": {"plot", "html", "display", "draw", "monitor display", "monitor page"},
     "duckdb": {"file", "query"},
     "pyarrow": {"pyarrow"},
     "onnx": {"onnx"},
@@ -93,8 +103,27 @@ QUICK = {"matplotlib"}
     "missing", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in REFUSED]
 )
 def test_only_what_needs_it_is_refused(missing, tmp_path):
-    lines = printed(SCRIPT.format(without=without(missing)), tmp_path)
+    lines = printed(SCRIPT.format(without=without(missing), remedy=REMEDY[missing]), tmp_path)
     assert {line.removeprefix("refused ") for line in lines} == REFUSED[missing]
+
+
+@pytest.mark.slow
+def test_without_matplotlib_a_notebook_shows_the_table_and_says_what_to_install(tmp_path):
+    script = """
+        import calibrant as cal
+        print(cal.audit([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.9])._repr_html_())
+    """
+    text = "\n".join(printed(without("matplotlib") + textwrap.dedent(script), tmp_path))
+    assert "<table" in text
+    assert "pip install &#x27;calibrant[report]&#x27;" in text
+
+
+def test_the_command_without_its_packages_says_what_to_install(tmp_path):
+    script = without("typer") + "from calibrant.cli.start import main\nmain()"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith("install it: pip install 'calibrant[cli]'\n")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.slow

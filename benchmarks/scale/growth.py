@@ -35,8 +35,8 @@ IN_MEMORY: dict[str, Callable[[Any, Any], object]] = {
 
 def one(name: str, n: int) -> None:
     """Run one measure on arrays and print what it took."""
-    import scipy.optimize
-    import scipy.stats  # noqa: F401 (loading them is not part of the time)
+    import scipy.optimize  # noqa: F401 (loading them is not part of the time)
+    import scipy.stats  # noqa: F401
 
     label, score = arrays(n)
     IN_MEMORY[name](label, score)  # a virtual machine can take longer to find memory than the rest takes

@@ -60,9 +60,9 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
 
 
 def write_text(text: str, path: str | PathLike[str]) -> None:
-    """Write a text file in UTF-8, whole or not at all."""
+    """Write a text file in UTF-8, whole or not at all, the same bytes on every system."""
     with replacing(path) as draft:
-        draft.write_text(text, encoding="utf-8")
+        draft.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _to_disk(path: Path, flags: int) -> None:

@@ -31,6 +31,7 @@ MODULE_OF = {
     "RiskCoverageDisplay": "plots.selective",
     "SegmentDisplay": "plots.segments",
     "check_report": "report.files",
+    "checklists": "report.guidance",
     "draw": "plots.display",
     "picture_html": "plots.display",
     "render_audit": "report.page",

@@ -49,6 +49,7 @@ def test_an_input_is_never_overwritten(scores, tmp_path):
     assert scores.read_bytes() == before
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
 def test_devices_and_pipes_are_not_replaced(scores, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -100,6 +101,21 @@ def test_a_reader_that_leaves(scores):
         complaint = process.stderr.read()
         assert process.wait(60) == 141
     assert complaint == b""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["cp1252", "cp437", "utf-8"])
+def test_output_that_cannot_hold_a_minus_sign_gets_a_hyphen(tmp_path, encoding):
+    """As where Windows sends output to a file; what else is missing is escaped."""
+    path = tmp_path / "scores.csv"
+    path.write_text("y,p,中\n" + "0,0.2,0.4\n1,0.7,0.6\n" * 50, encoding="utf-8")
+    words = command("compare", path, "--label", "y", "--score", "p", "--score", "中")
+    done = subprocess.run(words, capture_output=True, check=False, env=os.environ | {"PYTHONIOENCODING": encoding})
+    assert done.returncode == 0, done.stderr
+    text = done.stdout.decode(encoding)
+    minus, name = ("\N{MINUS SIGN}", "中") if encoding == "utf-8" else ("-", r"\u4e2d")
+    assert f"{minus}0." in text
+    assert name in text
 
 
 @pytest.mark.slow

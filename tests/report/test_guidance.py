@@ -1,10 +1,16 @@
-"""The items of reporting guidance: what is empty has no check mark."""
+"""Checklists in reports: what is empty has no check mark, and authors answer what no audit can."""
+
+import re
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.report.guidance import guidance
+from calibrant.references import REFERENCES
+from calibrant.report.guidance import checklist_of, checklists
+from support import class_audits, mean_audits
+from support.html_page import Page
 
 
 @pytest.fixture(scope="module")
@@ -14,36 +20,87 @@ def rows():
     return (rng.uniform(size=400) < p).astype(int), p, {"clusters": np.arange(400) // 20, "sex": np.arange(400) % 2}
 
 
-def items(audit):
-    return {item.guide: item for item in guidance(audit)}
+def states(audit, checklist="tripod+ai", **about):
+    chosen = checklist_of(audit.with_about(checklist=checklist, **about))
+    return {item.name: item.state for item in chosen.items}
+
+
+def test_there_is_none_unless_it_is_chosen(rows):
+    audit = cal.audit(*rows[:2])
+    assert checklist_of(audit) is checklist_of(audit.with_about(checklist="none")) is None
+    assert "checklist" not in audit.to_html()
 
 
 def test_without_costs_clusters_or_segments(rows):
-    y, p, _ = rows
-    found = items(cal.audit(y, p))
-    for guide in ("TRIPOD+AI 15", "TRIPOD+AI 12d, 23b", "TRIPOD+AI 10"):
-        assert not found[guide].section
-        assert found[guide].missing
-    assert found["TRIPOD+AI 23a"].missing
+    found = states(cal.audit(*rows[:2]))
+    for item in ("15", "12d", "23b", "23a subgroups", "10", "11", "5b"):
+        assert found[f"TRIPOD+AI {item}"] == "not done", item
+    assert found["TRIPOD+AI 23a"] == "done"
 
 
 def test_what_was_asked_is_ticked_and_no_more(rows):
     y, p, columns = rows
-    found = items(cal.audit(y, p, costs=(1, 4), by={"sex": columns["sex"]}))
-    for guide in ("TRIPOD+AI 15", "TRIPOD+AI 23a", "TRIPOD+AI 12f, 24"):
-        assert (bool(found[guide].section), found[guide].missing) == (True, "")
-    clustered = items(cal.audit(y, p, clusters=columns["clusters"]))["TRIPOD+AI 12d, 23b"]
-    assert clustered.section
-    assert "not compared" in clustered.missing
+    found = states(cal.audit(y, p, costs=(1, 4), by={"sex": columns["sex"]}), data_period="2024", exclusions=" ")
+    for item in ("15", "23a subgroups", "12f", "24", "5b"):
+        assert found[f"TRIPOD+AI {item}"] == "done", item
+    assert found["TRIPOD+AI 6b"] == "not done"  # an empty field
+    of_clusters = states(cal.audit(y, p, clusters=columns["clusters"]), "tripod-cluster")
+    assert (of_clusters["TRIPOD-Cluster 9a"], of_clusters["TRIPOD-Cluster 12b"]) == ("done", "not done")
 
 
-def test_marks_on_the_page(rows):
+def test_answers_of_the_author(rows):
+    audit = cal.audit(*rows[:2])
+    answers = {"TRIPOD+AI 10": "protocol, page 4", "TRIPOD+AI 23b": "does not apply: one hospital"}
+    found = {item.name: item for item in checklist_of(audit.with_about(checklist="tripod+ai", answers=answers)).items}
+    assert found["TRIPOD+AI 10"][1:] == ("done", "", "justification of the sample size: protocol, page 4")
+    assert found["TRIPOD+AI 23b"].state == "does not apply"
+    assert found["TRIPOD+AI 23b"].remark.endswith(": one hospital")
+
+
+def test_what_is_not_asked_of_all_audits():
+    assert states(mean_audits.flat_tariff())["TRIPOD+AI 15"] == "does not apply"
+    assert states(class_audits.wrong(), "bank")["EBA grades"] == "does not apply"
+
+
+@pytest.mark.parametrize("checklist", ["tripod+ai", "tripod-cluster", "bank", "eu-ai-act"])
+def test_marks_and_links_on_all_pages(rows, checklist):
     y, p, columns = rows
-    audit = cal.audit(y, p, clusters=columns["clusters"])
-    page = audit.to_html()
-    table = page[page.index("Items about performance") :]
-    lines = [line for line in table.split("<tr>") if 'scope="row"' in line][: len(guidance(audit))]
-    for item, line in zip(guidance(audit), lines, strict=True):
-        assert ("<svg" in line) == bool(item.section and not item.missing), item
-        assert ("in part" in line) == bool(item.section and item.missing), item
-        assert ("not here" in line) == (not item.section), item
+    for audit in (cal.audit(y, p, clusters=columns["clusters"]), class_audits.wrong(), mean_audits.flat_tariff()):
+        known = audit.with_about(checklist=checklist, purpose="Grants", conclusion="Recalibrate")
+        html, found = known.to_html(), checklist_of(known)
+        page = Page(html)
+        assert {link[1:] for link in page.links} <= set(page.ids)
+        lines = html[html.index("Reporting checklist") :].split("<tr>")[2 : 2 + len(found.items)]
+        for item, line in zip(found.items, lines, strict=True):
+            assert ("<svg" in line) == (item.state == "done"), item
+            assert ("href=" in line) == bool(item.section), item
+            assert item.state in line
+            assert item.state != "done" or item.section
+        text = known.to_markdown()
+        assert all(item.name in text for item in found.items)
+
+
+def test_the_file_of_checklists():
+    shown = {
+        "assumptions",
+        "benefit",
+        "clusters",
+        "discrimination",
+        "heterogeneity",
+        "grades",
+        "missing",
+        "performance",
+    }
+    shown |= {"plot", "provenance", "rows", "subgroups", "thresholds", "tolerance", "update"}
+    shown |= {"model", "purpose", "owner", "limits", "data_period", "exclusions", "conclusion", "approver"}
+    for name, one in checklists().items():
+        assert set(name) <= {*ascii_lowercase, "+", "-"}
+        assert set(one) == {"title", "references", "items"}
+        assert set(one["references"]) <= REFERENCES.keys()
+        names = [item["item"] for item in one["items"]]
+        assert len(names) == len(set(names))
+        for item in one["items"]:
+            assert set(item) <= {"item", "asks", "shown", "remark", "add", "kinds"}
+            assert item.get("shown", "plot") in shown, item
+            assert set(item.get("kinds", [])) <= {"binary", "classes", "means"}
+            assert re.match(r"[a-z]", item["asks"])

@@ -29,7 +29,7 @@ def running_server() -> Iterator[tuple[str, Callable[..., str]]]:
 
     def call(*command: str, text: str | None = None) -> str:
         # Output goes to a file: the server keeps open what it was started with.
-        with tempfile.TemporaryFile("w+") as output:
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
             done = subprocess.run(
                 [*as_user, *command], input=text, text=True, stdout=output, stderr=output, cwd="/", check=False
             )

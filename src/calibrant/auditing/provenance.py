@@ -7,7 +7,7 @@ import inspect
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -65,6 +65,8 @@ class Provenance(Result):
         What the statements assume, and what they do not show, in sentences.
     fingerprint : str
         16 hexadecimal digits made of all numbers of the audit, see Notes.
+    about : dict of str to str
+        What people say of the model, see ``with_about``.
 
     Notes
     -----
@@ -93,6 +95,7 @@ class Provenance(Result):
     assumptions: tuple[str, ...] = ()
     limitations: tuple[str, ...] = ()
     fingerprint: str = ""
+    about: dict[str, Any] = field(default_factory=dict)
 
 
 _R = TypeVar("_R", bound=Result)

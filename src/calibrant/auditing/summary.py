@@ -6,12 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from calibrant.auditing.about import Documented
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import DETAILS, audit_facts
 from calibrant.auditing.findings import DrawnAudit, Findings
+from calibrant.auditing.paragraph import Words, results_paragraph
 from calibrant.auditing.wording import error_limits, error_range, verdict_word
 from calibrant.table.numbers import number
-from calibrant.table.results import Fact, Report, Result, of_section
+from calibrant.table.results import Fact, Result, of_section
 from calibrant.table.shown import hanging, html_table, wrapped
 from calibrant.upward import resolve
 
@@ -26,7 +28,7 @@ _OPTIONAL = 8  # ranks of lines that are left out rather than cut to one
 _WIDTH = 80  # columns of a printed audit: a usual terminal
 
 
-class ShownAudit(Report):
+class ShownAudit(Documented):
     """How audits show themselves: as text, in a notebook, and as a picture."""
 
     _display: ClassVar[str]  # which display of `calibrant.upward` draws it
@@ -43,6 +45,30 @@ class ShownAudit(Report):
     def details(self: Any) -> str:
         """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
         return details(self, _WIDTH)
+
+    def sentence(self: Any, *, rows: str = "rows", events: str = "events", clusters: str = "clusters") -> str:
+        """Return the results as a paragraph, for the results section of a paper.
+
+        Parameters
+        ----------
+        rows, events, clusters : str
+            What they are called, such as "patients", "deaths" and "hospitals".
+
+        Returns
+        -------
+        str
+            Rows and events; O:E, calibration intercept and slope, AUC, Brier score and, with costs, net benefit, each
+            with its interval, whose limits are rounded outwards; the calibration error with its bounds. Of several
+            classes and of predicted means what stands for these.
+
+        Examples
+        --------
+        >>> import calibrant
+        >>> audit = calibrant.audit([0, 0, 0, 0, 1] * 4_000, [0.2] * 20_000)
+        >>> audit.sentence(rows="patients", events="deaths")[:47]
+        'Among 20,000 patients there were 4,000 deaths ('
+        """
+        return results_paragraph(self, Words(rows, events, clusters))
 
     def _plot(self, ax: Axes | Sequence[Axes] | None) -> DrawnAudit:
         drawn: DrawnAudit = resolve(self._display)(self).plot(ax)

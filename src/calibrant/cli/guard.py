@@ -6,6 +6,7 @@ input or usage; 70 a mistake in calibrant; 130 interrupted.
 
 from __future__ import annotations
 
+import codecs
 import functools
 import io
 import os
@@ -44,10 +45,21 @@ def run(app: Callable[[], None]) -> None:
     """Run the command line; what goes wrong outside of a command, or is not expected, ends in a message too."""
     if sys.stdout is None:
         sys.stdout = _Closed()
+    codecs.register_error("calibrant", _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="calibrant")
     try:
         app()
     except Exception as error:
         sys.exit(_end(error))
+
+
+def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Stand in for a character that a stream cannot write, as where Windows sends output to a file."""
+    if isinstance(error, UnicodeEncodeError) and error.object[error.start] == "\N{MINUS SIGN}":
+        return "-", error.start + 1
+    return codecs.backslashreplace_errors(error)
 
 
 class _Closed(io.TextIOBase):

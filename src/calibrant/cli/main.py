@@ -30,7 +30,8 @@ _HEADINGS = {
     "Data": "file files query database label score scores outcome prediction exposure time id block cluster by weight "
     "pos_label missing again grade",
     "Method": "",
-    "Output": "state output column model report title note author details as_json json_curves plot help",
+    "Output": "state output column model report title note author about checklist details as_json json_curves plot "
+    "help",
 }
 _HEADING_OF = {name: heading for heading, names in _HEADINGS.items() for name in names.split()}
 

@@ -14,7 +14,7 @@ from calibrant.printable import shell_word
 
 _QUOTES = "'\""
 # Parameters of commands that say where rows come from and how results are shown.
-_OUTPUT = ("files", "query", "database", "details", "as_json", "json_curves", "report")
+_OUTPUT = ("files", "query", "database", "details", "as_json", "json_curves", "report", "about", "checklist")
 # What stands for a function of Python.
 _COMMANDS = {"calibrant.audit_means": "calibrant audit FILE --outcome z --prediction f"}
 # Parameters of Python whose options have other names.
@@ -103,6 +103,21 @@ Report = Annotated[
 Title = Annotated[str | None, option("Heading of the report.", metavar="TEXT")]
 Note = Annotated[str | None, option("Remark in the report.", metavar="TEXT")]
 Author = Annotated[str | None, option("Who answers for the report.", metavar="TEXT")]
+About = Annotated[
+    Path | None,
+    option(
+        "A TOML file of what you say of the model: model, version, owner, purpose, data_period, exclusions, limits, "
+        "conclusion, approver; it heads the report, and is in the JSON."
+    ),
+]
+Checklist = Annotated[
+    str | None,
+    option(
+        "Table in the report that says which items of a guideline it answers: tripod+ai, tripod-cluster, bank or "
+        "eu-ai-act; by default none.",
+        metavar="NAME",
+    ),
+]
 
 
 def as_option(name: str, value: str | None) -> str:

@@ -32,6 +32,7 @@ def with_report(
     Those that a command has made something of are given as `further`. Its report is written, if one is asked for; a
     wrong path is found before.
     """
+    from calibrant.auditing.about import about_of
     from calibrant.auditing.provenance import of_command
     from calibrant.table.progress import report_progress, subtask
 
@@ -39,6 +40,7 @@ def with_report(
     given = given_to(function, context) | {"name": f"{columns} of {name_of(source)}"}
     if "costs" in inspect.signature(function).parameters:
         given["costs"] = costs_of(context.params["cost_fp"], context.params["cost_fn"])
+    about = about_of(context.params["about"], checklist=context.params.get("checklist"))
     if report is not None:
         from calibrant.report.files import check_report, form_of
 
@@ -46,10 +48,10 @@ def with_report(
     with terminal.progress():
         with subtask(1.0 if report is None else _COMPUTED):
             result = function(source, **(given | further))
-        result = replace(result, provenance=of_command(result.provenance, context.obj))
+        result = replace(result, provenance=of_command(result.provenance, context.obj)).with_about(about)
         if report is not None:
             report_progress("Report")
-            write = result.to_markdown if form_of(report) == "markdown" else result.to_html
+            write: Callable[[Path], str] = result.to_markdown if form_of(report) == "markdown" else result.to_html
             write(report)
     if report is not None:
         terminal.print_note(f"report written to {report}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.auditing.about import Documented
 from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.warnings import ENOUGH_CLUSTERS
 from calibrant.comparing.losses import MEASURES
@@ -17,7 +18,7 @@ from calibrant.curves import CumulativeResiduals, Curve
 from calibrant.metrics import CutoffCalibration
 from calibrant.printable import visible
 from calibrant.table.numbers import confidence, number, rows, share, signed, write_interval
-from calibrant.table.results import Drawable, Fact, Report, Result, joined
+from calibrant.table.results import Drawable, Fact, Result, joined
 from calibrant.table.shown import html_table, short_name, wrapped
 from calibrant.table.statements import Statement
 from calibrant.upward import resolve
@@ -94,7 +95,7 @@ class MeasureDifference(Result):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True, eq=False)
-class Comparison(Statement, Drawable, Report):
+class Comparison(Statement, Drawable, Documented):
     """Result of `calibrant.compare`: print it, or show it in another form.
 
     Attributes

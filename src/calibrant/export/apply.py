@@ -89,7 +89,7 @@ def apply_to_file(
                     check_scores(source, score)  # says which score is wrong, if one is
                 raise
             if not written and copy.empty:
-                draft.write_text(copy.empty, encoding="utf-8")
+                draft.write_text(copy.empty, encoding="utf-8", newline="\n")
             return written
 
 

@@ -72,7 +72,7 @@ class AuditDisplay:
 
     def own_figure(self) -> Figure:
         """Draw the picture on a figure that pyplot does not know."""
-        need_package("matplotlib")
+        need_package("matplotlib", "calibrant[report]")
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=self.size, layout="constrained")

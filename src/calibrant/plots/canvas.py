@@ -121,7 +121,7 @@ def prepare_canvas(ax: Axes | None, size: Inches, *, beneath: bool = False) -> I
     colours stay. None makes a figure of pyplot with the user's ground, so that notebooks and ``pyplot.show`` show it,
     with a second panel if `beneath`.
     """
-    need_package("matplotlib")
+    need_package("matplotlib", "calibrant[report]")
     from matplotlib.axes import Axes
 
     if ax is None:
@@ -154,7 +154,7 @@ def prepare_canvas(ax: Axes | None, size: Inches, *, beneath: bool = False) -> I
 @contextmanager
 def pyplot_figure(size: Inches, ground: Any) -> Iterator[Figure]:
     """Make a figure of pyplot, of so many inches. If drawing fails it is closed: pyplot would show it, half drawn."""
-    need_package("matplotlib")
+    need_package("matplotlib", "calibrant[report]")
     import matplotlib.pyplot as plt
 
     figure = plt.figure(figsize=size, facecolor=ground, layout="constrained")

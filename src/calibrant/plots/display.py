@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Iterator
+from html import escape
 from inspect import signature
 from io import BytesIO
 from itertools import pairwise
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant.errors import ArgumentError, DataError
+from calibrant.errors import ArgumentError, DataError, need_package
 from calibrant.plots.canvas import Canvas, Inches, panels, prepare_canvas
 from calibrant.plots.margins import set_margins
 from calibrant.plots.style import LIGHT, drawing_style
@@ -279,7 +280,11 @@ def draw(result: Drawable, ax: Axes | None = None, **keywords: Any) -> Display:
 
 
 def picture_html(result: Any, description: str) -> str:
-    """Return the picture of a result as an element of HTML that needs no file beside it."""
+    """Return the picture of a result as an element of HTML that needs no file beside it, or what to install for it."""
+    try:
+        need_package("matplotlib", "calibrant[report]")
+    except ArgumentError as error:  # a notebook shows the table beside it all the same
+        return f"<p>No picture without matplotlib; {escape(error.remedy)}.</p>"
     buffer, figure = BytesIO(), _display_of(result).own_figure()
     with drawing_style():
         figure.savefig(buffer, format="png", dpi=_DPI)

@@ -89,7 +89,7 @@ def drawing_style(palette: Palette = LIGHT) -> Iterator[Palette]:
     ...     palette.blue
     '#0072b2'
     """
-    need_package("matplotlib")
+    need_package("matplotlib", "calibrant[report]")
     from matplotlib import style
 
     with style.context(["default", _settings(palette)]):

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from calibrant.auditing import class_facts
+from calibrant.auditing.about import about_lines
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.wording import advice_sentence
@@ -14,6 +15,7 @@ from calibrant.plots.classes import ClassErrorDisplay, small_diagrams
 from calibrant.printable import visible_name
 from calibrant.references import cite
 from calibrant.report import view
+from calibrant.report.guidance import checklist_of
 from calibrant.report.page import Form, fill_page
 from calibrant.report.pictures import Picture
 from calibrant.table.numbers import confidence, interval_text, number, share
@@ -41,7 +43,7 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
     str
         The page, the same for the same audit every time.
     """
-    known, facts = audit.provenance, audit_facts(audit)
+    known, facts, checklist = audit.provenance, audit_facts(audit), checklist_of(audit)
     picture = partial(Picture, of_what=audit.name)
     meaning = class_facts.verdict_meaning(audit)
     heads, *lines = class_facts.class_grid(audit, _MOST)
@@ -56,6 +58,8 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
         note=known.note or "",
         byline=known,
         audit=audit,
+        about=about_lines(known.about),
+        checklist=checklist,
         meaning=f"{meaning[0].upper()}{meaning[1:]}",
         advice=advice_sentence(audit),
         headline=[(fact.label, fact.value) for fact in of_section(facts, "headline") if fact.key not in _ELSEWHERE],
@@ -79,7 +83,7 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
         changes=class_facts.changes(audit),
         provenance=view.provenance(audit.name, known),
         assumptions=list(dict.fromkeys(sentence for part in statements if part for sentence in part.assumptions)),
-        references=cite(audit.references),
+        references=cite([*audit.references, *(checklist.references if checklist else ())]),
     )
 
 

@@ -1,74 +1,113 @@
-"""What reporting guidance for clinical prediction models asks for, and where the page has it, wholly or in part."""
+"""What guidance asks a report for, item by item, and where the page answers it.
+
+The items are data (templates/checklists.toml). What a page shows has names here, and an item says which of them answers
+it: what is not shown is not done, unless the author says where it is, or that it does not apply.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from calibrant.auditing.about import LABELS, NO_CHECKLIST
+from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.findings import Findings
+from calibrant.auditing.mean_findings import MeanFindings
 from calibrant.report.view import Cell
 from calibrant.table.results import joined
 
-# Keys of `calibrant.references`.
-GUIDES = ("collins2024", "vancalster2025")
+AnyFindings = Findings | ClassFindings | MeanFindings
+
+_NOT_APPLICABLE = "does not apply"
+# What an item is asked of, if not of all audits.
+_KINDS = {Findings: "binary", ClassFindings: "classes", MeanFindings: "means"}
 
 
 class Item(NamedTuple):
-    """An item of a guideline, what it asks for, the section that answers it, and what is to be added.
+    """An item, its state ("done", "not done" or "does not apply"), the section with the answer, and what to say."""
 
-    An item without a section is not answered on the page. One of which something is `missing` is answered in part.
+    name: str
+    state: str
+    section: str
+    remark: str
+
+    def cells(self, anchor: str) -> tuple[str, Cell, Cell, str]:
+        """Return the item, its state, a link to the section, and what is asked for."""
+        state = Cell(self.state, kind="certified", verdict="certified") if self.state == "done" else Cell(self.state)
+        where = Cell(self.section.capitalize(), href=f"#{anchor}{self.section}" if self.section else "")
+        return self.name, state, where, self.remark
+
+
+class Checklist(NamedTuple):
+    """The items of a checklist with the answers of a page, and what its links begin with."""
+
+    title: str
+    items: list[Item]
+    references: list[str]
+    anchor: str
+
+    @property
+    def rows(self) -> list[tuple[str, Cell, Cell, str]]:
+        """The cells of all items."""
+        return [item.cells(self.anchor) for item in self.items]
+
+
+@cache
+def checklists() -> dict[str, Any]:
+    """Return all checklists by name, as they are in the file."""
+    text = (Path(__file__).parent / "templates" / "checklists.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def checklist_of(audit: AnyFindings, anchor: str = "") -> Checklist | None:
+    """Return the checklist that was chosen for the report of an audit, with its answers; None if none was.
+
+    Ids of the page begin with the anchor.
     """
-
-    guide: str
-    asked: str
-    section: str = ""
-    remark: str = ""
-    missing: str = ""
-
-    def cells(self, anchor: str) -> tuple[str, Cell | str, str]:
-        """Return its guide, a link to the section, and what is asked for."""
-        where: Cell | str = "not here"
-        if self.section:
-            part, verdict = ("in part: ", "") if self.missing else ("", "certified")
-            where = Cell(f"{part}{self.section.capitalize()}", href=f"#{anchor}-{self.section}", verdict=verdict)
-        return self.guide, where, joined(self.asked, self.remark, self.missing)
+    about = audit.provenance.about
+    chosen = checklists().get(about.get("checklist", NO_CHECKLIST))
+    if chosen is None:
+        return None
+    shown = _shown(audit) | {name: "about" for name in LABELS if name in about}
+    items = [_answered(item, audit, shown, about.get("answers", {})) for item in chosen["items"]]
+    return Checklist(chosen["title"], items, chosen["references"], anchor)
 
 
-def guidance(audit: Findings) -> list[Item]:
-    """Return the items about the performance of a model; the others of these guidelines describe the study."""
-    segments = audit.segments
-    compared = "" if segments is None else f"calibration in {segments.n_segments} segments"
-    no_segments = "all rows only; name columns by which groups are made" if segments is None else ""
-    thresholds, no_costs, no_interval = "decisions", "", ""
-    if audit.decision is None:
-        thresholds, no_costs = "", "no costs were given"
-        no_interval = "at a threshold, with an interval, if costs are given"
-    heterogeneity = Item("TRIPOD+AI 12d, 23b", "heterogeneity across clusters", missing="no clusters were given")
-    if audit.sample.clusters is not None:
-        heterogeneity = heterogeneity._replace(
-            section="performance",
-            remark="intervals allow for clusters",
-            missing="clusters are not compared with each other",
-        )
-    asked = "updating of the model (recalibration) and its effect"
-    update = Item("TRIPOD+AI 12f, 24", asked, missing="too few rows to assess it")
+def _answered(item: dict[str, Any], audit: AnyFindings, shown: dict[str, str], answers: dict[str, str]) -> Item:
+    name, asked, section = item["item"], item["asks"], shown.get(item.get("shown", ""), "")
+    if name in answers:
+        state = _NOT_APPLICABLE if answers[name].startswith(_NOT_APPLICABLE) else "done"
+        return Item(name, state, "", f"{asked}: {answers[name].removeprefix(_NOT_APPLICABLE).strip(' :,;')}")
+    kind = next(kind for findings, kind in _KINDS.items() if isinstance(audit, findings))
+    if kind not in item.get("kinds", [kind]):
+        return Item(name, _NOT_APPLICABLE, "", asked)
+    if section:
+        return Item(name, "done", section, f"{asked}: {item['remark']}" if "remark" in item else asked)
+    return Item(name, "not done", "", joined(asked, item.get("add", "")))
+
+
+def _shown(audit: AnyFindings) -> dict[str, str]:
+    """Return what a page shows, by the names that items have for it: the section where it is."""
+    certificate = audit.certificate
+    sections = {"assumptions": "assumptions", "provenance": "provenance"}
     if audit.recalibration is not None:
-        update = Item("TRIPOD+AI 12f, 24", asked, "recalibration", "cross-validated")
-    return [
-        Item("STRATOS", "discrimination: area under the ROC curve", "performance"),
-        Item("STRATOS", "calibration plot with a smooth curve", "reliability", "loess, isotonic curve and bins"),
-        Item("STRATOS", "clinical utility: net benefit, decision curve", "decisions", missing=no_interval),
-        Item("STRATOS", "distribution of the predictions by outcome", "reliability", "lower panel"),
-        Item("TRIPOD+AI 10", "justification of the sample size", missing="see calibrant plan"),
-        heterogeneity,
-        Item("TRIPOD+AI 12e", "measures and plots used", "performance"),
-        update,
-        Item("TRIPOD+AI 15", "thresholds for decisions", thresholds, missing=no_costs),
-        Item("TRIPOD+AI 21", "number of participants and of events", "performance"),
-        Item(
-            "TRIPOD+AI 23a",
-            "performance with confidence intervals, also in subgroups",
-            section="performance",
-            remark=compared,
-            missing=no_segments,
-        ),
-    ]
+        sections["update"] = "recalibration"
+    if certificate is not None and certificate.tolerance is not None:
+        sections["tolerance"] = "verdict"
+    if isinstance(audit, ClassFindings):
+        sections |= {"performance": "errors", "plot": "reliability", "rows": "verdict"}
+        return sections | ({"thresholds": "decisions"} if audit.decision is not None else {})
+    if isinstance(audit, MeanFindings):
+        sections |= {"performance": "sides", "plot": "means", "rows": "verdict", "discrimination": "discrimination"}
+        return sections | ({"clusters": "verdict"} if audit.clusters is not None else {})
+    sections |= {"performance": "performance", "discrimination": "performance", "rows": "performance"}
+    sections |= {"plot": "reliability", "benefit": "decisions"}
+    conditional = {
+        "thresholds": (audit.decision, "decisions"),
+        "subgroups": (audit.segments, "segments"),
+        "clusters": (audit.sample.clusters, "performance"),
+        "missing": (audit.left_out, "performance"),
+    }
+    return sections | {name: section for name, (part, section) in conditional.items() if part is not None}

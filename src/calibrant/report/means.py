@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from calibrant.auditing import mean_facts
+from calibrant.auditing.about import about_lines
 from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.mean_findings import MeanFindings
 from calibrant.auditing.wording import advice_sentence
 from calibrant.plots.mean_audit import mean_displays
 from calibrant.references import cite
 from calibrant.report import view
+from calibrant.report.guidance import checklist_of
 from calibrant.report.page import Form, fill_page
 from calibrant.report.pictures import Picture
 from calibrant.table.numbers import amount, confidence
@@ -36,6 +38,7 @@ def render_mean_audit(audit: MeanFindings, form: Form = "html") -> str:
         The page, the same for the same audit every time.
     """
     known, facts, certificate = audit.provenance, audit_facts(audit), audit.certificate
+    checklist = checklist_of(audit)
     meaning, effect = mean_facts.verdict_meaning(audit), mean_facts.recalibration_sentence(audit)
     picture = partial(Picture, of_what=audit.name, anchor="means")
     of_total = certificate.relative_to in ("predicted", "observed")
@@ -48,6 +51,8 @@ def render_mean_audit(audit: MeanFindings, form: Form = "html") -> str:
         note=known.note or "",
         byline=known,
         audit=audit,
+        about=about_lines(known.about),
+        checklist=checklist,
         verdict=mean_facts.verdict_word(audit),
         meaning=f"{meaning[0].upper()}{meaning[1:]}",
         advice=advice_sentence(audit),
@@ -62,7 +67,7 @@ def render_mean_audit(audit: MeanFindings, form: Form = "html") -> str:
         effect=f"{effect[0].upper()}{effect[1:]}.",
         changes=mean_facts.changes(audit),
         provenance=view.provenance(audit.name, known),
-        references=cite(audit.references),
+        references=cite([*audit.references, *(checklist.references if checklist else ())]),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from calibrant.auditing.about import about_lines
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import Comparison, comparison_facts
 from calibrant.plots import ComparisonDisplay, DifferenceDisplay, Model
@@ -47,6 +48,7 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
         title=provenance.title or f"Comparison: {', '.join(models)}",
         note=provenance.note or "",
         byline=provenance,
+        about=about_lines(provenance.about),
         verdict="certified" if any(decided) else "undecided",
         heading="Decided" if all(decided) else "Decided in part" if any(decided) else "Undecided",
         sentences=sentences,

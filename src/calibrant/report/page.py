@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from calibrant.auditing import wording
+from calibrant.auditing.about import about_lines
 from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.segment_audit import SegmentAudit, audit_rows, sentences
@@ -19,7 +20,7 @@ from calibrant.plots.style import DARK, LIGHT
 from calibrant.printable import visible_lines
 from calibrant.references import cite
 from calibrant.report import view
-from calibrant.report.guidance import GUIDES, guidance
+from calibrant.report.guidance import checklist_of
 from calibrant.report.pictures import Picture, pictures
 from calibrant.report.review import selection_parts, sides
 from calibrant.table.numbers import confidence, number, rows, write_upper
@@ -61,15 +62,18 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "", form: Form
     if not audits:
         raise ArgumentError("at least one audit", "none", "pass the results of calibrant.audit")
     keys = [key for audit in audits for key in (*audit.references, *audit.decision_curve.references)]
+    sections = [_section(audit, position) for position, audit in enumerate(audits, start=1)]
+    for section in sections:
+        keys += section["checklist"].references if section["checklist"] else ()
     return fill_page(
         "page.j2",
         form,
         title=title,
         note=note,
         byline=audits[0].provenance if len(audits) == 1 else None,
-        references=cite([*keys, *GUIDES]),
+        references=cite(keys),
         comparison=[_compared(audit, f"audit-{position}") for position, audit in enumerate(audits, start=1)],
-        sections=[_section(audit, position) for position, audit in enumerate(audits, start=1)],
+        sections=sections,
     )
 
 
@@ -151,7 +155,8 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
         "bins": view.bins(audit.reliability),
         "histogram": view.histogram(audit.histogram),
         "residuals": view.residual_points(audit.cumulative_residuals),
-        "guidance": [item.cells(anchor) for item in guidance(audit)],
+        "about": about_lines(audit.provenance.about),
+        "checklist": checklist_of(audit, f"{anchor}-"),
         "assumptions": view.assumptions(audit),
         "provenance": view.provenance(audit.name, audit.provenance, weighted=audit.sample.weights != "rows"),
         "cells": wording.cells_sentence(audit),
@@ -208,7 +213,7 @@ def fill_page(template: str, form: Form, *, title: str, note: str, **content: An
 @cache
 def _environment(form: Form) -> Any:
     """Return where templates are found, and compiled once."""
-    need_package("jinja2")
+    need_package("jinja2", "calibrant[report]")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

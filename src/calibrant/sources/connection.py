@@ -128,7 +128,7 @@ def _answer(connection: duckdb.DuckDBPyConnection, query: Query, selected: tuple
 
 
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
-    need_package("duckdb")
+    need_package("duckdb", "calibrant[files]")
     import duckdb
 
     config: dict[str, Any] = {"memory_limit": _MEMORY, "temp_directory": str(folder / "spill")}

@@ -244,7 +244,7 @@ def test_of_two_writers_the_second_is_refused(tmp_path):
         first.save(path)
 
 
-@pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs links")
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="needs links that can be told from files")
 def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path):
     precious = tmp_path / "precious.txt"
     precious.write_text("precious")
@@ -287,6 +287,7 @@ def test_pictures_pages_and_monitors_need_no_locks_of_posix():
     subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True)
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that ends a process at once")
 def test_a_lock_ends_with_its_process_and_leaves_the_old_state(tmp_path):
     path = tmp_path / "state.json"
     cal.Monitor(tolerance=0.02).save(path)

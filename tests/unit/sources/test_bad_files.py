@@ -133,10 +133,10 @@ def test_two_columns_of_one_name(write):
 
 
 def test_standard_input(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8"))
     with pytest.raises(DataError, match="no rows in standard input"):
         read_table("-", label="y", score="p")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"y,p\n0\n")))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"y,p\n0\n"), encoding="utf-8"))
     with pytest.raises(SourceError, match="found 1 in line 2 of standard input"):
         read_table("-", label="y", score="p")
     monkeypatch.setattr(sys, "stdin", None)

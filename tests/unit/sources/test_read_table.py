@@ -221,14 +221,14 @@ def test_one_class_only_is_not_refused(write):
     ],
 )
 def test_standard_input(monkeypatch, content):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8"))
     same(read_table("-", label="y", score="p"), TABLE)
 
 
 def test_parquet_on_standard_input(monkeypatch, tmp_path):
     path = tmp_path / "scores.parquet"
     duckdb.sql("SELECT * FROM (VALUES (0, 0.2), (1, 0.7), (0, 0.7)) t(y, p)").write_parquet(str(path))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes()), encoding="utf-8"))
     same(read_table("-", label="y", score="p"), TABLE)
 
 

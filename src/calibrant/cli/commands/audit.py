@@ -102,6 +102,8 @@ def audit(
     title: options.Title = None,
     note: options.Note = None,
     author: options.Author = None,
+    about: options.About = None,
+    checklist: options.Checklist = None,
     details: Annotated[bool, option("Print every statement, not only the summary.", "--details")] = False,
     as_json: options.AsJson = False,
     json_curves: Annotated[bool, option("Print JSON with the points of all curves.", "--json-curves")] = False,

@@ -28,6 +28,7 @@ def compare(
     title: options.Title = None,
     note: options.Note = None,
     author: options.Author = None,
+    about: options.About = None,
     as_json: options.AsJson = False,
     report: options.Report = None,
 ) -> None:

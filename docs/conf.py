@@ -3,13 +3,20 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 
 import calibrant
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import public_names  # noqa: E402 - lies beside this file
+import enrich  # noqa: E402 - lies beside this file
+import public_names  # noqa: E402
 
 project = "calibrant"
 author = "The calibrant developers"
@@ -18,6 +25,7 @@ release = version = calibrant.__version__
 
 extensions = [
     "myst_nb",
+    "notebooks",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -37,6 +45,7 @@ autosummary_context = {"own_members": public_names.members}
 autodoc_typehints = "none"  # numpydoc's sections say more
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
+default_role = "py:obj"  # names in single backticks are links, as far as they are public
 public_names.write_pages(HERE / "reference" / "api")
 public_names.write_commands(HERE / "reference" / "command_line.md")
 
@@ -73,6 +82,7 @@ sphinx_gallery_conf = {
     "reference_url": {"calibrant": None},
 }
 
+html_search_scorer = str(HERE / "search_order.js")
 html_theme = "pydata_sphinx_theme"
 html_title = f"calibrant {release}"
 html_static_path = ["_static"]
@@ -89,3 +99,33 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+class IndexWords(SphinxTransform):
+    """The words of docs/goals.toml as entries of the index of their pages, before the index is made."""
+
+    default_priority = 500
+    words = enrich.index_words()
+
+    def apply(self, **_: Any) -> None:
+        """Put them at the beginning of the page."""
+        entries = [("single", word, part, "main", None) for word, part in self.words.get(self.env.docname, [])]
+        if entries:
+            self.document.insert(0, addnodes.index(entries=entries))
+
+
+def resolve(app: Sphinx, env: Any, node: nodes.Element, text: nodes.Element) -> nodes.reference | None:
+    """Return the link of a public name that is not written out in full."""
+    name = enrich.home(node["reftarget"]) if node.get("refdomain") == "py" else None
+    return name and env.domains.python_domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, text)
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what the site adds; to docstrings before numpydoc reads them."""
+    app.add_transform(IndexWords)
+    app.connect("missing-reference", resolve)
+    app.connect(
+        "autodoc-process-docstring",
+        lambda _app, _what, _name, thing, _options, lines: enrich.enrich(thing, lines),
+        priority=100,
+    )

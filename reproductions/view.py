@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import jinja2
+import pandas as pd
 
 from reproductions.item import HERE, Item
 from reproductions.judge import KINDS, LEAST, Comparison, compare, joint_tests, scaled
@@ -39,7 +40,7 @@ class View:
     def text(self) -> str:
         """Return the text of the item with its figures filled in."""
         names = ("ours", "number", "error", "theirs", "z", "z_range", "beside", "verdict", "holds", "figure", "table")
-        names += ("by_metric", "unequal", "agreeing")
+        names += ("by_metric", "download", "agreeing")
         template = environment().get_template(f"{self.item.paper}/{self.item.name}.md")
         return template.render({name: getattr(self, name) for name in names}).strip()
 
@@ -145,15 +146,28 @@ class View:
             lines.append("| " + " | ".join(cells) + " |")
         return "\n".join(lines)
 
-    def unequal(self, format_: str = ".5f") -> str:
-        """Return a table of the published numbers that do not agree."""
-        lines = ["| quantity | theirs | found | judged |", "|---|---|---|---|"]
-        lines += [
-            f"| {c.quantity} | {c.theirs} | {c.ours.value:{format_}} | {c.kind} |"
+    def download(self) -> str:
+        """Return a sentence with a link to the file that `all_numbers` fills."""
+        link = f"[All {len(self.comparisons):,} published numbers beside ours](tables/{self.item.name}.csv)"
+        return f"{link} are a table of comma-separated values, each with its verdict (column `agree`)."
+
+    def all_numbers(self) -> str:
+        """Return all published numbers beside ours as comma-separated values."""
+        columns = ("quantity", "theirs", "ours", "standard_error", "z", "agree", "flagged_from", "judged")
+        rows = [
+            (
+                c.quantity,
+                c.theirs,
+                f"{c.ours.value:.6g}",
+                f"{c.ours.standard_error:.2g}",
+                "" if math.isnan(c.z) else f"{c.z:+.2f}",
+                "yes" if c.agrees else "no",
+                "" if math.isinf(c.smallest) else f"{c.smallest:.4f}",
+                c.kind + (", repeated" if c.repeats else ""),
+            )
             for c in self.comparisons
-            if not c.agrees and not c.repeats
         ]
-        return "\n".join(lines)
+        return pd.DataFrame(rows, columns=columns).to_csv(index=False, lineterminator="\n")
 
     def agreeing(self, *kinds: str, part: str = "") -> str:
         """Return how many published numbers agree, and of how many; repeated ones are not counted again."""

@@ -28,32 +28,13 @@ PAGES = [
 
 PUBLIC = runpy.run_path(str(ROOT / "docs" / "public_names.py"))
 
-# Public names whose docstring has no example, and why.
+# Public names without an example on their page, and why.
 NO_EXAMPLE = {
-    "ArgumentError": "the example is that of CalibrantError",
-    "DataError": "the example of CalibrantError raises it",
-    "SourceError": "the example is that of CalibrantError",
     "Model": "what a ComparisonDisplay is made of; its example makes them",
-    "Findings": "the fields of Audit, which audit returns",
-    "ClassFindings": "the fields of ClassAudit, which audit_classes returns",
-    "ClassLosses": "a field of ClassAudit",
-    "ClassRecalibration": "a field of ClassAudit",
-    "ComparedModel": "a field of Comparison, shown in docs/how_to/compare_models.md",
-    "MeasureDifference": "a field of Comparison, shown by the example of compare",
-    "Side": "a field of MeanCertificate",
-    "MeanFindings": "the fields of MeanAudit, which audit_means returns",
-    "MeanRecalibration": "a field of MeanAudit",
-    "PredictionBand": "a field of MeanAudit",
     "render_mean_audit": "MeanAudit.to_html and `calibrant audit --outcome --report`; its result is a page",
     "render_class_audit": "ClassAudit.to_html and `calibrant audit --report`; its result is a page",
     "render_comparison": "Comparison.to_html and `calibrant compare --report`; its result is a page",
     "render_selective": "Selection.to_html and `calibrant selective --report`; its result is a page",
-    "Advice": "a field of Audit, shown by the example of audit",
-    "SelectiveCutoff": "a field of Selection",
-    "MissedPositives": "a field of BinarySelection",
-    "RiskCoverageCurve": "a field of Selection",
-    "Provenance": "a field of Audit, shown in docs/reference/provenance.md",
-    "DataWarning": "a field of Audit, shown in docs/reference/warnings.md",
     "figure_svg": "its result is a page long",
     "render": "Audit.to_html and `calibrant audit --report`; its result is a page",
     "check_report": "checks a name for `calibrant audit --report`",
@@ -162,23 +143,56 @@ def test_every_module_is_in_the_reference():
     assert listed == {name or "calibrant" for name in PUBLIC["modules"]()}
 
 
-def has_example(thing):
-    return ">>>" in (inspect.getdoc(thing) or "")
+@pytest.fixture
+def enrich(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    return importlib.import_module("enrich")
 
 
-def returned_by_examples(things):
-    """Words of the return types of all public functions whose docstrings have examples."""
-    found = (thing.__annotations__.get("return", "") for thing in things if inspect.isfunction(thing))
-    return {word for annotation in found for word in re.findall(r"\w+", str(annotation))}
+def on_page(enrich, thing):
+    """Lines of the docstring as its page has them."""
+    lines = (inspect.getdoc(thing) or "").splitlines()
+    enrich.enrich(thing, lines)
+    return lines
 
 
-def test_every_public_name_has_an_example():
-    """Of its own; a result may be shown by the example of a function that returns it."""
-    named = {name: thing for _, name, thing in PUBLIC["public"]()}
-    shown = returned_by_examples(thing for thing in named.values() if has_example(thing))
-    without = {name for name, thing in named.items() if not has_example(thing) and name not in shown}
+def test_every_public_name_has_an_example(enrich):
+    """Of its own, or that of a function that makes it."""
+    without = {
+        name
+        for name, (_, thing) in enrich.public().items()
+        if not any(">>>" in line for line in on_page(enrich, thing))
+    }
     assert not without - NO_EXAMPLE.keys()
     assert not NO_EXAMPLE.keys() - without, "these have an example now, or are gone"
+
+
+def test_every_result_describes_its_fields(enrich):
+    missing = [
+        f"{name}.{field}"
+        for name, (_, thing) in enrich.public().items()
+        if enrich.is_result(thing)
+        for field in enrich.fields(thing)
+        if not any(field in names for names in enrich.described(on_page(enrich, thing)))
+    ]
+    assert not missing
+
+
+def test_names_of_the_reference_are_looked_up(enrich):
+    assert enrich.home("certify") == enrich.home("calibrant.certify") == "calibrant.certificates.certify"
+    assert enrich.home("Audit.to_html") == "calibrant.Audit.to_html"
+    assert enrich.home("confidence_level") is None
+
+
+def test_pages_have_the_goals_of_the_list(enrich):
+    """`python docs/goals.py` writes them; every goal leads to a page, and the search knows it by words of its own."""
+    for path, text in enrich.goals.pages().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path}: run python docs/goals.py"
+    assert all(goal["words"] for goal in enrich.goals.LIST["goal"])
+    pages = [page for page in enrich.index_words() if not page.startswith("reference/api/")]
+    files = [ROOT / "docs" / f"{page}.md" for page in pages if not page.startswith("gallery/")]
+    files += [ROOT / f"{page.replace('gallery', 'examples', 1)}.py" for page in pages if page.startswith("gallery/")]
+    assert not [file for file in files if not file.exists()]
 
 
 def test_every_public_method_has_a_docstring():

@@ -51,7 +51,6 @@ def test_text_json_and_report_are_those_of_python(file, tmp_path):
         ([*NAMES, "--cap", -5], "--floor and --cap to be two numbers, the first below the second"),
         ([*NAMES, "--by", "customer"], "found --by with --outcome; leave --by out"),
         (["--outcome", "loss", "--score", "premium"], "name the column of predicted means as --prediction"),
-        ([*NAMES, "--missing", "drop"], "leave --missing out, and drop rows that lack a value beforehand"),
         ([*NAMES, "--tolerance", 5], "it is a share of the predicted total: 0.05 for 5%"),
         ([*NAMES, "--exposure", "years", "--weight", "years"], "expected --exposure or --weight, found both"),
         ([*NAMES, "--cost-fp", 1], "found --cost-fp with --outcome"),

@@ -9,7 +9,15 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from calibrant.calibrators import AutoCalibrator, PlattCalibrator, SegmentCalibrator
+from calibrant.calibrators import (
+    AutoCalibrator,
+    AutoMeanCalibrator,
+    BetaCalibrator,
+    OffsetCalibrator,
+    PlattCalibrator,
+    PowerCalibrator,
+    SegmentCalibrator,
+)
 from calibrant.cli.main import app
 from calibrant.export import load_model, to_json, to_sql
 from calibrant.export.json_file import as_calibrator
@@ -101,7 +109,10 @@ def test_isotonic_can_be_made_of_steps(scores, tmp_path):
     ("options", "message"),
     [
         (["--method", "magic"], "'venn-abers'"),
-        (["--method", "offset"], "'venn-abers'"),
+        (["--method", "offset"], "--central-tendency with the method offset"),
+        (["--central-tendency", 0.3, "--by", "y"], "--by without --weight and --central-tendency"),
+        (["--cap", 1], "found --cap without --outcome"),
+        (["--outcome", "y", "--prediction", "p"], "found --label with --outcome"),
         (["--interpolation", "cubic", "--method", "isotonic"], "'linear', 'step'"),
         (["--interpolation", "step"], "--interpolation with the method isotonic only"),
         (["--interpolation", "step", "--method", "platt"], "--interpolation with the method isotonic only"),
@@ -247,3 +258,34 @@ def test_a_repair_by_segment_is_fitted_stored_and_applied(method, branches, tmp_
 )
 def test_bad_segments(options, message, branches, tmp_path):
     refused(message, tmp_path, "recalibrate", branches, *FIT, "--model", tmp_path / "m.json", *options)
+
+
+def test_a_central_tendency_shifts_the_map_or_the_scores(scores, tmp_path):
+    p, y = sample()
+    for method, inner in (("beta", BetaCalibrator()), ("offset", None)):
+        done = run("recalibrate", scores, *FIT, "--model", tmp_path / "m.json", "--method", method,
+                   "--central-tendency", 0.1)  # fmt: skip
+        assert done.exit_code == 0, done.output
+        assert "the log odds by" in done.stdout
+        assert ("cross-validation" in done.stdout) == (inner is not None)
+        fitted = OffsetCalibrator(inner, central_tendency=0.1).fit(p, y).predict(p)
+        np.testing.assert_allclose(load_model(tmp_path / "m.json").predict(p), fitted, rtol=1e-9)
+        assert fitted.mean() == pytest.approx(0.1, abs=1e-9)
+
+
+@pytest.mark.parametrize(("method", "calibrator"), [("auto", AutoMeanCalibrator()), ("power", PowerCalibrator())])
+def test_predicted_means_are_fitted_and_applied(method, calibrator, tmp_path):
+    rng = np.random.default_rng(3)
+    rate, years = rng.gamma(2.0, 0.2, 600), rng.uniform(0.2, 1.0, 600)
+    claims = rng.poisson(1.5 * rate * years).astype(float)
+    frame = pd.DataFrame({"claims": claims, "rate": rate, "years": years})
+    frame.loc[0, "claims"] = np.nan
+    frame.to_csv(tmp_path / "book.csv", index=False)
+    names = ["--outcome", "claims", "--prediction", "rate", "--exposure", "years", "--missing", "drop"]
+    model, out = tmp_path / "m.json", tmp_path / "out.csv"
+    done = run("recalibrate", tmp_path / "book.csv", *names, "--model", model, "--method", method)
+    assert done.exit_code == 0, done.output
+    assert "Left out: 1 of 600 rows: 1 without an outcome" in " ".join(done.stdout.split())
+    assert run("apply", tmp_path / "book.csv", "--score", "rate", "--model", model, "--output", out).exit_code == 0
+    fitted = calibrator.fit(rate[1:], claims[1:], exposure=years[1:])
+    np.testing.assert_allclose(pd.read_csv(out)["calibrated"], fitted.predict(rate), rtol=1e-9)

@@ -29,6 +29,7 @@ def estimate(value, lower, upper, method="asymptotic"):
 
 def certificate(verdict, tolerance, bound, lower_bound, **fields):
     made = {"n": 20_000, "rows_needed": None, "n_clusters": None, "max_rows_per_cluster": None, "method": "default"}
+    made |= {"direction": "either"}
     return SimpleNamespace(
         verdict=verdict,
         tolerance=tolerance,

@@ -28,6 +28,12 @@ class World:
         walk = np.concatenate([[0.0], np.cumsum(self.mass * (self.eta - self.score))])
         return float(walk.max() - walk.min())
 
+    def one_sided(self, direction: str) -> float:
+        """True error of predictions that are too low, or too high: the largest rise or fall of these sums."""
+        walk = np.concatenate([[0.0], np.cumsum(self.mass * (self.eta - self.score))])
+        walk *= {"too low": 1.0, "too high": -1.0}[direction]
+        return float((walk - np.minimum.accumulate(walk)).max())
+
     def saving(self, tau: float) -> float:
         """What the best threshold costs less than `tau`, at costs tau and 1 - tau."""
         positives = np.concatenate([[0.0], np.cumsum(self.mass * self.eta)])

@@ -7,7 +7,9 @@ from typing import TypeAlias
 from calibrant.auditing.findings import Action, Advice, Findings
 from calibrant.auditing.next_steps import CallTexts, next_step
 from calibrant.auditing.recalibration import Recalibration
-from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, REVERSED
+from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, REVERSED, WIDE_TOLERANCE, error_of_half
+from calibrant.auditing.wording import error_of
+from calibrant.certificates import Certificate
 from calibrant.table.numbers import interval_text, share, write_interval
 
 NO_ADVICE = Advice("none", "", None, None)  # of an audit that is not complete
@@ -73,15 +75,24 @@ def _weighed(audit: Findings) -> _Weighed:
     same = recalibration is not None and recalibration.unchanged
     unchanged = ", and AutoCalibrator leaves the scores as they are" if same else ""
     if certificate.verdict == "certified":
-        return _certified(audit, unchanged)
-    if _suspicious(audit) or _level(audit) or certificate.verdict == "refuted":
+        return _certified(audit, certificate, unchanged)
+    if _evidence(audit) or certificate.verdict == "refuted":
         return _repair(audit)
     compatible = f"{error} is compatible with perfect calibration"
+    if recalibration is not None and recalibration.improves_log_loss:
+        action: Action = "recalibrate" if recalibration.improves_brier_score else "collect more data"
+        return action, f"{compatible}, but recalibration lowers the cross-validated log loss more than chance explains."
+    units = "rows" if certificate.n_clusters is None else "clusters"
     if certificate.verdict is not None:
-        return "collect more data", f"{compatible}, but these rows are too few to certify the tolerance."
-    if certificate.bound >= certificate.trivial_bound:
-        return "collect more data", f"{compatible}, but also with a large error, since the rows are so few."
+        return "collect more data", f"{compatible}, but these {units} are too few to certify the tolerance."
+    if certificate.bound >= error_of_half(audit.sample.base_rate):
+        return "collect more data", f"{compatible}, but also with a large one: these {units} are too few to tell."
     return "leave alone", f"{compatible}{unchanged}."
+
+
+def _evidence(audit: Findings) -> str:
+    """What is shown to be wrong: the number of positives, or else the slope, or else the error; empty if nothing is."""
+    return _level(audit) or _slope(audit) or ("the error is more than chance explains" if _suspicious(audit) else "")
 
 
 def _suspicious(audit: Findings) -> bool:
@@ -101,27 +112,40 @@ def _level(audit: Findings) -> str:
     return f"positives are {share(abs(ratio.value - 1.0))} {side} prediction, O:E {written}"
 
 
-def _certified(audit: Findings, unchanged: str) -> _Weighed:
+def _slope(audit: Findings) -> str:
+    """How predictions differ from each other, if the interval of the calibration slope excludes 1; else empty."""
+    slope = audit.performance.calibration_slope
+    if not (slope.lower > 1.0 or slope.upper < 1.0):
+        return ""
+    extreme = "too extreme" if slope.value < 1.0 else "not extreme enough"
+    return f"predictions are {extreme}, calibration slope {write_interval(slope.value, slope.lower, slope.upper, 1.0)}"
+
+
+def _certified(audit: Findings, certificate: Certificate, unchanged: str) -> _Weighed:
     """Leave the scores alone; say so if they are wrong in another way than the tolerance is about."""
-    within, level = "the calibration error is certified to be within the tolerance", _level(audit)
+    within, level = f"{error_of(certificate)} is certified to be within the tolerance", _level(audit)
     if level:
         ratio = audit.performance.observed_expected
         if ratio.lower > 1.0 + _MATERIAL or ratio.upper < 1.0 - _MATERIAL:
             return "recalibrate", f"{level}, although {within}."
         return "leave alone", f"{within}; but {level}. Recalibrate if their number matters.", "recalibrate"
-    if _suspicious(audit):
+    which = "it" if certificate.direction == "either" else "the error in either direction"
+    off = _slope(audit) or (f"{which} is more than chance explains" if _suspicious(audit) else "")
+    if off and any(warning.code == WIDE_TOLERANCE for warning in audit.warnings):
+        return _repair(audit)
+    if off:
         helps = audit.recalibration is not None and audit.recalibration.improves_brier_score
-        gain = f" and recalibration would lower the {_gained(audit.recalibration)}" if helps else ""
-        return "leave alone", f"{within}, though it is more than chance explains{gain}."
+        gain = f", and recalibration would lower the {_gained(audit.recalibration)}" if helps else ""
+        return "leave alone", f"{within}, though {off}{gain}."
     return "leave alone", f"{within}{unchanged}."
 
 
 def _repair(audit: Findings) -> _Weighed:
     """Advise where the error is significant or above the tolerance: name what is wrong, and what mends it."""
-    recalibration, cutoff, level = audit.recalibration, audit.cutoff, _level(audit)
-    excess = level or "the error is more than chance explains"
+    recalibration, cutoff, level, slope = audit.recalibration, audit.cutoff, _level(audit), _slope(audit)
+    excess = _evidence(audit) or "the error is above the tolerance"
     if recalibration is not None and (
-        recalibration.improves_brier_score or (level and recalibration.improves_log_loss)
+        recalibration.improves_brier_score or ((level or slope) and recalibration.improves_log_loss)
     ):
         return "recalibrate", f"{excess}, and recalibration lowers the cross-validated {_gained(recalibration)}."
     if level and recalibration is not None:
@@ -134,10 +158,13 @@ def _repair(audit: Findings) -> _Weighed:
         lacking = "the rows are too few to assess recalibration"
     elif recalibration.unchanged:
         lacking = "AutoCalibrator leaves the scores as they are: no other map does better"
+    elif recalibration.log_loss_gain > 0.0:
+        units = "rows" if audit.sample.clusters is None else "clusters"
+        lacking = f"these {units} are too few to show that recalibration lowers the log loss"
     else:
         lacking = "recalibration does not lower the cross-validated log loss"
     where = ""
-    if cutoff.interval is not None and not level:
+    if cutoff.interval is not None and not (level or slope):
         where = (
             f" (predictions are {cutoff.direction} for scores {interval_text(cutoff.interval)}, "
             f"{share(cutoff.mean_predicted)} where {share(cutoff.observed_rate)} is observed)"

@@ -31,6 +31,7 @@ from calibrant.metrics import cutoff_calibration
 from calibrant.table.class_checks import is_of_several, need_alone
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.clusters import Clusters
+from calibrant.table.parameters import Direction
 from calibrant.table.progress import report_progress, subtask
 from calibrant.table.score_table import ScoreTable
 
@@ -86,6 +87,7 @@ def audit(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
     tolerance: float | None = None,
+    direction: Direction = "either",
     confidence_level: float = 0.95,
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
     target_error: float | Sequence[float] | None = None,
@@ -118,6 +120,8 @@ def audit(
         Weights: whole numbers count repeated rows, others give point estimates only; the label value that counts as 1.
     tolerance : float, optional
         Largest acceptable calibration error, in (0, 1); asks for a verdict.
+    direction : {"either", "too low", "too high"}
+        Predictions that count in bounds and verdict, see `calibrant.certificates.certify`. All else is about either.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     costs : (float, float) or mapping, optional
@@ -133,11 +137,9 @@ def audit(
         Weight of a cluster at most, in rows, in certificate and test. By default rows count alike, but where there is a
         tolerance clusters do (1), so that the verdict is proved if there are many.
     guarantee : {"ordinary", "unseen clusters"}
-        With clusters: whether intervals allow for clusters of a kind that none of these shows, and are wide for it. The
-        verdict on a tolerance does anyway, unless `method` is "asymptotic".
+        With clusters: whether intervals allow for clusters that are like none of these; verdicts do, unless asymptotic.
     by : str, sequence of str, mapping of str to array-like, or dataframe, optional
-        Columns that make segments: asks for bounds on the error of each that hold together, see
-        `calibrant.audit_segments`. Rows must be independent and without weights.
+        Columns that make segments of independent rows: asks for joint bounds, see `calibrant.audit_segments`.
     depth : {1, 2}
         With 2, also the segments of every pair of these columns.
     grade : str, array-like of shape (n,), or increasing numbers in (0, 1), optional
@@ -171,8 +173,8 @@ def audit(
 
         others = {"score": score, "pos_label": pos_label, "weight": weight, "sample_weight": sample_weight, "by": by}
         others |= {"clusters": clusters, "max_rows_per_cluster": max_rows_per_cluster, "target_error": target_error}
-        defaults = {"method": None, "guarantee": "ordinary", "depth": 1, "missing": "raise"}
-        chosen = {"method": method, "guarantee": guarantee, "depth": depth, "missing": missing}
+        defaults = {"method": None, "guarantee": "ordinary", "depth": 1, "missing": "raise", "direction": "either"}
+        chosen = {"method": method, "guarantee": guarantee, "depth": depth, "missing": missing, "direction": direction}
         others |= {name: value for name, value in chosen.items() if value != defaults[name]}
         need_alone(_ONE_CLASS, grade=grade, **others)
         given: dict[str, Any] = {"label": label, "scores": scores, "classes": classes, "tolerance": tolerance}
@@ -183,6 +185,7 @@ def audit(
         tolerance=tolerance,
         confidence_level=confidence_level,
         method=method,
+        direction=direction,
         costs=costs,
         target_error=target_error,
         max_rows_per_cluster=max_rows_per_cluster,
@@ -190,8 +193,7 @@ def audit(
         n_folds=n_folds,
         random_state=random_state,
     )
-    if clusters is not None:
-        question.need_cluster_method()
+    question.need_for(clusters=clusters is not None, segments=by is not None)
     segments, differ = None, None
     source_rows = given_rows(
         y_true,
@@ -255,7 +257,7 @@ def audit(
         decision=statements.decision,
         max_regret=statements.max_regret,
         recalibration=recalibration,
-        warnings=data_warnings(rows.units, cutoff, rows.order, unseen=question.unseen),
+        warnings=data_warnings(rows.units, cutoff, rows.order, unseen=question.unseen, tolerance=tolerance),
         advice=NO_ADVICE,
         measures=measure(table),
         reliability=reliability,

@@ -208,7 +208,8 @@ def _certificate(audit: Findings) -> str:
     if certificate.rows_needed is not None:
         needed = f"; about {wording.rows_needed(certificate)} would decide"
         needed += ", if the true error equals the estimate less its null mean"
-    return f"true error at most {limits.upper} with {sure} confidence ({how}){above}{needed}"
+    which = "true error" if certificate.direction == "either" else f"predictions {certificate.direction} by"
+    return f"{which} at most {limits.upper} with {sure} confidence ({how}){above}{needed}"
 
 
 def _expected_error(audit: Findings) -> str:

@@ -15,6 +15,7 @@ from calibrant.auditing.findings import DrawnAudit
 from calibrant.auditing.mean_findings import MeanFindings, PredictionBand
 from calibrant.auditing.mean_recalibration import mean_recalibration
 from calibrant.auditing.mean_warnings import mean_warnings
+from calibrant.auditing.next_steps import texts_of_means
 from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.auditing.rows import READ
 from calibrant.auditing.summary import ShownAudit
@@ -74,6 +75,7 @@ def audit_means(
     exposure: Any = None,
     sample_weight: Any = None,
     clusters: Clusters | str | None = None,
+    missing: Literal["raise", "drop"] = "raise",
     outcome_limits: tuple[float, float | None] = (0.0, None),
     relative_to: Literal["predicted", "exposure", "observed", "rows"] = "predicted",
     tolerance: float | None = None,
@@ -102,6 +104,8 @@ def audit_means(
         Weight of each row, or its column: outcomes are then means per unit already. Not together with `exposure`.
     clusters : sequence of length n or str, optional
         Cluster of each row, or its column. Rows of one may depend on each other.
+    missing : {"raise", "drop"}
+        Refuse rows that lack a value, or leave them out; the audit then says how many for which cause.
     outcome_limits : (float, float or None)
         Least and largest outcome that a row can have, known beforehand, such as ``(0, 250_000)``; with `exposure` of
         its total. None: no largest one is known. "Too high" is proved without it, "too low" is not.
@@ -139,6 +143,7 @@ def audit_means(
     'certified'
     """
     how: dict[str, Any] = {"exposure": exposure, "outcome_limits": outcome_limits, "relative_to": relative_to}
+    how["missing"] = missing
     with subtask(READ):
         if outcome is None and prediction is None:
             table = as_outcome_table(y_true, y_pred, sample_weight=sample_weight, clusters=clusters, **how)
@@ -172,6 +177,7 @@ def audit_means(
         weight=float(rows.weight.sum()),
         weighting=table.weighting,
         clusters=None if rows.cluster is None else int(rows.cluster.max()) + 1,
+        left_out=rows.left_out,
         observed=float(rows.outcome.sum()),
         predicted=float(rows.expected.sum()),
         certificate=certificate,
@@ -190,7 +196,11 @@ def audit_means(
         references=tuple(dict.fromkeys(key for part in (certificate, test) if part for key in part.references)),
         provenance=provenance_of(audit_means, given, rows=len(rows), digest=table.digest),
     )
-    result = replace(result, advice=mean_facts.advise_on_means(result))
+    columns = {"outcome": outcome, "prediction": prediction}
+    if outcome is not None:
+        columns |= {"exposure": exposure, "weight": sample_weight}
+    texts = texts_of_means(y_true, columns, table.weighting, drops=missing == "drop")
+    result = replace(result, advice=mean_facts.advise_on_means(result, texts))
     return complete(result, mean_facts.assumptions(result), mean_facts.limitations(result))
 
 

@@ -10,6 +10,7 @@ from calibrant.auditing.facts import audit_facts, provenance_sentence
 from calibrant.auditing.findings import Advice
 from calibrant.auditing.mean_findings import MeanFindings
 from calibrant.auditing.mean_warnings import ABOUT_UNITS
+from calibrant.auditing.next_steps import CallTexts
 from calibrant.auditing.wording import advice_sentence
 from calibrant.certificates.mean_results import Side
 from calibrant.table.numbers import (
@@ -33,8 +34,6 @@ MAPS = {
     "power": "a power of the prediction",
     "isotonic": "an isotonic map",
 }
-# Of `fit`, by what weights rows have.
-_ARGUMENTS = {"none": "f, z", "exposure": "f, z, exposure=w", "sample_weight": "f, z, sample_weight=w"}
 UNITS = {
     "predicted": "of the predicted total",
     "observed": "of the observed total",
@@ -154,6 +153,7 @@ def _headline(audit: MeanFindings) -> Iterator[Fact]:
     events = f"{rows(audit.n_events)} outcomes other than 0"
     clusters = "" if audit.clusters is None else f" in {rows(audit.clusters)} clusters"
     yield fact("data", "Data", f"{rows(audit.n)} rows{clusters}{_weight(audit, audit.weight)}, {events}", rank=8)
+    yield fact("left_out", "Left out", str(audit.left_out) if audit.left_out and audit.left_out.n else "", rank=2)
     yield fact("advice", "Advice", advice_sentence(audit), rank=4)
     yield fact("command", "Next", audit.advice.command or "", rank=0)
     yield fact("python", "In Python", audit.advice.python or "", rank=0)
@@ -249,6 +249,7 @@ def _details(audit: MeanFindings) -> Iterator[Fact]:
         yield Fact("test", "Test", f"{audit.test.claim} {audit.test.note}".strip(), section="calibration")
     for fact in measure_facts(audit):
         yield Fact(fact.key, fact.label, joined(fact.with_limits(), fact.note), section="accuracy")
+    yield Fact("left_out", "Left out", "" if audit.left_out is None else str(audit.left_out), section="data")
     yield Fact("recalibration", "Recalibration", recalibration_sentence(audit), section="effect")
     yield Fact("advice", "Advice", advice_sentence(audit), section="conclusion")
     yield Fact("next", "Next", audit.advice.python or "", section="conclusion")
@@ -261,7 +262,8 @@ def assumptions(audit: MeanFindings) -> Iterator[str]:
     units = "Rows" if audit.clusters is None else "Clusters"
     yield "The predictions were fixed before these rows were seen: none was used to fit, tune or choose the model."
     yield f"{units} are independent draws from the population that the statements are about."
-    yield "Outcomes are complete: claims are reported and settled, and no row is missing because of its outcome."
+    which = "row is missing" if audit.left_out is None or not audit.left_out.n else "row was left out"
+    yield f"Outcomes are complete: claims are reported and settled, and no {which} because of its outcome."
 
 
 def limitations(audit: MeanFindings) -> Iterator[str]:
@@ -274,7 +276,7 @@ def limitations(audit: MeanFindings) -> Iterator[str]:
         yield "No tolerance was given, so whether the calibration error is acceptable was not decided."
 
 
-def advise_on_means(audit: MeanFindings) -> Advice:
+def advise_on_means(audit: MeanFindings, texts: CallTexts) -> Advice:
     """Weigh what is decided, and what recalibration does to rows that it was not fitted to."""
     effect, certificate = audit.recalibration, audit.certificate
     if certificate.verdict == "certified":
@@ -284,8 +286,10 @@ def advise_on_means(audit: MeanFindings) -> Advice:
         checked = "if the units are right, " if ABOUT_UNITS & {one.code for one in audit.warnings} else ""
         fitted = f"{MAPS[effect.chosen]} brings the error of rows that it was not fitted to from {before} to {after}."
         limit = "" if effect.upper_limit is None else f"upper_limit={effect.upper_limit!r}"
-        fit = f"calibrator = cal.AutoMeanCalibrator({limit}).fit({_ARGUMENTS[audit.weighting]})"
-        return Advice("recalibrate", f"{checked}{fitted}", None, fit)
+        cap = "" if effect.upper_limit is None else f" --cap {effect.upper_limit:g}"
+        command = f"calibrant recalibrate {texts.command}{cap} --model model.json"
+        fit = f"calibrator = cal.AutoMeanCalibrator({limit}).fit({texts.fit})"
+        return Advice("recalibrate", f"{checked}{fitted}", command, fit)
     if effect is None:
         otherwise = "recalibration was not assessed, as it takes predictions above 0, and some outcome above 0"
     elif effect.chosen == "identity":

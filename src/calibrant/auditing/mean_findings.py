@@ -13,6 +13,7 @@ from calibrant.certificates.mean_test import MeanTest
 from calibrant.curves.means import ConcentrationCurve, MeanCurve
 from calibrant.metrics.means import Concentration
 from calibrant.metrics.proper import ScoreDecomposition
+from calibrant.table.missing import LeftOut
 from calibrant.table.results import Count, Estimate, Result
 
 
@@ -88,6 +89,8 @@ class MeanFindings(Result):
         Whether rows have weights, and what they mean.
     clusters : int or None
         Clusters of rows that may depend on each other; None if rows are independent.
+    left_out : LeftOut or None
+        Rows that lacked a value and were left out; None where such rows are refused.
     observed, predicted : float
         Totals of outcomes and of predictions.
     certificate : MeanCertificate
@@ -127,6 +130,7 @@ class MeanFindings(Result):
     weight: float
     weighting: str
     clusters: int | None
+    left_out: LeftOut | None
     observed: float
     predicted: float
     certificate: MeanCertificate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -36,19 +36,9 @@ def texts_of(source: Any, named: Columns | None) -> CallTexts:
     names = ("label", "score", "weight", "missing", "pos_label")
     columns = {name: getattr(named, name) for name in names if name != "missing" or named.drops}
     columns = {name: value for name, value in columns.items() if value is not None}
-    options = " ".join(f"--{name.replace('_', '-')} {shell_word(str(value))}" for name, value in columns.items())
-    keywords = ", ".join(f"{name}={value!r}" for name, value in columns.items())
-    if isinstance(source, Query):
-        # An address may hold a password.
-        database = "..." if "//" in str(source.database) else source.database
-        file = f"--query {shell_word(source.sql)}" + (f" --database {shell_word(database)}" if database else "")
-        rows = f"cal.Query({source.sql!r}" + (f", {database!r})" if database else ")")
-    elif isinstance(source, (str, os.PathLike)):
-        file, rows = shell_word(os.fspath(source)), repr(os.fspath(source))
-    elif isinstance(source, Sequence):
-        files = [os.fspath(name) for name in source]
-        file, rows = " ".join(map(shell_word, files)), repr(files if len(files) > 1 else files[0])
-    else:
+    options, keywords = _as_options(columns), _as_keywords(columns)
+    texts = _source_texts(source)
+    if texts is None:
         import narwhals as nw
 
         fit = f"cal.ScoreTable.from_frame(frame, {keywords})"
@@ -56,7 +46,44 @@ def texts_of(source: Any, named: Columns | None) -> CallTexts:
             fit = ", ".join(f"frame[{columns[name]!r}]" for name in ("score", "label", "weight") if name in columns)
             fit += f", pos_label={named.pos_label!r}" if "pos_label" in columns else ""
         return CallTexts(f"FILE {options}", f"frame, {keywords}", fit)
+    file, rows = texts
     return CallTexts(f"{file} {options}", f"{rows}, {keywords}", f"cal.read_table({rows}, {keywords})")
+
+
+def texts_of_means(source: Any, columns: Mapping[str, str | None], weighting: str, *, drops: bool) -> CallTexts:
+    """Return the same of predicted means; `columns` are those of a source by what they hold, with None in arrays."""
+    names = {name: value for name, value in columns.items() if value is not None}
+    if not names:
+        further = {"exposure": ", exposure=w", "sample_weight": ", sample_weight=w"}.get(weighting, "")
+        return CallTexts("FILE --outcome z --prediction f", f"z, f{further}", f"f, z{further}")
+    names |= {"missing": "drop"} if drops else {}
+    file, rows = _source_texts(source) or ("FILE", "frame")
+    fit = f"cal.OutcomeTable.from_source({rows}, {_as_keywords(names)})"
+    return CallTexts(f"{file} {_as_options(names)}", f"{rows}, {_as_keywords(names)}", fit)
+
+
+def _as_options(values: Mapping[str, Any]) -> str:
+    """Write values as options of a shell command."""
+    return " ".join(f"--{name.replace('_', '-')} {shell_word(str(value))}" for name, value in values.items())
+
+
+def _as_keywords(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
+
+
+def _source_texts(source: Any) -> tuple[str, str] | None:
+    """Return how to write files or a query in a shell and in Python; None of a dataframe."""
+    if isinstance(source, Query):
+        # An address may hold a password.
+        database = "..." if "//" in str(source.database) else source.database
+        file = f"--query {shell_word(source.sql)}" + (f" --database {shell_word(database)}" if database else "")
+        return file, f"cal.Query({source.sql!r}" + (f", {database!r})" if database else ")")
+    if isinstance(source, (str, os.PathLike)):
+        return shell_word(os.fspath(source)), repr(os.fspath(source))
+    if isinstance(source, Sequence):
+        files = [os.fspath(name) for name in source]
+        return " ".join(map(shell_word, files)), repr(files if len(files) > 1 else files[0])
+    return None
 
 
 def next_step(

@@ -21,7 +21,7 @@ from calibrant.metrics import CutoffCalibration, roc_auc
 from calibrant.metrics.estimates import SampledRows
 from calibrant.metrics.ranking import area_of
 from calibrant.table.clusters import ClusteredRows
-from calibrant.table.numbers import number, score_text, write_interval
+from calibrant.table.numbers import given, number, score_text, share, write_interval
 from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
@@ -30,6 +30,7 @@ DECISIONS = "decisions"
 FEW_CLUSTERS = "few_clusters"
 IN_SAMPLE = "in_sample"
 REVERSED = "reversed_labels"
+WIDE_TOLERANCE = "wide_tolerance"
 REVERSED_SAID = (
     "Negatives tend to have the higher scores: {}. Is the positive class reversed? Check which outcome counts as 1 "
     "(--pos-label, pos_label=) and that the score is its probability."
@@ -52,7 +53,7 @@ class DataWarning(Result):
     Attributes
     ----------
     code : {"constant_score", "decisions", "dependent_rows", "few_clusters", "in_sample", "reversed_labels", \
-"two_scores"}
+"two_scores", "wide_tolerance"}
         Which sign.
     message : str
         What was seen and what to do.
@@ -70,14 +71,19 @@ class RowOrder(NamedTuple):
 
 
 def data_warnings(
-    rows: ScoreTable | ClusteredRows, cutoff: CutoffCalibration, order: RowOrder | None, *, unseen: bool = False
+    rows: ScoreTable | ClusteredRows,
+    cutoff: CutoffCalibration,
+    order: RowOrder | None,
+    *,
+    unseen: bool = False,
+    tolerance: float | None = None,
 ) -> tuple[DataWarning, ...]:
     """Return all signs that rows of both classes show; `order` if it is known, and means something.
 
     `unseen` says whether intervals allow for clusters of a kind that none shows: then there are some for any clusters.
     """
     table, clusters = (rows.table, rows) if isinstance(rows, ClusteredRows) else (rows, None)
-    signs = [_few_scores(table)]
+    signs = [_few_scores(table), _wide_tolerance(table.base_rate, tolerance)]
     if clusters is not None:
         signs += [_few_clusters(clusters, unseen=unseen), reversed_labels(table, clusters)]
     elif table.independent:
@@ -109,6 +115,27 @@ def _few_scores(table: ScoreTable) -> Iterator[DataWarning]:
             "decisions or classes, audit the probabilities behind them."
         )
         yield DataWarning("two_scores", message)
+
+
+def error_of_half(base_rate: float) -> float:
+    """Error of predicting half of every risk, or of its difference to 1 where positives are the rule."""
+    return 0.5 * min(base_rate, 1.0 - base_rate)
+
+
+def _wide_tolerance(base_rate: float, tolerance: float | None) -> Iterator[DataWarning]:
+    """A tolerance that predictions without use would meet."""
+    half = error_of_half(base_rate)
+    if tolerance is None or tolerance < half:
+        return
+    rare = base_rate <= 0.5
+    useless = "half of every risk" if rare else "half of every distance to 1"
+    if tolerance >= 2.0 * half:
+        useless = f"{0 if rare else 1} throughout"
+    yield DataWarning(
+        WIDE_TOLERANCE,
+        f"The tolerance of {given(tolerance)} is wide where {share(base_rate)} are positive: predicting {useless} "
+        f"would meet it. Choose one well below {number(half)}.",
+    )
 
 
 def _few_clusters(rows: ClusteredRows, *, unseen: bool) -> Iterator[DataWarning]:

@@ -31,7 +31,9 @@ def bounds_text(certificate: Certificate | ClassCertificate, further: str = "") 
     """Write both bounds on a calibration error, in a few words, and what `further` is to be said of them."""
     limits, two_sided = error_limits(certificate), certificate.lower_bound > 0.0
     sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided + further
-    return (f"at least {limits.lower}, " if two_sided else "") + f"at most {limits.upper} ({sure})"
+    either = isinstance(certificate, ClassCertificate) or certificate.direction == "either"
+    way = "" if either else f"{certificate.direction} by "
+    return way + (f"at least {limits.lower}, " if two_sided else "") + f"at most {limits.upper} ({sure})"
 
 
 def error_text(audit: Findings) -> str:
@@ -98,22 +100,28 @@ def verdict_meaning(audit: Findings) -> str:
     return f"{meaning} But this does not hold if these rows were used to fit, as it seems: see the warning."
 
 
+def error_of(certificate: Certificate) -> str:
+    """Name the error that a certificate is about."""
+    alone = "" if certificate.direction == "either" else f" of predictions that are {certificate.direction}"
+    return f"the calibration error{alone}"
+
+
 def _meaning(certificate: Certificate) -> str:
-    sure = f"{confidence(certificate.confidence_level)} confidence"
+    sure, error = f"{confidence(certificate.confidence_level)} confidence", error_of(certificate)
     if certificate.method == "asymptotic":  # it holds only so
         sure += " (asymptotic)" if certificate.n_clusters is None else " (asymptotic in the number of clusters)"
     sure += counting(certificate)
     if certificate.verdict is None:
         most = error_limits(certificate).upper
-        return f"the calibration error is at most {most} with {sure} (no tolerance was given, so there is no verdict)."
+        return f"{error} is at most {most} with {sure} (no tolerance was given, so there is no verdict)."
     tolerance = numbers.given(certificate.tolerance)
     if certificate.verdict in ("certified", "refuted"):
         side = "within" if certificate.verdict == "certified" else "above"
-        return f"the calibration error is {side} {tolerance}, with {sure}."
+        return f"{error} is {side} {tolerance}, with {sure}."
     extent = f"{rows(certificate.n)} rows"
     if certificate.n_clusters is not None:
         extent += f" in {rows(certificate.n_clusters)} clusters"
-    lacking = f"do not show whether the calibration error is within {tolerance}."
+    lacking = f"do not show whether {error} is within {tolerance}."
     if certificate.verdict == "uninformative":
         lacking = f"are too few for any statement about a tolerance of {tolerance}."
     if certificate.rows_needed is not None:
@@ -286,6 +294,8 @@ def limitations(audit: Findings) -> Iterator[str]:
     yield "Scores can be calibrated and still rank poorly, or serve a decision badly."
     if audit.certificate is not None:
         yield "Each statement holds with its own confidence level; that all of them hold has a lower one."
+        if (direction := audit.certificate.direction) != "either":
+            yield f"Bounds and verdict are about predictions that are {direction}, all else about both ways."
         if audit.certificate.n_clusters is not None:
             yield "Intervals of AUC, Brier score, O:E and the like are approximate, for clusters of these sizes."
         if audit.certificate.tolerance is None:

@@ -35,7 +35,7 @@ class Band(Statement, Drawable):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     score : ndarray of float64
         Where the limits hold.
     rate : ndarray of float64

@@ -20,9 +20,9 @@ from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
-from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes, largest_move
 from calibrant.table.numbers import claim_lower, claim_upper
-from calibrant.table.parameters import check_choice
+from calibrant.table.parameters import Direction, check_choice
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.statements import INDEPENDENT
 
@@ -52,6 +52,7 @@ def certify(
     *,
     confidence_level: float = 0.95,
     tolerance: float | None = None,
+    direction: Direction = "either",
     method: Literal["default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"] = "default",
     form: Literal["sharp", "proof", "printed"] = "sharp",
     rademacher: float | None = None,
@@ -73,6 +74,8 @@ def certify(
         Probability with which the statement holds, in (0, 1).
     tolerance : float, optional
         An error that would be acceptable, in (0, 1); asks for a verdict.
+    direction : {"either", "too low", "too high"}
+        Which errors count: of predictions below what is observed, above it, or both. Choose before seeing the rows.
     method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}
         Which bound (docs/explanation/certificate.md compares them). Choose before seeing the rows: the smallest of
         several bounds is not a bound. All but "asymptotic" hold for every n and every distribution; "anytime" may be
@@ -111,9 +114,9 @@ def certify(
 
     Notes
     -----
-    docs/theory/1-upper-bound.md derives the upper bound, docs/theory/3-clusters.md those for clusters. The lower bound
-    is `split_lower_bound`, but with "asymptotic" it uses `brownian_width`, and with "uniform_convergence" the width of
-    the upper one. The error is that of Gao, Parameswaran & Peng (2017).
+    docs/theory/1-upper-bound.md derives the upper bound, 3-clusters.md those for clusters, 18-one-direction.md those of
+    one direction. The lower bound is `split_lower_bound`, or by `brownian_width` ("asymptotic"), or by the width of the
+    upper one ("uniform_convergence"). The error is that of Gao, Parameswaran & Peng (2017).
 
     Examples
     --------
@@ -125,6 +128,7 @@ def certify(
         tolerance=tolerance,
         confidence_level=confidence_level,
         method=method,
+        direction=direction,
         max_rows_per_cluster=max_rows_per_cluster,
         guarantee=guarantee,
         n_simulations=n_simulations,
@@ -147,7 +151,7 @@ def certify_table(
     independent, classifier, plan = ASSUMPTIONS
     need_counts(table, "finite-sample bounds need rows")
     n = int(table.total)
-    residual_range = extremes(cumulative_residuals(table))
+    residual_range = largest_move(table, question.side)
     estimate = residual_range.value
     brier = table.squared_total / n
 
@@ -168,13 +172,13 @@ def certify_table(
         value, remedy = f"{rademacher * math.sqrt(n):.3g}", "use form 'sharp' or 'proof', which hold for every class"
         raise ArgumentError(f"form 'printed' only where sqrt(n) * rademacher is at most {PRINTED_LIMIT}", value, remedy)
     if method in ("default", "bernstein"):
-        width = charged_bound(table, residual_range, delta, method=method) - estimate
+        width = charged_bound(table, residual_range, delta, method=method, side=question.side) - estimate
     else:
         width = upper_width(n) + (residual_range.at_most - estimate)
     bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width(n))
     if method in _SPLIT:
         level, seed = question.confidence_level, question.random_state
-        lower_bound = split_lower_bound(table, confidence_level=level, random_state=seed)
+        lower_bound = split_lower_bound(table, confidence_level=level, direction=question.direction, random_state=seed)
     assumptions = (
         independent,
         classifier if rademacher is None else _ANY_OF_CLASS,
@@ -183,7 +187,7 @@ def certify_table(
     )
 
     def rows_needed(tolerance: float) -> int | None:
-        error = max(0.0, estimate - null_mean(table))
+        error = max(0.0, estimate - question.of_range * null_mean(table))
         return rows_to_decide(
             error, table.mean_variance, upper_width=upper_width, lower_width=lower_width, tolerance=tolerance
         )

@@ -52,7 +52,8 @@ class ClassTable(ClassStatement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`; `bound`, all of `upper` and all of `lower` hold together.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`;
+        `bound`, all of `upper` and all of `lower` hold together.
     verdict : {"certified", "refuted", "undecided"} or None
         On all classes: "certified" if none is off by more than the tolerance, "refuted" if some class is. None if no
         tolerance was asked.

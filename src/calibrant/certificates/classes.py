@@ -87,7 +87,7 @@ class ClassCertificate(ClassStatement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     notion : {"worst_class", "sum", "pooled", "top_label", "confidence"}
         Which error the claim is about.
     verdict : {"certified", "refuted", "undecided", "uninformative"} or None

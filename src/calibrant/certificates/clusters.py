@@ -25,7 +25,7 @@ from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_boun
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals, round_up
 from calibrant.table.clusters import ClusteredRows
-from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes, largest_move
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray, pool_counts
@@ -78,7 +78,7 @@ def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:
         return band * math.sqrt(n / at)
 
     variance *= n / rows.table.total  # per row as it counts
-    error = max(0.0, bounds.estimate - MEAN_RANGE * math.sqrt(variance / n))
+    error = max(0.0, bounds.estimate - question.of_range * MEAN_RANGE * math.sqrt(variance / n))
     chosen = "the confidence level, the tolerance and the method"
     assumptions = rows.sampling.assumptions(chosen, asymptotic=bool(dependence), unseen=question.unseen)
 
@@ -158,26 +158,26 @@ def _bounds(
     The proved ones are the upper limit of Theorem 3.3, and the lower limit of Theorem 3.5 for several splits (Theorem
     2.3).
     """
-    estimate = extremes(cumulative_residuals(rows.table)).value
+    estimate, side = largest_move(rows.table, question.side).value, question.side
     if dependence:
         width = dependence.upper_width(delta)
         band = dependence.lower_width(delta, question.n_simulations, question.random_state)
         upper, lower = min(1.0, estimate + width), max(0.0, estimate - band)
         return Bounds(estimate=estimate, bound=upper, lower_bound=lower, width=width), band
-    upper = max(estimate, largest_error(walks, cap=rows.cap, delta=delta))
+    upper = max(estimate, largest_error(walks, cap=rows.cap, delta=delta, side=side))
     rng = generator_for(rows, question.random_state)
-    lower = repeated_lower_bound(len(rows.size), delta, rng, partial(_lower_of_split, rows))
+    lower = repeated_lower_bound(len(rows.size), delta, rng, partial(_lower_of_split, rows, side))
     return Bounds(estimate=estimate, bound=upper, lower_bound=lower, width=upper - estimate), estimate - lower
 
 
-def _lower_of_split(rows: ClusteredRows, delta: float, rng: np.random.Generator) -> float:
+def _lower_of_split(rows: ClusteredRows, side: int, delta: float, rng: np.random.Generator) -> float:
     """A third of the clusters proposes an interval, the others judge it."""
     clusters = len(rows.size)
     proposes = rng.permutation(clusters) < PROPOSE * clusters
     # The interval on which the residuals of those that propose add up to most.
     mine = np.flatnonzero(proposes[rows.cluster])
     n, k = (values[mine].astype(np.float64) for values in (rows.n, rows.k))
-    interval = extremes(cumulative_residuals(ScoreTable(*pool_counts(rows.score[mine], n, k))))
+    interval = largest_move(ScoreTable(*pool_counts(rows.score[mine], n, k)), side)
     if interval.sign == 0 or proposes.all():
         return 0.0
     inside = (rows.score > interval.low) & (rows.score <= interval.high)

@@ -26,7 +26,8 @@ class CumulativeBand(Statement, Tabular):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`; `claim` is about these rows.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`;
+        `claim` is about these rows.
     score : ndarray of float64, shape (m,)
         Scores of the table, increasing (the largest of each cell).
     share : ndarray of float64, shape (m,)

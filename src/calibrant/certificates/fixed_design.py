@@ -35,7 +35,7 @@ class SampleCertificate(Statement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     estimate : float
         Empirical cutoff calibration error, weighted; from a table of rows that could be read only once, as much of it
         as is seen.

@@ -61,15 +61,16 @@ class MeanCertificate(Statement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     verdict : {"certified", "refuted", "undecided"} or None
-        Of the worse side: whether its upper bound is within the tolerance, or the lower bound above it.
+        Of the worse side, or the one asked for: whether its upper bound is within the tolerance, or the lower bound
+        above it.
     tolerance : float or None
         The tolerance asked for.
     estimate : float
-        Error of these rows: the larger of the two sides.
+        Error of these rows: the larger of the two sides, or that of the one asked for.
     bound, lower_bound : float
-        Confidence bounds on the error of the worse side, each wrong with probability at most ``1 - confidence_level``.
+        Confidence bounds on that error of the population, each wrong with probability at most ``1 - confidence_level``.
         Neither side pays for the other.
     too_low, too_high : Side
         Predictions below, and above, what is observed.
@@ -81,6 +82,8 @@ class MeanCertificate(Statement):
         Clusters, if rows were clustered.
     rows_needed : int or None
         If undecided: about how many rows a decision would take, were the true error what it seems.
+    direction : {"either", "too low", "too high"}
+        Which side was asked for.
     """
 
     verdict: str | None
@@ -94,6 +97,7 @@ class MeanCertificate(Statement):
     n: int
     n_clusters: int | None
     rows_needed: int | None
+    direction: str = "either"
 
     def __str__(self) -> str:
         lines = [self.claim, self.too_low.sentence, self.too_high.sentence]
@@ -161,14 +165,17 @@ def mean_verdict(upper: float, lower: float, tolerance: float | None) -> str | N
     return "refuted" if lower > tolerance else "certified" if upper <= tolerance else "undecided"
 
 
-def mean_claim(table: OutcomeTable, confidence_level: float, bound: float, tolerance: float | None) -> str:
-    """Say what holds of the worse side."""
+def mean_claim(
+    table: OutcomeTable, confidence_level: float, bound: float, tolerance: float | None, direction: str
+) -> str:
+    """Say what holds of the worse side, or of the one in a direction."""
+    which = "of both sides together" if direction == "either" else f"of predictions that are {direction}"
     if bound == math.inf:
-        return "No limit is stated of the mean calibration error: of both sides together there is none."
+        return f"No limit is stated of the mean calibration error: {which} there is none."
     most = _amount(bound, table, tolerance)
-    return (
-        f"{table.sampling.sure(confidence_level)}, the mean calibration error of these predictions is at most {most}."
-    )
+    limited = "" if direction == "either" else f"as far as they are {direction}, "
+    sure = table.sampling.sure(confidence_level)
+    return f"{sure}, {limited}the mean calibration error of these predictions is at most {most}."
 
 
 def _amount(value: float, table: OutcomeTable, tolerance: float | None, *, lower: bool = False) -> str:

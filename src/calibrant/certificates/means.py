@@ -32,7 +32,7 @@ from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.outcome_checks import LARGEST
 from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
 from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
-from calibrant.table.parameters import check_between, check_choice, failure_probability
+from calibrant.table.parameters import SIDES, Direction, check_between, check_choice, failure_probability
 from calibrant.table.pooling import BoolArray, FloatArray
 from calibrant.table.seeding import generator_for
 from calibrant.table.statements import INDEPENDENT_ROWS
@@ -69,6 +69,7 @@ def certify_means(
     cluster_limit: float | None = None,
     relative_to: str = "predicted",
     tolerance: float | None = None,
+    direction: Direction = "either",
     confidence_level: float = 0.95,
     method: Literal["default", "asymptotic"] = "default",
     random_state: int | np.random.Generator = 0,
@@ -84,6 +85,8 @@ def certify_means(
         With clusters: largest total outcome of a cluster that there can be. By default the cap times its rows.
     tolerance : float, optional
         An error that would be acceptable, such as 0.02 of the predicted total; asks for verdicts.
+    direction : {"either", "too low", "too high"}
+        Whether `bound` and `verdict` are about the worse side, or about one that was chosen before seeing the rows.
     confidence_level : float
         Probability with which each bound holds, in (0, 1).
     method : {"default", "asymptotic"}
@@ -95,7 +98,7 @@ def certify_means(
     Returns
     -------
     MeanCertificate
-        Bounds on each side with what they rely on, and on the worse one.
+        Bounds on each side with what they rely on, and on the worse one, or the one asked for.
 
     Raises
     ------
@@ -128,6 +131,7 @@ def certify_means(
     """
     delta = failure_probability(confidence_level)
     check_choice("method", method, ("default", "asymptotic"))
+    asked = SIDES[check_choice("direction", direction, tuple(SIDES))]
     if tolerance is not None:
         check_between("tolerance", tolerance, 0.0, math.inf, remedy="choose a share of the total, such as 0.02")
     table = as_outcome_table(
@@ -159,15 +163,16 @@ def certify_means(
             how, note = "none", f"there are too few {'rows' if too_low.cluster is None else 'clusters'}."
         bounds = SideBounds(estimates[side], upper, float(of_side), how, note)
         sides[side] = conclude_side(table, side, bounds, tolerance, cluster_limit)
-    bound, lower_bound = max(each.upper for each in sides.values()), float(lower[2])
+    judged = [sides[asked]] if asked else list(sides.values())
+    bound, lower_bound = max(each.upper for each in judged), judged[0].lower if asked else float(lower[2])
     verdict = mean_verdict(bound, lower_bound, tolerance)
     needed = None
     if tolerance is not None and verdict == "undecided":
-        needed = _rows_needed(too_low, table.n_rows, list(sides.values()), lower_bound, tolerance)
+        needed = _rows_needed(too_low, table.n_rows, judged, lower_bound, tolerance)
     return MeanCertificate(
         verdict=verdict,
         tolerance=tolerance,
-        estimate=seen.value,
+        estimate=estimates.get(asked, seen.value),
         bound=bound,
         lower_bound=lower_bound,
         too_low=sides[1],
@@ -176,7 +181,8 @@ def certify_means(
         n=table.n_rows,
         n_clusters=table.sampling.n_units,
         rows_needed=needed,
-        claim=mean_claim(table, confidence_level, bound, tolerance),
+        direction=direction,
+        claim=mean_claim(table, confidence_level, bound, tolerance, direction),
         confidence_level=confidence_level,
         assumptions=(INDEPENDENT_ROWS if too_low.cluster is None else _INDEPENDENT_CLUSTERS, _MODEL, _UP_TO, _PLAN),
         references=("gao2017", "waudbysmith2024"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ class Question:
     tolerance: float | None = None
     confidence_level: float = 0.95
     method: str | None = None
+    direction: parameters.Direction = "either"
     costs: Mapping[str, float] | Sequence[float] | NumberArray | None = None
     target_error: float | Sequence[float] | None = None
     max_rows_per_cluster: int | None = None
@@ -37,6 +39,7 @@ class Question:
         """Raise an `ArgumentError` where parameters are out of range."""
         parameters.failure_probability(self.confidence_level)
         parameters.check_choice("method", self.bound_method, _METHODS)
+        parameters.check_choice("direction", self.direction, tuple(parameters.SIDES))
         if self.tolerance is not None:
             remedy = "a tolerance is an average gap in probability, such as 0.02"
             parameters.check_between("tolerance", self.tolerance, 0.0, 1.0, remedy=remedy)
@@ -60,6 +63,16 @@ class Question:
         return "default" if self.method is None else self.method
 
     @property
+    def side(self) -> int:
+        """1 if only predictions that are too low count, -1 if only those that are too high, 0 if both do."""
+        return parameters.SIDES[self.direction]
+
+    @property
+    def of_range(self) -> float:
+        """Mean of what is looked at of a Brownian motion, as a share of its mean range: all, or its largest rise."""
+        return 0.25 * math.pi if self.side else 1.0
+
+    @property
     def prices(self) -> tuple[float, float] | None:
         """Costs of a false positive and of a false negative, if there are any."""
         return None if self.costs is None else cost_pair(self.costs)
@@ -74,12 +87,15 @@ class Question:
         """Whether limits allow for clusters of a kind that none shows."""
         return allows_unseen(self.guarantee)
 
-    def need_cluster_method(self) -> None:
-        """Raise an `ArgumentError` if what is asked for needs independent rows."""
-        if self.target_error is not None:
+    def need_for(self, *, clusters: bool, segments: bool) -> None:
+        """Raise an `ArgumentError` if what is asked for has no bound of clustered rows, or of segments."""
+        if segments and self.side:
+            remedy = "leave one of them out: bounds of segments are about predictions that are off either way"
+            raise ArgumentError("`direction` 'either' with `by`", repr(self.direction), remedy)
+        if clusters and self.target_error is not None:
             remedy = "leave one of them out; `calibrant.selective` takes clusters, and counts one row of each"
             raise ArgumentError("independent rows, where there is a `target_error`", "clusters", remedy)
-        if self.bound_method != "default":
+        if clusters and self.bound_method != "default":
             need_cluster_method(self.bound_method)
 
 

@@ -46,7 +46,7 @@ class RecalibratedCertificate(Statement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     verdict : {"certified", "undecided", "uninformative"} or None
         As in `Certificate`; nothing is refuted. None if no tolerance was asked.
     tolerance : float or None

@@ -23,7 +23,7 @@ class Certificate(ClusterStatement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`; `n_clusters` and `max_rows_per_cluster` as in `ClusterStatement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     verdict : {"certified", "refuted", "undecided", "uninformative"} or None
         "certified": the bound is within the tolerance. "refuted": the lower bound is above it. "uninformative":
         the bound says no more than the scores' range does. None if no tolerance was asked. In each world only one
@@ -43,7 +43,8 @@ class Certificate(ClusterStatement):
         and mean variance. It includes what the cells of such a table can hide, see `value_upper` of
         `calibrant.metrics.cutoff_calibration`.
     trivial_bound : float
-        What holds without any data about calibration: the larger of mean score and one minus mean score.
+        What holds without any data about calibration: the larger of mean score, than which no predictions are further
+        too high, and one minus mean score, than which none are further too low.
     n : int
         Rows.
     method : str
@@ -52,6 +53,8 @@ class Certificate(ClusterStatement):
         If undecided or uninformative: about how many rows a decision would take, were the true error what it seems,
         and with clusters, were further clusters like these. None if no number of rows would do, or the tolerance is
         wider than what holds for any such scores.
+    direction : {"either", "too low", "too high"}
+        Which errors all of these numbers are about, see `calibrant.certify`.
     """
 
     verdict: str | None
@@ -64,6 +67,7 @@ class Certificate(ClusterStatement):
     n: int
     method: str
     rows_needed: int | None
+    direction: str = "either"
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class CutoffInterval(ClusterStatement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`; `n_clusters` and `max_rows_per_cluster` as in `ClusterStatement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     estimate : float
         Empirical cutoff calibration error.
     lower, upper : float
@@ -158,7 +162,9 @@ def conclude(
     rows_needed: Callable[[float], int | None],
 ) -> Certificate:
     """Make the certificate of rows with this mean score; `rows_needed` plans for a tolerance that they leave open."""
-    tolerance, trivial_bound = question.tolerance, max(mean_score, 1.0 - mean_score)
+    tolerance, limits = question.tolerance, {1: 1.0 - mean_score, -1: mean_score}
+    trivial_bound = limits.get(question.side, max(limits.values()))
+    which = f"as far as predictions are {question.direction}, " if question.side else ""
     verdict = needed = None
     if tolerance is not None:
         verdict = verdict_on(bounds.bound, bounds.lower_bound, trivial_bound, tolerance)
@@ -177,7 +183,8 @@ def conclude(
         n=n,
         method=method,
         rows_needed=needed,
-        claim=f"{sampling.sure(question.confidence_level)}, {sampling.error} is at most "
+        direction=question.direction,
+        claim=f"{sampling.sure(question.confidence_level)}, {which}{sampling.error} is at most "
         f"{claim_upper(bounds.bound, tolerance)} ({description.words}).",
         confidence_level=question.confidence_level,
         assumptions=assumptions,

@@ -16,9 +16,9 @@ from calibrant.cells.gathering import CELL_BITS
 from calibrant.cells.grid import Grid
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound, repeated_width
-from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
+from calibrant.table.cumulative_residuals import Extremes, largest_move
 from calibrant.table.fixed_point import BITS, UNIT
-from calibrant.table.parameters import check_random_state, failure_probability
+from calibrant.table.parameters import SIDES, Direction, check_choice, check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray, NumberArray
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.seeding import generator_for
@@ -30,6 +30,7 @@ def split_lower_bound(
     y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
+    direction: Direction = "either",
     random_state: int | np.random.Generator = 0,
     sample_weight: Weights = None,
     pos_label: Any = None,
@@ -44,6 +45,8 @@ def split_lower_bound(
         Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
+    direction : {"either", "too low", "too high"}
+        Which errors count, as in `certify`.
     random_state : int or numpy.random.Generator
         Seeds the split, together with a digest of the rows, so that another sample is split anew and the same rows in
         any order are split alike. Choose it before seeing bounds: the largest of several is not a bound.
@@ -90,21 +93,22 @@ def split_lower_bound(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a lower bound needs rows")
     delta = failure_probability(confidence_level)
+    side = SIDES[check_choice("direction", direction, tuple(SIDES))]
     check_random_state(random_state)
     if keeps_scores(table):
-        return _repeated(table, delta, random_state)
+        return _repeated(table, delta, random_state, side)
     bucket = buckets_of(table)
     if bucket is None:
         return 0.0
     starts = run_starts(bucket)
     n, k = (np.add.reduceat(counts, starts) for counts in (table.n, table.k))
     middles = np.minimum((bucket[starts] + 0.5) * 2.0**-CELL_BITS, 1.0)  # the last bucket holds 1 alone
-    return max(0.0, _repeated(ScoreTable(middles, n, k), delta, random_state) - HALF_WIDTH)
+    return max(0.0, _repeated(ScoreTable(middles, n, k), delta, random_state, side) - HALF_WIDTH)
 
 
-def _repeated(table: ScoreTable, delta: float, random_state: int | np.random.Generator) -> float:
+def _repeated(table: ScoreTable, delta: float, random_state: int | np.random.Generator, side: int) -> float:
     rng = generator_for(table, random_state)
-    return repeated_lower_bound(table.total, delta, rng, partial(_bound, table))
+    return repeated_lower_bound(table.total, delta, rng, partial(_bound, table, side))
 
 
 def split_width(n: float, brier: float, delta: float = 0.05) -> float:
@@ -116,13 +120,13 @@ def split_width(n: float, brier: float, delta: float = 0.05) -> float:
     return repeated_width(n, math.sqrt(brier), delta, width)
 
 
-def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
+def _bound(table: ScoreTable, side: int, delta: float, rng: np.random.Generator) -> float:
     """Lower bound of one split: a third of the rows proposes interval and sign, the others judge them."""
     n, k = next(split_counts(table.n, table.k, (PROPOSE, 1.0 - PROPOSE), rng))
     chosen, others = table.with_counts(n, k), table.total - float(n.sum(dtype=np.int64))
     if not len(chosen) or not others:
         return 0.0
-    interval = extremes(cumulative_residuals(chosen))
+    interval = largest_move(chosen, side)
     if interval.sign == 0:
         return 0.0
     centre = interval.value  # the mean of X on the rows that chose

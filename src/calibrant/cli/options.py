@@ -59,6 +59,13 @@ Database = Annotated[
 ]
 Label = Annotated[str, column("Column of outcomes.")]
 Score = Annotated[str, column("Column of predicted probabilities.")]
+Outcome = Annotated[
+    str | None, column("Instead of --label: outcomes that are amounts, counts or shares; with --prediction.")
+]
+Prediction = Annotated[str | None, column("With --outcome: column of their predicted means.")]
+Exposure = Annotated[
+    str | None, column("With --outcome: column of exposures; outcomes are then totals, and predictions rates per unit.")
+]
 Cluster = Annotated[
     list[str] | None,
     column(
@@ -158,20 +165,15 @@ def given_to(function: Callable[..., Any], context: typer.Context) -> dict[str, 
     return {name: (list(value) or None) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-# Options of labels that have a counterpart where there are outcomes -> what to do.
-_INSTEAD = {
-    "score": ", and name the column of predicted means as --prediction",
-    "missing": ", and drop rows that lack a value beforehand",
-}
-
-
 def need_only(function: Callable[..., Any], context: typer.Context, *further: str) -> None:
     """Raise an `ArgumentError` if an option was given that is neither for a function nor among further ones."""
     taken = {*inspect.signature(function).parameters, *_OUTPUT, *further}
     for param in context.command.params:
         if param.name not in taken and context.params[param.name or ""] not in (param.default, None, ()):
             means = "outcome" in inspect.signature(function).parameters
-            other = _INSTEAD.get(param.name or "", "") if means else ", or name --outcome and --prediction"
+            other = "" if means else ", or name --outcome and --prediction"
+            if means and param.name == "score":
+                other = ", and name the column of predicted means as --prediction"
             remedy = f"leave {param.opts[0]} out{other}"
             actual = f"{param.opts[0]} {'with' if means else 'without'} --outcome"
             raise ArgumentError("options for one kind of outcome", actual, remedy)

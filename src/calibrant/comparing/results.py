@@ -101,7 +101,7 @@ class Comparison(Statement, Drawable, Documented):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     name : str
         What was compared, for headings.
     n, positives : int

@@ -119,7 +119,10 @@ def compared_rows(
 def _need_several(names: Sequence[str]) -> None:
     """Refuse fewer models than two, too many, and a model that is there twice."""
     if len(names) < 2:
-        remedy = "to judge one model alone use calibrant.audit"
+        remedy = (
+            "name two columns of one table, where both predict the same outcome: join two files by their key; to judge "
+            "one model alone use calibrant.audit"
+        )
         raise ArgumentError("at least two models", "one" if names else "none", remedy)
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:

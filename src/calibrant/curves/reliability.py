@@ -35,6 +35,8 @@ class Curve(Drawable):
         Pointwise interval for the share, each holding with probability `confidence_level`; NaN if there is none.
     n : ndarray
         Rows behind each point.
+    confidence_level : float
+        Of each interval by itself.
     kind : {"binned", "isotonic", "local"}
         How the curve was made.
     interval : {"wilson", "clopper-pearson", "normal"} or None

@@ -191,7 +191,7 @@ class CostForecast(Statement):
     Attributes
     ----------
     confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     claim : str
         What is asserted of the scores as forecasts of the cost, in one sentence. It is about the average forecast over
         the population, not about `forecast`, the average over these rows; limits for the cost itself are `cost_lower`

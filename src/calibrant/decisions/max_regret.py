@@ -34,7 +34,7 @@ class MaxRegret(Statement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     value : float
         Largest regret on these rows: at costs a and b, predicting positive from ``a / (a + b)`` costs at most
         ``(a + b) * value`` per case more than from any other score.

@@ -27,7 +27,7 @@ class Decision(Statement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     false_positive_cost, false_negative_cost : float
         The costs a and b.
     threshold : float

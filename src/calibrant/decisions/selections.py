@@ -25,7 +25,8 @@ class Selections(Statement, Report):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`; of all together.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`;
+        of all together.
     selections : tuple of Selection
         One for each target, of each group. Their confidence levels are their own, and higher.
     """
@@ -107,7 +108,8 @@ class BinarySelection(Statement, Report):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`; of everything together.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`;
+        of everything together.
     yes, no : Selection
         What is called positive, and what is called negative. Their confidence levels are their own, and higher.
     review, review_share : float

@@ -80,7 +80,7 @@ class Selection(Statement, Drawable, Report):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     target_error : float
         Largest acceptable share of errors among the cases decided without review.
     decided : {"at or above", "at or below"}
@@ -162,7 +162,7 @@ class Selection(Statement, Drawable, Report):
             if self.certified:  # but not beside the other side of a pair
                 return [first, "None of the certified cut-offs is one together with what else is asked."]
             needed = f"It takes at least {self.needed_rows:,} rows beyond a cut-off, without an error among them"
-            return [first, f"{needed}; there are {self.n:,.0f} rows in all.", *lines]
+            return [first, f"{needed}; there are {self.n:,.0f} rows in all.", *lines, *self._plan()]
         decided = f"scores of {given(self.threshold)} and {side}, {self.accepted:,.0f} of {self.n:,.0f} rows"
         wrong = f"{self.errors:,.0f} were wrong ({share(self.selective_risk)})"
         about = f"about {share(self.coverage_lower)} to {share(self.coverage_upper)}"
@@ -177,6 +177,16 @@ class Selection(Statement, Drawable, Report):
             f"Share of such cases: {about}, as if the cut-off had not been chosen by these rows.",
             *lines,
         ]
+
+    def _plan(self) -> list[str]:
+        """Say how to plan for the cut-off that fails by fewest errors, if its risk is as low as it seems."""
+        beyond = self.next_cutoff
+        if beyond is None or beyond.errors >= self.target_error * beyond.accepted:
+            return []
+        known = {"risk": beyond.errors / beyond.accepted, "coverage": beyond.accepted / self.n}
+        given_to = ", ".join(f"{name}={value:.3g}" for name, value in known.items())
+        target = f"target_error={given(self.target_error)}"
+        return [f"How many rows would certify them: calibrant.decisions.selective_plan({given_to}, {target})."]
 
 
 class Cutoffs(NamedTuple):

@@ -39,7 +39,8 @@ class SwapRegret(WithTable, Statement, Tabular):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`; all costs are per case.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`;
+        all costs are per case.
     verdict : {"certified", "refuted", "undecided", "uninformative"} or None
         As in `Certificate`, about the tolerance.
     tolerance : float or None

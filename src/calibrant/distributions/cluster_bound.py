@@ -75,8 +75,11 @@ def largest_ratio(
     return _Search(rows, squared_sizes, clusters, cap, least, most, -math.log(delta)).highest(sums)
 
 
-def largest_error(walks: ClusterResiduals, *, cap: float, delta: float) -> float:
-    """Upper limit for the error of grouped rows (Theorem 3.3): the largest ratio over all intervals and both signs."""
+def largest_error(walks: ClusterResiduals, *, cap: float, delta: float, side: int = 0) -> float:
+    """Upper limit for the error of grouped rows (Theorem 3.3): the largest ratio over all intervals and both signs.
+
+    Of one `side`, only intervals count whose predictions are too low (1) or too high (-1).
+    """
     cuts, count = walks.sum_at_cut, len(walks.edges)
     top, bottom = np.full(count, -np.inf), np.full(count, np.inf)
     np.maximum.at(top, walks.nearest, cuts)
@@ -88,6 +91,10 @@ def largest_error(walks: ClusterResiduals, *, cap: float, delta: float) -> float
         (walks.with_size - walks.with_size[:, None]).ravel(),
         (walks.reach + walks.reach[:, None]).ravel(),
     )
+    if side:
+        # Of two cuts between the same edges the first may be nearer to the later edge.
+        forwards = np.triu(np.ones((count, count), dtype=bool), -1)
+        pairs = pairs[np.flatnonzero(forwards if side == 1 else forwards.T)]
     return largest_ratio(
         pairs, rows=walks.total, squared_sizes=walks.squared_sizes, clusters=len(walks.size), cap=cap, delta=delta
     )

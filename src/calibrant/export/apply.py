@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from calibrant.atomic_write import check_writable, replacing
 from calibrant.calibrators.segment.repair import Segment
-from calibrant.errors import ArgumentError, SourceError
+from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.export.copies import ENDINGS, copy_of
 from calibrant.export.lookup import predictions
 from calibrant.fits.score_map import FittedMap
@@ -24,6 +24,7 @@ from calibrant.sources.paths import PathSpec, find_files, name_of
 from calibrant.sources.query import Query
 from calibrant.sources.query_runner import doing
 from calibrant.sources.source import Source, as_number
+from calibrant.table.row_errors import REPAIR
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,12 +38,9 @@ def apply_to_file(
     The order of the rows, the other columns and their names are kept; what a format cannot hold is refused. Logistic
     maps agree to about 1e-15. `path` may be "-" for standard input; a pattern must name one file; of a query all
     columns are copied. The ending of `output` chooses CSV, Parquet or JSON lines; it appears once it is complete.
-    Missing scores stay missing; a score that is no probability is a `DataError`. The file is read once, JSON before
-    that for its keys, and once more for the message if a score is wrong.
+    Missing scores stay missing; one that is not in the domain of the map is a `DataError`. The file is read once, JSON
+    before that for its keys, and once more for the message if a score is wrong.
     """
-    if fitted.domain.most > 1.0:
-        remedy = "write it as SQL, Python or ONNX"
-        raise ArgumentError("a map of scores to apply", "one of predicted means", remedy)
     target = Path(output)
     if target.suffix.lower() not in ENDINGS:
         ending = f"{target.suffix or 'none'} in {target.name}"
@@ -86,11 +84,20 @@ def apply_to_file(
                 written = int(source.rows(writing)[0][0])
             except SourceError:
                 with doing(f"Checking {source.name}"):
-                    check_scores(source, score)  # says which score is wrong, if one is
+                    _check_domain(source, score, fitted)
                 raise
             if not written and copy.empty:
                 draft.write_text(copy.empty, encoding="utf-8", newline="\n")
             return written
+
+
+def _check_domain(source: Source, score: str, fitted: FittedMap) -> None:
+    """Say which score is wrong, if one is."""
+    least, most, words = fitted.domain
+    try:
+        check_scores(source, score, limits=(least, most))
+    except DataError as error:
+        raise error if most == 1.0 else error.but(expected=f"predictions {words}", remedy=REPAIR) from None
 
 
 def _unused(source: Source) -> str:

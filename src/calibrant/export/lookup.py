@@ -38,17 +38,20 @@ def predictions(
 ) -> str:
     """Return a SELECT of the columns of `rows` and one more, what `predict` gives for the expression `score`.
 
-    `number` is the score as a DOUBLE. Where the score is NULL, so is the result; where it is not and the number is no
-    probability, the query fails. `unused` begins no name of a column. `keep` is given lists written in SQL, and returns
-    what stands for them there; with None they are part of the query, which DuckDB builds anew for every 2048 rows.
-    `operands` are columns of segments, by their names.
+    `number` is the score as a DOUBLE. Where the score is NULL, so is the result; where it is not and the number is not
+    in the domain of the map, the query fails. `unused` begins no name of a column. `keep` is given lists written in
+    SQL, and returns what stands for them there; with None they are part of the query, which DuckDB builds anew for
+    every 2048 rows. `operands` are columns of segments, by their names.
     """
-    writer = _LookupWriter(unused, keep, operands)
+    least, most = map(repr, calibrator.domain[:2])
+    writer = _LookupWriter(unused, keep, operands, unit=calibrator.domain.most == 1.0)
     result = writer.column(writer.formula(formula_of(calibrator)))
     query = f"SELECT *, {number} AS {writer.score} FROM ({rows})"
     for layer in writer.layers:
         query = f"{layer} FROM ({query})"
-    checked = f"WHEN {writer.score} BETWEEN 0 AND 1 THEN {result} WHEN {score} IS NOT NULL THEN error('score')"
+    checked = (
+        f"WHEN {writer.score} BETWEEN {least} AND {most} THEN {result} WHEN {score} IS NOT NULL THEN error('score')"
+    )
     added = ", ".join(writer.added)
     return f"SELECT * EXCLUDE ({added}), CASE {checked} END AS {quote_name(column)} FROM ({query})"
 
@@ -56,9 +59,10 @@ def predictions(
 class _LookupWriter(SqlWriter):
     """Writes formulas over rows to which `layers`, the first first, have added columns."""
 
-    def __init__(self, unused: str, keep: Keep | None, operands: Mapping[str, str] | None) -> None:
+    def __init__(self, unused: str, keep: Keep | None, operands: Mapping[str, str] | None, *, unit: bool) -> None:
         self._unused = unused
         self._keep = keep
+        self._unit = unit  # whether scores are between 0 and 1, which buckets divide
         self._columns: dict[str, str] = {}  # what each is -> its name
         self.layers: list[str] = []
         self.added: list[str] = []
@@ -92,7 +96,7 @@ class _LookupWriter(SqlWriter):
         return self.column(self._keep(written) if self._keep else written)
 
     def lines(self, lines: Lines) -> str:
-        if len(lines.value) <= _FEW:
+        if len(lines.value) <= _FEW or not self._unit:
             return super().lines(lines)
         buckets, first, most = _grid(lines.start, _AFFORDABLE if self._keep else _AFFORDABLE // 32)
         first_piece = self._list(first, "INTEGER")

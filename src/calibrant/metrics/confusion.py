@@ -44,6 +44,8 @@ class ConfusionMetrics(Result):
         Wilson interval of each of `accuracy`, `sensitivity`, `specificity`, `precision`,
         `negative_predictive_value` and `prevalence`, each holding with probability `confidence_level` by itself. None
         if weights are not whole numbers.
+    confidence_level : float
+        Of each interval by itself.
     """
 
     threshold: float

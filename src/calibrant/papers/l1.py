@@ -82,7 +82,7 @@ class L1Bound(Statement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     squared : float
         Unbiased estimate of the mean of ``(score - P(Y = 1 | item))**2``, each repeated item counting once. Noise
         can make it negative.

@@ -33,6 +33,8 @@ class DistortedProbabilities(Result):
         Scores; equal to `p_true` if `alpha` and `gamma` are 1.
     x : ndarray of float64, shape (n, 4)
         Features. They do not determine `p_true`, which also contains noise.
+    alpha, gamma : float
+        What distorts the scores, as `distorted_probabilities` was given them.
     """
 
     y_true: npt.NDArray[np.int8]

@@ -15,7 +15,7 @@ from calibrant.segments.totals import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.values import column_values
 from calibrant.sources.protocol import Columns, HeldRows, ModelRows, Rows
 from calibrant.table import row_errors
-from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, Moments, is_missing, words_for_missing
+from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, Moments, missing_values, words_for_missing
 from calibrant.table.pooling import BoolArray, IntArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import PROBABILITIES, CleanRows, clean_rows
@@ -78,7 +78,7 @@ class ArrayRows(Rows):
         if len({len(array) for array in arrays.values()}) > 1:
             lengths = ", ".join(f"{len(array)} of {cause}" for cause, array in arrays.items())
             raise DataError("columns of equal length", lengths, "pass columns of the same table")
-        gaps = {cause: _missing(array, words.get(cause, frozenset({""}))) for cause, array in arrays.items()}
+        gaps = {cause: missing_values(array, words.get(cause, frozenset({""}))) for cause, array in arrays.items()}
         places = np.flatnonzero(~np.logical_or.reduce(list(gaps.values())))
         scored, outcomes = ~gaps["score"], (~gaps["outcome"], gaps["outcome"])
         known, unknown = (_moments(arrays["score"], scored & of, self.limits) for of in outcomes)
@@ -127,19 +127,6 @@ class TableRows(Rows):
 
 def _column(values: Any, name: str) -> npt.NDArray[Any]:
     return np.asarray(values) if len(np.shape(values)) == 2 else column_values(values, name)
-
-
-def _missing(array: npt.NDArray[Any], words: frozenset[str]) -> BoolArray:
-    """Return which rows have no value; with several columns, none in one of them."""
-    if array.ndim == 2:
-        return np.asarray(np.any([_missing(column, words) for column in array.T], axis=0))
-    if array.dtype.kind == "f":
-        return np.asarray(np.isnan(array))
-    if array.dtype.kind not in "OUS":
-        return np.zeros(len(array), dtype=bool)
-    values = array.tolist()
-    gaps = (is_missing(v) or (isinstance(v, str) and v.strip().lower() in words) for v in values)
-    return np.fromiter(gaps, bool, len(values))
 
 
 def _moments(score: npt.NDArray[Any], rows: BoolArray, limits: tuple[float, float]) -> Moments:

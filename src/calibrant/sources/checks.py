@@ -17,7 +17,7 @@ from calibrant.sources.faults import refuse, refuse_values
 from calibrant.sources.formats import quote_text
 from calibrant.sources.protocol import Columns
 from calibrant.sources.source import Source, as_number
-from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
+from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, Moments, words_for_missing
 from calibrant.table.row_errors import OTHERS, describe_all_left_out
 from calibrant.table.validation import PROBABILITIES
 
@@ -110,24 +110,37 @@ def summary_of_fit(source: Source, columns: Columns, distinct: int) -> Summary:
     return Summary(shape(source.sql), shape, "none" if columns.weight is None else "whole", distinct, Intake())
 
 
-def check_scores(source: Source, score: str, *, complete: bool = False) -> None:
+def check_scores(
+    source: Source, score: str, *, complete: bool = False, limits: tuple[float, float] = PROBABILITIES
+) -> None:
     """Check one column of scores, in which values may be missing unless it is to be `complete`, as `check` does."""
-    _check_column(source, score, ("score_missing",) * complete + ("score_nan", "score_text", "score_bad"))
+    _check_column(
+        source, score, ("score_missing",) * complete + ("score_nan", "score_text", "score_bad"), limits=limits
+    )
 
 
-def check_numbers(source: Source, name: str, what: str) -> None:
-    """Check that one column has a number in every row; `what` says of which kind, such as "outcomes"."""
+def check_numbers(source: Source, name: str, what: str, *, drops: bool = False) -> None:
+    """Check that one column has a number in every row, or in those with a value; `what` says of which kind."""
     try:
-        _check_column(source, name, ("score_missing", "score_nan", "score_text"))
+        _check_column(source, name, ("score_missing", "score_nan", "score_text"), drops=drops)
     except DataError as error:
-        raise error.but(expected=f"numbers as {what}", remedy="drop or repair these rows") from None
+        raise error.but(expected=f"numbers as {what}") from None
 
 
-def _check_column(source: Source, name: str, faults: tuple[str, ...]) -> None:
+def _check_column(
+    source: Source,
+    name: str,
+    faults: tuple[str, ...],
+    *,
+    drops: bool = False,
+    limits: tuple[float, float] = PROBABILITIES,
+) -> None:
     def shape(source: Source) -> str:
-        return f"SELECT {_score_columns(source, name)}, false AS left_out FROM ({source.sql})"
+        gap = _gap(source, name, NOT_KNOWN) if drops else "false"
+        return f"SELECT {_score_columns(source, name, limits)}, {gap} AS left_out FROM ({source.sql})"
 
-    refuse_values(faults, _scanned(source, shape(source), _counts(faults)), name, InspectedSource(source, shape))
+    counts = _scanned(source, _kept(shape(source)), _counts(faults))
+    refuse_values(faults, counts, name, InspectedSource(source, shape))
 
 
 def _shape_of(source: Source, columns: Columns) -> Callable[[str], str]:
@@ -145,14 +158,15 @@ def _is_word(column: str, words: frozenset[str]) -> str:
 
 def _gaps(source: Source, columns: Columns) -> list[str]:
     """Return the conditions that rows meet which lack something, in the order of `Columns.causes`."""
+    return [" AND ".join(_gap(source, name, words) for name in names) for names, words in columns.causes.values()]
 
-    def missing(name: str, words: frozenset[str]) -> str:
-        column, kind = source.column(name), source.kind(name)
-        if kind == "number":
-            return f"coalesce(isnan(CAST({column} AS DOUBLE)), true)"
-        return f"({column} IS NULL)" if kind == "boolean" else f"coalesce({_is_word(column, words)}, true)"
 
-    return [" AND ".join(missing(name, words) for name in names) for names, words in columns.causes.values()]
+def _gap(source: Source, name: str, words: frozenset[str]) -> str:
+    """Return the condition that rows meet which lack a value in one column."""
+    column, kind = source.column(name), source.kind(name)
+    if kind == "number":
+        return f"coalesce(isnan(CAST({column} AS DOUBLE)), true)"
+    return f"({column} IS NULL)" if kind == "boolean" else f"coalesce({_is_word(column, words)}, true)"
 
 
 def _left_out(source: Source, rows: str, columns: Columns) -> LeftOut:

@@ -28,7 +28,7 @@ _ARGUMENTS = {
 
 
 def read_outcomes(
-    source: Any, columns: Mapping[str, str | None], outcome_limits: Limits, relative_to: str
+    source: Any, columns: Mapping[str, str | None], outcome_limits: Limits, relative_to: str, missing: str
 ) -> OutcomeRows:
     """Read the columns of a source that have a name, and check them; errors name columns, and rows of a file from 1."""
     names = {what: name for what, name in columns.items() if name is not None}
@@ -39,7 +39,7 @@ def read_outcomes(
         twice = ", ".join(dict.fromkeys(repr(names[what]) for what in repeated))
         remedy = "name the column of each"
         raise SourceError(f"different columns for {' and '.join(repeated)}", f"{twice} for both", remedy)
-    settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to}
+    settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to, "missing": missing}
     # Imported here, since these load narwhals and DuckDB.
     if not is_read(source):
         from calibrant.sources.frames import in_memory
@@ -51,6 +51,8 @@ def read_outcomes(
 
     with open_source(source, tuple(names.values())) as opened:
         try:
+            if missing == "drop":  # text that is no number would be taken for a gap
+                _check_numbers(opened, names, drops=True)
             return clean_outcomes(**_arrays(opened, names), **settings)
         except DataError:
             _describe(opened, names, settings)
@@ -84,11 +86,7 @@ def _arrays(source: Source, names: Mapping[str, str], *, in_order: bool = False)
 
 def _describe(source: Source, names: Mapping[str, str], settings: Mapping[str, Any]) -> None:
     """Raise the error about rows of a file that cannot be used with their numbers in it, if it can be told."""
-    from calibrant.sources.checks import check_numbers
-
-    for what, name in names.items():
-        if what != "clusters":
-            check_numbers(source, name, what)
+    _check_numbers(source, names, drops=settings["missing"] == "drop")
     source.in_order()
     for part in source.parts or (source,):
         located = {what: f"{name} in {part.name}" for what, name in names.items()}
@@ -97,3 +95,12 @@ def _describe(source: Source, names: Mapping[str, str], settings: Mapping[str, A
             clean_outcomes(**arrays, names=located, **settings)
         except DataError as error:
             raise renumbered(error, range(1, len(arrays["y_true"]) + 1)) from None
+
+
+def _check_numbers(source: Source, names: Mapping[str, str], *, drops: bool) -> None:
+    """Raise the error about a column that should have numbers and has not."""
+    from calibrant.sources.checks import check_numbers
+
+    for what, name in names.items():
+        if what != "clusters":
+            check_numbers(source, name, what, drops=drops)

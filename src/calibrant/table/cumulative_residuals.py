@@ -7,13 +7,14 @@ point) of the walk that adds up residuals in the order of the scores, read only 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calibrant.table.fixed_point import UNIT
 from calibrant.table.pooling import FloatArray
 from calibrant.table.remember import remembered
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.table_sums import TableSums
 
 
@@ -99,3 +100,31 @@ def _range_at_most(top: float, bottom: float, cumulative: ResidualPath) -> float
     others = np.arange(len(cumulative.above)) != np.argmax(cumulative.above)
     top, bottom = float(cumulative.above[others].max(initial=top)), float(cumulative.below[others].min(initial=bottom))
     return max(highest - bottom, top - lowest)
+
+
+def largest_move(table: ScoreTable, side: int = 0) -> Extremes:
+    """Extremes of a table, in which only its largest rise (`side` 1: predictions too low) or fall (-1) may count.
+
+    In `at_most`, cells may have both the highest and the lowest point that they could have.
+    """
+    path = cumulative_residuals(table)
+    both = extremes(path)
+    if side == 0 or both.value == 0.0:
+        return both
+    value = side * np.append(0.0, path.value)
+    top, bottom = value.copy(), value.copy()
+    if table.cells is not None:
+        hidden = (table.low < table.high) / table.total_unit
+        up, down = (table.fall, table.rise) if side == 1 else (table.rise, table.fall)
+        top[1:] += hidden * up
+        bottom[1:] -= hidden * down
+    last = int(np.argmax(value - np.minimum.accumulate(value)))
+    first = int(np.argmin(value[: last + 1]))
+    return replace(
+        both,
+        value=float(value[last] - value[first]),
+        at_most=min(both.at_most, float((top - np.minimum.accumulate(bottom)).max())),
+        low=float(path.score[first - 1]) if first else -np.inf,
+        high=float(path.score[last - 1]) if last else -np.inf,
+        sign=side if first < last else 0,
+    )

@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.table.pooling import BoolArray
 from calibrant.table.results import Result
 
 # What files have where an outcome, a score or a weight is not known, in small letters.
@@ -21,6 +25,19 @@ def is_missing(value: Any) -> bool:
         return bool(value != value)  # noqa: PLR0124
     except TypeError:
         return True  # pandas.NA refuses to be judged
+
+
+def missing_values(array: npt.NDArray[Any], words: frozenset[str] = NOT_KNOWN) -> BoolArray:
+    """Return which rows have no value, or one of some words for that; with several columns, none in one of them."""
+    if array.ndim == 2:
+        return np.asarray(np.any([missing_values(column, words) for column in array.T], axis=0))
+    if array.dtype.kind == "f":
+        return np.asarray(np.isnan(array))
+    if array.dtype.kind not in "OUS":
+        return np.zeros(len(array), dtype=bool)
+    values = array.tolist()
+    gaps = (is_missing(v) or (isinstance(v, str) and v.strip().lower() in words) for v in values)
+    return np.fromiter(gaps, bool, len(values))
 
 
 def words_for_missing(pos_label: Any = None) -> frozenset[str]:
@@ -44,7 +61,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class LeftOut(Result):
-    """Rows that were left out because a value is missing, and whether their scores differ from those of the others.
+    """Rows that were left out because a value is missing, and whether their predictions differ from those of others.
 
     Attributes
     ----------
@@ -53,10 +70,10 @@ class LeftOut(Result):
     n_read : int
         Rows read.
     causes : dict
-        Rows without an ``"outcome"``, a ``"score"``, a ``"weight"``, a ``"cluster"`` or a ``"value of COLUMN"`` that
-        makes segments; a row that lacks several counts for each.
+        Rows without an ``"outcome"``, a ``"score"`` or ``"prediction"``, a ``"weight"``, an ``"exposure"``, a
+        ``"cluster"`` or a ``"value of COLUMN"`` that makes segments; a row that lacks several counts for each.
     mean_score : float
-        Mean score of the rows with an outcome; NaN if there is none with a score.
+        Mean prediction of the rows with an outcome; NaN if there is none with a prediction.
     mean_score_without_outcome : float
         The same of rows without an outcome.
     p_value : float
@@ -82,7 +99,7 @@ class LeftOut(Result):
         of = f"{self.n:,} of {self.n_read:,} rows"
         if not self.n:
             return f"none of {self.n_read:,} rows"
-        named = {cause: f"{'an' if cause == 'outcome' else 'a'} {cause}" for cause in self.causes}
+        named = {cause: f"{'an' if cause[0] in 'eo' else 'a'} {cause}" for cause in self.causes}
         causes = [f"{count:,} without {named[cause]}" for cause, count in self.causes.items()]
         several = " (some lack several)" if sum(self.causes.values()) > self.n else ""
         return f"{of}: {', '.join(causes)}{several}{self._outcomes()}"
@@ -94,7 +111,7 @@ class LeftOut(Result):
         p = f"p = {self.p_value:.2g}" if self.p_value > 1e-4 else "p <= 0.0001"
         means = f"{self.mean_score_without_outcome:.4f}, of the others {self.mean_score:.4f} ({p}, Welch)"
         meaning = ": outcomes may not be missing at random" if self.p_value <= 0.05 else ""
-        return f". Mean score of rows without an outcome {means}{meaning}"
+        return f". Mean prediction of rows without an outcome {means}{meaning}"
 
 
 class Intake(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -13,15 +14,22 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
 from calibrant.table.clusters import Clusters, cluster_numbers
+from calibrant.table.missing import LeftOut, Moments, missing_values
 from calibrant.table.outcome_rows import ANY_OUTCOME, Limits, OutcomeRows
 from calibrant.table.parameters import check_choice, is_number
-from calibrant.table.pooling import BoolArray, FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray
 from calibrant.table.validation import as_array, as_floats, clean_weights, one_column
 
 RELATIVE_TO = ("predicted", "exposure", "observed", "rows")
 
 LARGEST, _LEAST = 1e140, 1e-140  # squares of numbers between them, and sums of many, stay in the range of floats
-_REPAIR = "drop or repair these rows"
+_CAUSES = {
+    "y_true": "outcome",
+    "y_pred": "prediction",
+    "exposure": "exposure",
+    "sample_weight": "weight",
+    "clusters": "cluster",
+}
 
 
 def clean_outcomes(
@@ -34,6 +42,7 @@ def clean_outcomes(
     relative_to: str = "predicted",
     clusters: Clusters | None = None,
     names: Mapping[str, str] = MappingProxyType({}),
+    missing: str = "raise",
 ) -> OutcomeRows:
     """Validate columns, with arguments as in `OutcomeTable.from_outcomes`; an error tells the faults of all of them.
 
@@ -52,6 +61,13 @@ def clean_outcomes(
     n = len(flat["outcomes"])
     if not n:
         raise row_errors.describe_no_rows()
+    if check_choice("missing", missing, ("raise", "drop")) == "drop":
+        columns, left_out, whole = _without_gaps(flat, sample_weight, clusters)
+        settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to, "names": names}
+        try:
+            return replace(clean_outcomes(**columns, **settings), left_out=left_out)
+        except DataError as error:
+            raise row_errors.renumbered(error, whole) from None
     checks: dict[str, Callable[[], Any]] = {
         "outcomes": lambda: _checked_outcomes(flat["outcomes"], limits, relative_to),
         "predictions": lambda: _checked_predictions(flat["predictions"], relative_to),
@@ -77,6 +93,38 @@ def clean_outcomes(
     rows = OutcomeRows(prediction, outcome, weight, cluster, weighting, limits, relative_to)
     _refuse_sizes(rows)
     return rows if weighting != "sample_weight" else rows.pick(weight > 0.0)
+
+
+def _without_gaps(
+    flat: Mapping[str, npt.NDArray[Any]], sample_weight: Any, clusters: Any
+) -> tuple[dict[str, Any], LeftOut, IndexArray]:
+    """Return the arguments of `clean_outcomes` for rows that lack nothing, an account of others, and their numbers."""
+    columns = dict(zip(("y_true", "y_pred", "exposure"), flat.values(), strict=False))
+    columns |= {} if sample_weight is None else {"sample_weight": _one_column(sample_weight, "weights")}
+    if clusters is not None:
+        columns["clusters"] = np.fromiter(clusters, dtype=object, count=len(clusters))
+    n = len(columns["y_true"])
+    if any(len(column) != n for column in columns.values()):
+        lengths = ", ".join(f"{len(column)} of {name}" for name, column in columns.items())
+        raise DataError("columns of equal length", lengths, "pass columns of the same table")
+    gaps = {_CAUSES[name]: missing_values(column) for name, column in columns.items()}
+    rows = np.flatnonzero(~np.logical_or.reduce(list(gaps.values())))
+    scored = ~gaps["prediction"]
+    known, unknown = (_moments(columns["y_pred"][scored & of]) for of in (~gaps["outcome"], gaps["outcome"]))
+    left_out = LeftOut.of(n - len(rows), n, {cause: int(gap.sum()) for cause, gap in gaps.items()}, known, unknown)
+    if not len(rows):
+        raise row_errors.describe_all_left_out(str(left_out))
+    return {name: column[rows] for name, column in columns.items()}, left_out, rows
+
+
+def _moments(prediction: npt.NDArray[Any]) -> Moments:
+    try:
+        values = prediction.astype(np.float64)
+    except (TypeError, ValueError):  # what is no number is refused later
+        values = np.empty(0)
+    return Moments.of(
+        len(values), values.mean() if len(values) else None, values.var(ddof=1) if len(values) > 1 else None
+    )
 
 
 def both_weightings() -> ArgumentError:
@@ -148,7 +196,7 @@ def _checked_outcomes(raw: npt.NDArray[Any], limits: Limits, relative_to: str) -
 
 
 def _checked_predictions(raw: npt.NDArray[Any], relative_to: str) -> FloatArray:
-    prediction = _finite(raw, "predictions", _REPAIR)
+    prediction = _finite(raw, "predictions", row_errors.REPAIR)
     if relative_to == "predicted":
         remedy = "pass `relative_to='exposure'`, for an error per unit of exposure or per row, or repair these rows"
         _refuse(prediction, prediction <= 0.0, "predictions above 0, since the error is a share of their total", remedy)
@@ -157,14 +205,14 @@ def _checked_predictions(raw: npt.NDArray[Any], relative_to: str) -> FloatArray:
 
 def clean_predictions(y_pred: npt.ArrayLike, least: float, words: str) -> FloatArray:
     """Return predictions to be mapped, as finite floats of at least so much; `words` say that."""
-    prediction = _finite(_one_column(as_array(y_pred, "predictions"), "predictions"), "predictions", _REPAIR)
+    prediction = _finite(_one_column(as_array(y_pred, "predictions"), "predictions"), "predictions", row_errors.REPAIR)
     remedy = "raise these predictions to the least that can be, or take another calibrator of means"
     _refuse(prediction, prediction < least, f"predictions {words}", remedy)
     return prediction
 
 
 def _checked_exposures(raw: npt.NDArray[Any]) -> FloatArray:
-    exposure = _finite(raw, "exposures", _REPAIR)
+    exposure = _finite(raw, "exposures", row_errors.REPAIR)
     remedy = "a row without exposure says nothing of a rate: drop it, or correct its exposure"
     _refuse(exposure, exposure <= 0.0, "exposures above 0", remedy)
     return exposure
@@ -174,7 +222,7 @@ def _finite(raw: npt.NDArray[Any], what: str, if_infinite: str) -> FloatArray:
     """Return a column as floats without -0.0, or name the first value that is no finite number."""
     values = as_floats(raw, what)
     values += 0.0
-    _refuse(values, np.isnan(values), f"{what} in every row", _REPAIR)
+    _refuse(values, np.isnan(values), f"{what} in every row", row_errors.MISSING)
     _refuse(values, np.isinf(values), f"finite {what}", if_infinite)
     return values
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.clusters import number_by_content
+from calibrant.table.missing import LeftOut
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, score_order
 from calibrant.table.seeding import Words, hash_outcomes
 
@@ -39,6 +40,8 @@ class OutcomeRows:
         Number of the cluster of each row, from 0.
     weighting, outcome_limits, relative_to
         As in `OutcomeTable`.
+    left_out : LeftOut or None
+        Rows that lacked a value and are not here, where ``missing="drop"`` asked for that.
     """
 
     prediction: FloatArray
@@ -48,6 +51,7 @@ class OutcomeRows:
     weighting: str
     outcome_limits: Limits
     relative_to: str
+    left_out: LeftOut | None = None
 
     def __len__(self) -> int:
         return len(self.prediction)

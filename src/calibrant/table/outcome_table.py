@@ -78,6 +78,7 @@ class OutcomeTable(TableSums):
         outcome_limits: Limits = ANY_OUTCOME,
         relative_to: str = "predicted",
         clusters: Clusters | None = None,
+        missing: str = "raise",
     ) -> OutcomeTable:
         """Check rows, put them in order, and add them up.
 
@@ -98,6 +99,8 @@ class OutcomeTable(TableSums):
             a share of the observed total; or per row.
         clusters : array-like of shape (n,), optional
             What the rows of each belong to that may depend on each other, such as a customer or a storm.
+        missing : {"raise", "drop"}
+            Refuse rows that lack a value, or leave them out; `rows.left_out` then says how many for which cause.
 
         Returns
         -------
@@ -110,7 +113,7 @@ class OutcomeTable(TableSums):
             If rows cannot be used; the message names the first.
         """
         columns: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight, "clusters": clusters}
-        settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to}
+        settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to, "missing": missing}
         return cls.from_rows(clean_outcomes(y_true, y_pred, **columns, **settings))
 
     @classmethod
@@ -125,6 +128,7 @@ class OutcomeTable(TableSums):
         cluster: str | None = None,
         outcome_limits: Limits = ANY_OUTCOME,
         relative_to: str = "predicted",
+        missing: str = "raise",
     ) -> OutcomeTable:
         """Read rows from the columns of a dataframe, of files or of a query.
 
@@ -135,7 +139,7 @@ class OutcomeTable(TableSums):
             `calibrant.Query`, see `calibrant.read_table`.
         outcome, prediction, exposure, weight, cluster : str
             Names of columns; the last three need not be given, see `from_outcomes`.
-        outcome_limits, relative_to
+        outcome_limits, relative_to, missing
             As in `from_outcomes`.
 
         Returns
@@ -153,7 +157,7 @@ class OutcomeTable(TableSums):
         """
         names = {"outcomes": outcome, "predictions": prediction, "exposures": exposure}
         names |= {"weights": weight, "clusters": cluster}
-        return cls.from_rows(resolve("read_outcomes")(source, names, outcome_limits, relative_to))
+        return cls.from_rows(resolve("read_outcomes")(source, names, outcome_limits, relative_to, missing))
 
     @classmethod
     def from_rows(cls, rows: OutcomeRows) -> OutcomeTable:

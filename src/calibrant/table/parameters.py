@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from calibrant.errors import ArgumentError
+
+Direction: TypeAlias = Literal["either", "too low", "too high"]  # of predictions, beside what is observed
+SIDES = {"either": 0, "too low": 1, "too high": -1}
 
 
 def check_between(

@@ -19,15 +19,18 @@ ONE_CLASS = f"{_ONE_AT_A_TIME}: name it as `pos_label`, and take its probability
 _ALL_CLASSES = "or audit the probabilities of all classes together"
 _MEANS = "`calibrant.audit_means` judges predicted means"
 _DROP = "drop those rows"
-MISSING = (
-    "drop or repair these rows; of two classes audit and recalibrate leave them out, counted, with `missing='drop'`"
-)
+REPAIR = "drop or repair these rows"
+MISSING = f"{REPAIR}; of two classes, or means, audit and recalibrate leave them out, counted, with `missing='drop'`"
 
 _LOGIT_REMEDY = (
     "these look like logits or margins, not probabilities: pass 1 / (1 + exp(-score)) if they are log-odds, "
     "or calibrate them first"
 )
 _PERCENT_REMEDY = "these look like percentages: divide them by 100"
+_DECIMAL_COMMA = (
+    'write a point, not a comma, before the decimals; a file can be read as it is with --query "SELECT * FROM '
+    "read_csv('FILE', decimal_separator=',')\", in Python with calibrant.Query"
+)
 _RANGE_REMEDY = "pass the predicted probability of the positive class"
 _SEEM_NOT_KNOWN = NOT_KNOWN | {"none", "missing", "-"}  # but these may be classes
 _NAMED = 5  # label values that a message names
@@ -90,7 +93,7 @@ def remedy_for_text(value: Any) -> str | None:
     """What to do about text in place of a number, if that shows."""
     if str(value).strip().lower() in NOT_KNOWN:
         return MISSING
-    return "write a point, not a comma, before the decimals" if is_number(str(value).replace(",", ".")) else None
+    return _DECIMAL_COMMA if is_number(str(value).replace(",", ".")) else None
 
 
 def describe_bad_scores(value: float, place: str, count: int, low: float, high: float) -> DataError:
@@ -100,7 +103,7 @@ def describe_bad_scores(value: float, place: str, count: int, low: float, high: 
     """
     examples = and_more(repr(value), place, count)
     if not math.isfinite(value):
-        return DataError("finite scores", examples, MISSING if math.isnan(value) else "drop or repair these rows")
+        return DataError("finite scores", examples, MISSING if math.isnan(value) else REPAIR)
     remedy = _LOGIT_REMEDY if low < 0.0 else _PERCENT_REMEDY if 2.0 < high <= 100.0 else _RANGE_REMEDY
     return DataError("scores between 0 and 1", examples, remedy)
 

@@ -140,7 +140,51 @@ def test_scores_within_a_wide_tolerance_are_left_alone_and_the_gain_of_a_map_is_
     y = rng.uniform(size=2_000) < 1.0 / (1.0 + np.exp(-log_odds))
     advice = cal.audit(y, 1.0 / (1.0 + np.exp(-1.6 * log_odds)), tolerance=0.2).advice
     assert advice.action == "leave alone"
-    assert "though it is more than chance explains and recalibration would lower the log loss." in advice.reason
+    assert "though predictions are too extreme, calibration slope 0.6" in advice.reason
+    assert advice.reason.endswith(", and recalibration would lower the log loss.")
+
+
+def patients(**keywords):
+    """Audit patients of 20 hospitals, whose risks are too extreme."""
+    rng = np.random.default_rng(1)
+    hospital, log_odds = rng.integers(0, 20, 2_000), rng.normal(-3.0, 1.0, 2_000)
+    chance = 1.0 / (1.0 + np.exp(-0.65 * log_odds + 1.1 + 0.5 * rng.normal(size=20)[hospital]))
+    died = rng.uniform(size=2_000) < chance
+    return cal.audit(died, 1.0 / (1.0 + np.exp(-log_odds)), clusters=hospital, **keywords)
+
+
+def test_scores_are_not_left_alone_where_the_slope_is_off():
+    """The test of the whole error sees little of it, and clusters allow for more chance."""
+    for result in (patients(), patients(tolerance=0.05, method="asymptotic")):
+        assert result.test.p_value > 0.05
+        assert result.performance.calibration_slope.upper < 1.0
+        assert result.advice.action != "leave alone"
+        assert "predictions are too extreme, calibration slope 0." in result.advice.reason
+
+
+def test_what_would_also_pass_half_of_every_risk_is_too_few_rows():
+    rng = np.random.default_rng(0)
+    p = rng.beta(2.0, 60.0, 1_500)
+    advice = cal.audit(rng.uniform(size=1_500) < p, p).advice
+    assert advice.action == "collect more data"
+    assert advice.reason.endswith("but also with a large one: these rows are too few to tell.")
+
+
+@pytest.mark.parametrize(
+    ("rate", "tolerance", "said"),
+    [
+        (0.08, 0.03, None),
+        (0.08, 0.05, "wide where 8.0% are positive: predicting half of every risk would meet it"),
+        (0.08, 0.08, "predicting 0 throughout would meet it. Choose one well below 0.0400."),
+        (0.92, 0.05, "predicting half of every distance to 1 would meet it. Choose one well below 0.0400."),
+        (0.92, 0.09, "predicting 1 throughout would meet it"),
+    ],
+)
+def test_a_tolerance_that_useless_predictions_would_meet(rate, tolerance, said):
+    table = cal.ScoreTable(np.array([rate]), np.array([100_000]), np.array([round(100_000 * rate)]))
+    found = [one.message for one in cal.audit(table, tolerance=tolerance).warnings if one.code == "wide_tolerance"]
+    assert len(found) == (said is not None)
+    assert said is None or said in found[0]
 
 
 @pytest.mark.parametrize(

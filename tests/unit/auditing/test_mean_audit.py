@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -253,10 +254,33 @@ def test_percent_thousands_and_a_cap_in_another_unit_are_asked_about():
     assert audit.advice.reason.startswith("if the units are right, one factor")
 
 
-def test_a_shell_is_told_what_to_run_in_python():
-    last = summary(flat_tariff(), shell=True).splitlines()[-1]
-    assert last == "In Python  calibrator = cal.AutoMeanCalibrator().fit(f, z, exposure=w)"
-    assert "In Python" not in summary(flat_tariff())
+def test_what_to_run_next_names_the_columns():
+    arrays, shell = flat_tariff().advice, summary(flat_tariff(), shell=True).splitlines()[-1]
+    assert arrays.python == "calibrator = cal.AutoMeanCalibrator().fit(f, z, exposure=w)"
+    assert shell == "Next       calibrant recalibrate FILE --outcome z --prediction f --model model.json"
+    loss, premium, years = (column[:2_000] for column in tariff()[:3])
+    frame = pd.DataFrame({"a loss": loss, "b": 2 * premium, "c": years})
+    frame.loc[0, "b"] = np.nan
+    names = {"outcome": "a loss", "prediction": "b", "exposure": "c", "missing": "drop"}
+    advice = cal.audit_means(frame, **names).advice
+    said = "FILE --outcome 'a loss' --prediction b --exposure c --missing drop"
+    assert advice.command == f"calibrant recalibrate {said} --model model.json"
+    fitted = eval(advice.python.partition(" = ")[2], {"cal": cal, "frame": frame})  # as it is printed
+    assert fitted.predict([1.0])[0] < 1.0
+
+
+def test_rows_that_lack_a_value_are_left_out_and_counted():
+    loss, premium, years, *_ = (np.asarray(column, dtype=float).copy() for column in tariff()[:3])
+    whole = cal.audit_means(loss[5:], premium[5:], exposure=years[5:], missing="drop")
+    assert whole.left_out.n == 0
+    assert "Left out" not in str(whole)
+    loss[:3], premium[2:4], years[4] = np.nan, np.nan, np.nan
+    audit = cal.audit_means(loss, premium, exposure=years, missing="drop")
+    assert audit.left_out.causes == {"outcome": 3, "prediction": 2, "exposure": 1}
+    assert (audit.left_out.n, audit.n) == (5, len(loss) - 5)
+    assert audit.certificate == whole.certificate
+    assert "Left out" in str(audit)
+    assert "no row was left out because of its outcome" in audit.details()
 
 
 def test_a_tolerance_in_percent_is_refused():

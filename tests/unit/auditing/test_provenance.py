@@ -258,6 +258,7 @@ def test_passwords_are_not_recorded(address):
         "target_error",
     ]
     given |= dict.fromkeys([*names, "author"]) | {"name": "scores", "random_state": 0, "confidence_level": 0.95}
+    given |= {"direction": "either"}
     told = provenance_of(
         cal.audit,
         given | {"max_rows_per_cluster": 1, "guarantee": "ordinary", "n_folds": 5, "missing": "raise"},

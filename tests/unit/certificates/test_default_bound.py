@@ -56,6 +56,9 @@ def test_reflection_changes_nothing(rows, delta):
     assert mirrored.bound == pytest.approx(found.bound, rel=0.02)
 
 
+WAYS = ("too low", "too high")
+
+
 def in_cells(label, score, width: float) -> ScoreTable:
     """The rows in cells of equal width."""
     cell = np.floor(score / width)
@@ -73,7 +76,11 @@ def test_cells_never_give_less_than_the_single_rows(width):
     rng = np.random.default_rng(3)
     score = rng.random(3000)
     label = rng.random(3000) < score**1.2
-    assert certify(in_cells(label, score, width)).bound >= certify(label, score).bound - 1e-12
+    cells = in_cells(label, score, width)
+    for asked in ({}, *({"direction": way, "method": how} for way in WAYS for how in ("default", "asymptotic"))):
+        found, exact = certify(cells, **asked), certify(label, score, **asked)
+        assert found.bound >= exact.bound - 1e-12
+        assert found.estimate <= exact.estimate + 1e-12
 
 
 def rare_rows(n: int, events: float, seed: int):
@@ -142,11 +149,12 @@ def test_more_events_never_lower_the_bound_where_there_are_too_many(score):
 def test_cells_with_few_events_never_give_less_than_the_single_rows(events, width):
     label, score = rare_rows(5000, events, 3)
     for y, p in ((label, score), (1 - label, 1.0 - score)):
-        certificate = certify(in_cells(y, p, width))
-        exact = certify(y, p).bound
-        assert certificate.bound >= exact - 1e-12
-        if width < 1e-3:
-            assert certificate.bound <= 1.05 * exact
+        cells = in_cells(y, p, width)
+        for way in ("either", *WAYS):
+            bound, exact = certify(cells, direction=way).bound, certify(y, p, direction=way).bound
+            assert bound >= exact - 1e-12
+            if width < 1e-3:
+                assert bound <= (1.05 if way == "either" else 1.1) * exact
 
 
 def test_the_largest_rise_may_begin_after_the_deepest_fall():

@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 from sklearn.base import clone
 
-from calibrant import ArgumentError, SourceError
+from calibrant import DataError, SourceError
 from calibrant.calibrators import AutoMeanCalibrator, IsotonicMeanCalibrator, PowerCalibrator, ScaleCalibrator
 from calibrant.export import from_json, load_model, save_model, to_json, to_onnx, to_python, to_sql
 from calibrant.export.apply import apply_to_file
@@ -109,7 +109,12 @@ def test_zero_is_mapped_where_no_logarithm_is_taken():
         assert mapped == result
 
 
-def test_a_file_of_scores_is_not_mapped_by_it(tmp_path):
-    (tmp_path / "rows.csv").write_text("p\n0.5\n")
-    with pytest.raises(ArgumentError, match="map of scores to apply, found one of predicted means"):
-        apply_to_file(fitted("scale"), str(tmp_path / "rows.csv"), tmp_path / "out.csv", score="p")
+@every
+def test_a_file_of_predictions_is_mapped(name, tmp_path):
+    source, out = str(tmp_path / "rows.parquet"), tmp_path / "out.parquet"
+    duckdb.execute("COPY (SELECT unnest($1::DOUBLE[]) AS p) TO '" + source + "' (FORMAT parquet)", [AT.tolist()])
+    assert apply_to_file(fitted(name), source, out, score="p") == len(AT)
+    assert_same([value for (value,) in duckdb.sql(f"SELECT calibrated FROM '{out}'").fetchall()], fitted(name))
+    (tmp_path / "bad.csv").write_text("p\n0.5\n-2\n")
+    with pytest.raises(DataError, match=r"expected predictions .*, found -2\.0 in row 2 of column p"):
+        apply_to_file(fitted(name), str(tmp_path / "bad.csv"), tmp_path / "out.csv", score="p")

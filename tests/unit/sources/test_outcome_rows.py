@@ -78,7 +78,7 @@ def test_weights_and_limits_are_handed_on(name, folder):
 
 BAD = [
     ("claims", "", "numbers as outcomes", "an empty value in row 3 of column claims in bad.csv", "drop or repair"),
-    ("claims", "many", "numbers as outcomes", "'many' in row 3 of column claims in bad.csv", "drop or repair"),
+    ("claims", "many", "numbers as outcomes", "'many' in row 3 of column claims in bad.csv", "convert or drop"),
     ("claims", "nan", "numbers as outcomes", "nan in row 3 of column claims in bad.csv", "drop or repair"),
     ("claims", "inf", "finite outcomes", "inf in row 3 of column claims in bad.csv", "no mean"),
     ("claims", "-2", "outcomes of at least 0", "-2.0 in row 3 of column claims in bad.csv", "outcome limits"),
@@ -99,6 +99,31 @@ def test_files_name_the_row_that_cannot_be_used(column, value, expected, found, 
     assert expected in caught.value.expected
     assert found in caught.value.found
     assert remedy in caught.value.remedy
+
+
+def test_gaps_are_left_out_alike_from_arrays_frames_and_files(folder):
+    frame = pd.DataFrame(columns_of()).astype(object)
+    frame.loc[2, "claims"], frame.loc[5, "rate"], frame.loc[[5, 7], "customer"] = "NA", None, None
+    frame.to_csv(folder / "gaps.csv", index=False)
+    asked = {**NAMES, "cluster": "customer", "missing": "drop"}
+    read = [OutcomeTable.from_source(source, **asked) for source in (frame, "gaps.csv")]
+    columns = {"exposure": frame["years"], "clusters": frame["customer"]}
+    read.append(OutcomeTable.from_outcomes(frame["claims"], frame["rate"], **columns, missing="drop"))
+    assert len({table.digest for table in read}) == 1
+    for table in read:
+        assert str(table.rows.left_out) == str(read[0].rows.left_out)
+        assert table.rows.left_out.causes == {"outcome": 1, "prediction": 1, "cluster": 2}
+        assert table.rows.left_out.n == 3
+    frame.loc[8, "rate"] = "a lot"  # no gap
+    frame.to_csv(folder / "gaps.csv", index=False)
+    with pytest.raises(DataError, match="'a lot' in row 9 of column rate"):
+        OutcomeTable.from_source("gaps.csv", **asked)
+    frame.loc[8, "rate"] = -1.0
+    frame.to_csv(folder / "gaps.csv", index=False)
+    with pytest.raises(DataError, match=r"-1\.0 in row 9 of column rate in gaps\.csv"):
+        OutcomeTable.from_source("gaps.csv", **asked)
+    with pytest.raises(DataError, match="every row left out"):
+        OutcomeTable.from_outcomes([np.nan], [1.0], missing="drop")
 
 
 def test_of_several_files_the_one_is_named(folder):

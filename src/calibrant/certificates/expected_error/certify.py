@@ -32,7 +32,7 @@ class ExpectedErrorCertificate(Statement):
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`.
+        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
     verdict : {"certified", "refuted", "undecided", "uninformative"} or None
         Answer to the tolerance; None if none was given. "uninformative": the upper bound is no better than
         `trivial_bound`. If the rows contradict the assumption, "certified" is never said.

@@ -27,6 +27,8 @@ _NODES = 96
 _LINES = 2
 # Steps in which the largest possible distance of a term from its mean is narrowed from 2.
 _ROUNDS = 2
+# Of sums over an interval of residuals, and of their negatives, those that a side is about.
+_SIGNS = {0: slice(0, 2), 1: slice(0, 1), -1: slice(1, 2)}
 
 
 def default_width(
@@ -104,23 +106,25 @@ def bernstein_width(n: float, brier: float, delta: float = 0.05) -> float:
     return float(bernstein_mean_width(n, brier, delta))
 
 
-def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: str) -> float:
+def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: str, side: int = 0) -> float:
     """Upper confidence bound that counts residuals only inside the interval that it is about; not capped at 1.
 
     Method "default" is that by moments, or by bets where few events are expected (Theorem 1.7); the other "bernstein".
+    Of one `side`, with the `walk` of `largest_move`, only intervals count whose predictions are too low (1) or too high
+    (-1).
     """
     squares = min(1.0, max(1e-12, float(table.squared.sum()) / table.total)) * np.arange(_NODES + 1) / _NODES
     if method == "bernstein":
-        return _by_squares(table, walk, squares, bernstein_mean_width(table.total, squares, delta))
+        return _by_squares(table, walk, squares, bernstein_mean_width(table.total, squares, delta), side)
     choice = choose_bound(table.total, table.mean_variance, delta)
-    bounds = [smallest_bet(choice, partial(_betting_bound, table))] if choice.bets else []
+    bounds = [smallest_bet(choice, partial(_betting_bound, table, side=side))] if choice.bets else []
     if choice.spent is not None:
         width = _narrowed(table.total, squares, delta, walk.at_most, choice.spent)
-        bounds.append(_by_squares(table, walk, squares, width))
+        bounds.append(_by_squares(table, walk, squares, width, side))
     return max(bounds)
 
 
-def _by_squares(table: ScoreTable, walk: Extremes, nodes: FloatArray, width: FloatArray) -> float:
+def _by_squares(table: ScoreTable, walk: Extremes, nodes: FloatArray, width: FloatArray, side: int) -> float:
     """Bound that charges an interval with the squared residuals inside.
 
     Theorem 1.5: with w(V) the `width` at a mean square V, known at `nodes`, the true error is at most the largest, over
@@ -137,21 +141,21 @@ def _by_squares(table: ScoreTable, walk: Extremes, nodes: FloatArray, width: Flo
     for _ in range(_LINES):
         slope, level = line_above(nodes, width, charged)
         extra = slope * squared
-        rises = [_largest_rise(rise + extra, fall, hidden), _largest_rise(fall + extra, rise, hidden)]
+        rises = [_largest_rise(*each, hidden) for each in [(rise + extra, fall), (fall + extra, rise)][_SIGNS[side]]]
         largest, first, last = max(rises)
         bound = min(bound, largest / n + level)
         charged = float(squared[first : last + 1].sum()) / n
     return bound
 
 
-def _betting_bound(table: ScoreTable, rate: float, delta: float) -> float:
+def _betting_bound(table: ScoreTable, rate: float, delta: float, side: int = 0) -> float:
     """Bound by a bet at one rate (Theorem 1.6): its largest loss over intervals is the largest rise of one walk."""
     hidden = table.low < table.high if table.cells is not None else None
     positives = _Away(table.k, table.rise, 1.0 - table.high, 1.0 - table.low)
     negatives = _Away(table.negatives, table.fall, table.low, table.high)
     loss = max(
         _largest_rise(*_bet(rate, against, in_favour), hidden)[0]
-        for against, in_favour in ((positives, negatives), (negatives, positives))
+        for against, in_favour in [(positives, negatives), (negatives, positives)][_SIGNS[side]]
     )
     return -math.expm1(-(loss - math.log(delta)) / table.total) / rate
 

@@ -21,7 +21,7 @@ def apply(
     database: options.Database = None,
     column: Annotated[str, option("Name of the new column.", metavar="COL")] = "calibrated",
 ) -> None:
-    """Add a column of recalibrated probabilities to rows.
+    """Add a column of recalibrated probabilities, or means, to rows.
 
     Missing scores stay missing. Rows and other columns stay as they are, in the same order.
     """

@@ -23,14 +23,9 @@ def audit(
             "--scores",
         ),
     ] = None,
-    outcome: Annotated[
-        str | None, column("Instead of --label: outcomes that are amounts, counts or shares; with --prediction.")
-    ] = None,
-    prediction: Annotated[str | None, column("With --outcome: column of their predicted means.")] = None,
-    exposure: Annotated[
-        str | None,
-        column("With --outcome: column of exposures; outcomes are then totals, and predictions rates per unit."),
-    ] = None,
+    outcome: options.Outcome = None,
+    prediction: options.Prediction = None,
+    exposure: options.Exposure = None,
     files: options.Files = None,
     query: options.Sql = None,
     database: options.Database = None,
@@ -46,6 +41,9 @@ def audit(
     tolerance: Annotated[
         float | None, option("Largest acceptable calibration error, such as 0.02; asks for a verdict.")
     ] = None,
+    direction: Annotated[
+        str, option("What bounds and verdict are about: predictions 'too low', 'too high' or either.", metavar="WAY")
+    ] = "either",
     confidence_level: options.Confidence = 0.95,
     cap: Annotated[
         float | None,

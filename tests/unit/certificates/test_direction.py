@@ -1,0 +1,161 @@
+"""Certificates about one direction of errors: what they say, and that they are about the other not at all."""
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import ArgumentError, ScoreTable, certify_means
+from calibrant.certificates import certify, split_lower_bound
+from calibrant.distributions.cluster_bound import ClusterSums, largest_error, largest_ratio
+from calibrant.table import cluster_residuals as residuals
+from calibrant.table.clusters import cap_clusters, cluster_rows
+from calibrant.table.cumulative_residuals import cumulative_residuals, largest_move
+
+METHODS = ("default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence")
+RNG = np.random.default_rng(3)
+P = RNG.uniform(size=3_000).round(3)
+TOO_HIGH = RNG.uniform(size=3_000) < P - 0.1 * (P > 0.5)  # by .1 in the upper half, an error of .05
+
+
+def sums(table, side):
+    """Sums of residuals over all intervals of scores, by brute force."""
+    walk = side * np.append(0.0, cumulative_residuals(table).value)
+    return [walk[last] - walk[first] for last in range(len(walk)) for first in range(last + 1)]
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_largest_move_is_the_largest_sum_over_an_interval(side):
+    for size in (1, 2, 5, 40):
+        k = RNG.integers(0, 6, size)
+        table = ScoreTable.from_counts(np.sort(RNG.uniform(size=size)), np.full(size, 5), k)
+        move = largest_move(table, side)
+        assert move.value == pytest.approx(max(sums(table, side)), abs=1e-15)
+        inside = move.rows(table.score)
+        residual = (table.k - table.n * table.score)[inside].sum() / table.total
+        assert side * residual == pytest.approx(move.value, abs=1e-12)
+        assert move.at_most == move.value
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_each_direction_has_its_own_bounds(method):
+    asked = {way: certify(TOO_HIGH, P, method=method, direction=way) for way in ("either", "too low", "too high")}
+    either, low, high = asked.values()
+    assert either.direction == "either"
+    assert high.estimate == either.estimate
+    assert high.bound == pytest.approx(either.bound, rel=1e-12)
+    assert high.lower_bound == either.lower_bound
+    assert low.estimate < 0.02
+    assert high.estimate > 0.04
+    assert low.bound < high.bound
+    assert low.lower_bound == 0.0
+    assert low.trivial_bound == pytest.approx(1 - P.mean())
+    assert high.trivial_bound == pytest.approx(P.mean())
+    assert "as far as predictions are too low, the cutoff calibration error" in low.claim
+    assert "too" not in either.claim
+
+
+def test_verdicts_and_splits_follow_the_direction():
+    assert certify(TOO_HIGH, P, tolerance=0.03, direction="too low").verdict == "certified"
+    assert certify(TOO_HIGH, P, tolerance=0.02, direction="too high").verdict == "refuted"
+    lower = split_lower_bound(TOO_HIGH, P, direction="too high")
+    assert lower == certify(TOO_HIGH, P, direction="too high").lower_bound > 0.02
+    assert split_lower_bound(TOO_HIGH, P, direction="too low") == 0.0
+
+
+def test_labels_turned_round_turn_the_direction():
+    """Predictions of the other class are too low where those of this one are too high."""
+    for method in METHODS:
+        high = certify(TOO_HIGH, P, direction="too high", method=method)
+        low = certify(~TOO_HIGH, 1 - P, direction="too low", method=method)
+        assert low.bound == pytest.approx(high.bound, rel=1e-9)
+        assert low.estimate == pytest.approx(high.estimate, rel=1e-9)
+
+
+def test_rows_that_would_decide_are_fewer_where_one_direction_is_enough():
+    """Of errors alike, chance shows a mean of pi / 4 as much in one direction."""
+    table = ScoreTable.from_counts([0.5], [400], [215])
+    low, either = (certify(table, tolerance=0.05, direction=way) for way in ("too low", "either"))
+    assert low.verdict == either.verdict == "undecided"
+    assert low.rows_needed > either.rows_needed  # more of the error that is seen is left, as chance explains less
+
+
+def some_clusters(monkeypatch):
+    """Rows of 12 clusters at 20 scores, whose cumulative residuals are known at few edges."""
+    monkeypatch.setattr(residuals, "_EDGES", 4)
+    y, p, clusters = RNG.uniform(size=240) < 0.5, RNG.integers(1, 20, 240) / 20, RNG.integers(0, 12, 240)
+    return cap_clusters(cluster_rows(y, p, clusters), 30), (p, clusters, y)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_limit_of_clusters_is_that_of_every_interval(monkeypatch, side):
+    for _ in range(2):
+        rows, (p, clusters, y) = some_clusters(monkeypatch)
+        walks = residuals.cluster_residuals(rows)
+        limit = largest_error(walks, cap=rows.cap, delta=0.05, side=side)
+        cuts = np.append(0.0, np.unique(p))
+        each = [
+            np.bincount(clusters[inside], (side * (y - p))[inside], 12)
+            for low in cuts
+            for high in cuts[cuts > low]
+            for inside in [(p > low) & (p <= high)]
+        ]
+        sizes = {"rows": float(rows.size.sum()), "squared_sizes": walks.squared_sizes, "clusters": 12}
+        ends = [largest_ratio(ClusterSums.of(w, rows.size), **sizes, cap=rows.cap, delta=0.05) for w in each]
+        assert limit >= max(ends)
+        assert limit <= largest_error(walks, cap=rows.cap, delta=0.05)
+
+
+def test_clusters_have_a_direction():
+    clusters = np.arange(3_000) // 10
+    for method in ("bernstein", "asymptotic"):
+        low, high = (
+            certify(TOO_HIGH, P, clusters=clusters, direction=way, method=method, n_simulations=99)
+            for way in ("too low", "too high")
+        )
+        assert low.bound < high.bound
+        assert low.estimate < high.estimate
+        assert high.lower_bound > low.lower_bound == 0.0
+
+
+def test_an_audit_says_which_direction_it_is_about():
+    y, p = TOO_HIGH[:500], P[:500]
+    for way in ("too low", "too high"):
+        result = cal.audit(y, p, tolerance=0.06, direction=way)
+        text = " ".join(str(result).split())
+        assert f"the calibration error of predictions that are {way}" in text
+        assert f"{way} by at" in text
+        assert f"predictions {way} by at most" in " ".join(result.details().split())
+        assert any(f"predictions that are {way}" in line for line in result.provenance.limitations)
+        assert f"direction='{way}'" in result.provenance.command
+        assert result.to_dict()["certificate"]["direction"] == way
+        assert way in result.to_markdown()
+
+
+def test_what_has_no_bound_on_one_direction_is_refused():
+    with pytest.raises(ArgumentError, match="direction 'either' with by"):
+        cal.audit(TOO_HIGH, P, by={"half": P > 0.5}, direction="too low")
+    with pytest.raises(ArgumentError, match="direction to be one of 'either', 'too low', 'too high'"):
+        certify(TOO_HIGH, P, direction="low")
+    with pytest.raises(ArgumentError, match="direction"):
+        cal.audit([0, 1, 2] * 50, np.full((150, 3), 1 / 3), direction="too low")
+
+
+def test_means_have_a_direction():
+    z, f = np.tile([0.0, 0.0, 0.0, 1.0], 2_000), np.full(8_000, 0.3)
+    either = certify_means(z, f, outcome_limits=(0, 1), tolerance=0.1)
+    for way, side in (("too low", either.too_low), ("too high", either.too_high)):
+        asked = certify_means(z, f, outcome_limits=(0, 1), tolerance=0.1, direction=way)
+        assert (asked.bound, asked.lower_bound, asked.estimate) == (side.upper, side.lower, side.estimate)
+        assert asked.verdict == side.verdict
+        assert asked.too_low == either.too_low
+        assert f"as far as they are {way}, the mean calibration error" in asked.claim
+    assert either.verdict == "refuted"
+    assert certify_means(z, f, outcome_limits=(0, 1), tolerance=0.1, direction="too low").verdict == "certified"
+    with pytest.raises(ArgumentError, match="direction"):
+        certify_means(z, f, direction="both")
+
+
+def test_means_without_a_cap_say_of_which_direction_there_is_no_limit():
+    z, f = np.tile([0.0, 0.0, 0.0, 1.0], 20), np.full(80, 0.3)
+    assert certify_means(z, f, direction="too low").claim.endswith("of predictions that are too low there is none.")
+    assert "as far as they are too high" in certify_means(z, f, direction="too high").claim

@@ -121,7 +121,7 @@ def audit(
     tolerance : float, optional
         Largest acceptable calibration error, in (0, 1); asks for a verdict.
     direction : {"either", "too low", "too high"}
-        Predictions that count in bounds and verdict, see `calibrant.certificates.certify`. All else is about either.
+        Predictions that count in bounds, verdicts and `grade`, see `calibrant.certificates.certify`; else both do.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     costs : (float, float) or mapping, optional
@@ -138,12 +138,10 @@ def audit(
         tolerance clusters do (1), so that the verdict is proved if there are many.
     guarantee : {"ordinary", "unseen clusters"}
         With clusters: whether intervals allow for clusters that are like none of these; verdicts do, unless asymptotic.
-    by : str, sequence of str, mapping of str to array-like, or dataframe, optional
+    by, depth : str, sequence of str, mapping of str to array-like, or dataframe; and {1, 2}, optional
         Columns that make segments of independent rows: asks for joint bounds, see `calibrant.audit_segments`.
-    depth : {1, 2}
-        With 2, also the segments of every pair of these columns.
     grade : str, array-like of shape (n,), or increasing numbers in (0, 1), optional
-        Rating grades, whose PDs are tested, see `calibrant.audit_grades`. Without `by`, weights and clusters.
+        Rating grades to test, see `calibrant.audit_grades`; without `by`, weights and clusters.
     missing : {"raise", "drop"}
         Refuse rows without a value that is used, or leave them out and count them, see docs/reference/scale.md.
     n_folds, random_state : int, and int or numpy.random.Generator
@@ -214,7 +212,7 @@ def audit(
 
             segments = segment_audit(source.segments(segment_request(by, depth)), question)
             differ = segments_differ(segments, source)
-        grades = None if grade is None else grade_audit(source.held(), grade, confidence_level, "either")
+        grades = None if grade is None else grade_audit(source.held(), grade, confidence_level, direction)
     with subtask(_STATEMENTS):
         statements = statements_about(rows, question)
     with subtask(_FOLDS):

@@ -18,8 +18,8 @@ from calibrant.segments.columns import SegmentColumn, refuse_identifier
 from calibrant.segments.values import distinct_values
 from calibrant.sources.protocol import HeldRows
 from calibrant.table import numbers
-from calibrant.table.parameters import check_choice, failure_probability
-from calibrant.table.pooling import FloatArray, IntArray
+from calibrant.table.parameters import SIDES, Direction, check_choice, failure_probability
+from calibrant.table.pooling import FloatArray, IntArray, score_order
 from calibrant.table.results import Drawable, WithTable
 from calibrant.table.statements import FIXED_CLASSIFIER, INDEPENDENT_CASES, Statement
 
@@ -106,7 +106,7 @@ def audit_grades(
     label: str | None = None,
     score: str | None = None,
     pos_label: Any = None,
-    direction: Literal["either", "too low", "too high"] = "either",
+    direction: Direction = "either",
     confidence_level: float = 0.95,
     missing: Literal["raise", "drop"] = "raise",
 ) -> GradeAudit:
@@ -192,15 +192,15 @@ def grade_columns(grade: Any, by: Any = None) -> Any:
 def grade_audit(held: HeldRows, grade: Any, confidence_level: float, direction: str) -> GradeAudit:
     """Judge the grades of rows in memory, read with the column of grades."""
     level = failure_probability(confidence_level)
-    check_choice("direction", direction, tuple(_PARTS))
+    check_choice("direction", direction, tuple(SIDES))
     names, number = _graded(held, grade)
     score = held.score.astype(np.float64) + 0.0
-    order = np.lexsort((score, number))
-    used, first = np.unique(number[order], return_index=True)
-    parts = (np.split(values[order], first[1:]) for values in (score, held.label.astype(np.int64)))
-    tests = [_test(names[i], pd, defaults, direction, level) for i, pd, defaults in zip(used, *parts, strict=True)]
+    order = score_order(number, score)
+    first = np.flatnonzero(np.diff(number[order], prepend=-1))
+    parts = (np.split(values[order], first[1:]) for values in (number, score, held.label.astype(np.int64)))
+    tests = [_test(names[i[0]], pd, defaults, direction, level) for i, pd, defaults in zip(*parts, strict=True)]
     grades = _judge(tests, direction, level)
-    total = _judge([_test("all", np.sort(score), held.label, direction, level)], direction, level)
+    total = _judge([_test("all", score[score_order(score)], held.label, direction, level)], direction, level)
     return GradeAudit(
         claim=f"All default rates are within their limits, with {numbers.confidence(confidence_level)} confidence.",
         verdict="rejected" if grades["verdict"].any() else None,
@@ -243,8 +243,8 @@ def _judge(tests: list[tuple[Any, ...]], direction: str, level: float) -> dict[s
     lower, upper = mean_limits(n, k, below, above)
     columns |= {"observed_expected": k / (n * mean), "lower": lower, "upper": upper}
     columns |= zip(("p_exact", "size_exact", "p_jeffreys", "size_jeffreys"), tested, strict=True)
-    order, steps = np.argsort(tested[0], kind="stable"), np.arange(len(tests), 0, -1)
-    adjusted = np.minimum(1.0, np.maximum.accumulate(steps * tested[0][order]))[np.argsort(order)]
+    order, adjusted = score_order(tested[0]), np.arange(len(tests), 0.0, -1.0)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(adjusted * tested[0][order]))
     verdict = np.where(adjusted > level, "", np.where(k / n > mean, "too low", "too high"))
     return columns | {"p_adjusted": adjusted, "verdict": verdict}
 

@@ -9,7 +9,7 @@ from calibrant.table.pooling import FloatArray
 
 # Rows up to which the distribution is computed where probabilities differ.
 _MOST = 1 << 20
-# Tails below this may be lost in the rounding of Fourier transforms: there those of the binomial distribution stand.
+# Tails below this may be lost in the rounding of Fourier transforms: there stands this, or the binomial tail below it.
 _ROUNDED = 1e-10
 
 
@@ -17,8 +17,8 @@ def event_tails(probability: FloatArray, mean: float) -> tuple[FloatArray, Float
     """Probabilities of at least, and of at most, each number of events: what the exact test is made of.
 
     The distribution is binomial, or Poisson-binomial where the probabilities of the rows differ. Of more than a million
-    rows it is then taken for binomial at their mean, as are the far tails: at least one event away from the expectation
-    these tails are the fatter ones (Hoeffding 1956, theorem 4).
+    rows it is then taken for binomial at their mean, as are tails of less than 1e-10 where that is less: at least one
+    event away from the expectation binomial tails are the fatter ones (Hoeffding 1956, theorem 4).
     """
     n = len(probability)
     at_least, at_most = binomial_tails(np.full(n + 1, n), np.arange(n + 1), np.full(n + 1, mean))
@@ -26,7 +26,8 @@ def event_tails(probability: FloatArray, mean: float) -> tuple[FloatArray, Float
         return at_least, at_most
     mass = _convolved(probability)
     more, fewer = np.minimum(1.0, np.cumsum(mass[::-1])[::-1]), np.minimum(1.0, np.cumsum(mass))
-    return np.where(more > _ROUNDED, more, at_least), np.where(fewer > _ROUNDED, fewer, at_most)
+    at_least, at_most = np.minimum(at_least, _ROUNDED), np.minimum(at_most, _ROUNDED)
+    return np.maximum(more, at_least), np.maximum(fewer, at_most)
 
 
 def jeffreys_tails(exact: tuple[FloatArray, FloatArray], mean: float) -> tuple[FloatArray, FloatArray]:
@@ -37,10 +38,8 @@ def jeffreys_tails(exact: tuple[FloatArray, FloatArray], mean: float) -> tuple[F
     """
     from scipy.special import betainc, betaincc
 
-    k = np.arange(len(exact[0]))
-    return (
-        (betainc(k + 0.5, k[::-1] + 0.5, mean), betaincc(k + 0.5, k[::-1] + 0.5, mean)) if 0.0 < mean < 1.0 else exact
-    )
+    k = np.arange(len(exact[0])) + 0.5
+    return (betainc(k, k[::-1], mean), betaincc(k, k[::-1], mean)) if 0.0 < mean < 1.0 else exact
 
 
 def p_values(tails: tuple[FloatArray, FloatArray], direction: str) -> FloatArray:

@@ -28,6 +28,7 @@ from calibrant.plots import (
     DifferenceDisplay,
     Display,
     DistributionDisplay,
+    GradeDisplay,
     MeanReliabilityDisplay,
     MonitorDisplay,
     ReliabilityDisplay,
@@ -46,7 +47,7 @@ DISPLAYS = [
     CumulativeResidualsDisplay,
 ]
 FROM_SCORES = DISPLAYS[1:]
-OF_SEGMENTS = {SegmentDisplay, SegmentMapDisplay}  # which need further columns: see test_segments.py
+OF_SEGMENTS = {SegmentDisplay, SegmentMapDisplay, GradeDisplay}  # which need further columns, and tests of their own
 
 every = pytest.mark.parametrize("display", DISPLAYS)
 of_scores = pytest.mark.parametrize("display", FROM_SCORES)

@@ -29,6 +29,7 @@ from calibrant.plots import (
     DecisionCurveDisplay,
     DifferenceDisplay,
     DistributionDisplay,
+    GradeDisplay,
     MeanReliabilityDisplay,
     MonitorDisplay,
     ReliabilityDisplay,
@@ -37,6 +38,10 @@ from calibrant.plots import (
     draw,
 )
 from calibrant.table.results import Drawable
+
+
+def audit_of_grades(y, s):
+    return calibrant.audit_grades(y, s, [0.3, 0.6])
 
 
 def audit_of_two(y, s):
@@ -68,6 +73,7 @@ DISPLAY = {
     cost_curve: CostCurveDisplay,
     net_benefit: DecisionCurveDisplay,
     audit_of_two: SegmentDisplay,
+    audit_of_grades: GradeDisplay,
     monitored: MonitorDisplay,
     calibrant.selective: RiskCoverageDisplay,
 }

@@ -7,7 +7,7 @@ const WEIGHTS = [
   [/^(gallery|explanation)\//, 0.6],
   [/^reference\/(changes|contributing|.*benchmark|performance|class_test|mean_measures)/, 0.3],
   [/^reference\//, 0.6],
-  [/^(theory|reproductions)\//, 0.3],
+  [/^(theory|reproductions)\//, 0.2],
 ];
 var Scorer = {
   score: ([docname, , , , score]) => score * (WEIGHTS.find(([pages]) => pages.test(docname)) ?? [0, 0.5])[1],

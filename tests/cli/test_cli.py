@@ -70,6 +70,13 @@ class TestAudit:
         assert done.stdout.startswith("REFUTED")
         assert report.exists()
 
+    def test_scores_that_are_too_high_alone_pass_where_too_low_is_asked(self, bad_scores):
+        asked = ("audit", bad_scores, "--label", "y", "--score", "p", "--tolerance", 0.05, "--direction")
+        done = run(*asked, "too low")
+        assert done.exit_code == 0, done.output
+        assert "predictions that are too low is within 0.05" in " ".join(done.stdout.split())
+        assert run(*asked, "low").exit_code == 2
+
     @pytest.mark.slow
     def test_without_tolerance_there_is_nothing_to_fail(self, bad_scores):
         done = run("audit", bad_scores, "--label", "y", "--score", "p")

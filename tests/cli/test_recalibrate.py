@@ -221,7 +221,7 @@ def test_a_repair_by_segment_is_fitted_stored_and_applied(method, branches, tmp_
     by = ["--by", "branch", "--by", "quarter"]
     done = run("recalibrate", branches, *FIT, *by, "--method", method, "--model", model)
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith("Repaired: on 3,000 rows not fitted to, a repair by branch, quarter lowers")
+    assert done.stdout.startswith("Repaired: on 3,000 held-out rows a repair by branch, quarter lowers")
     assert "\nbranch = north" in done.stdout
     frame = pd.read_csv(branches)
     fitted = SegmentCalibrator(as_calibrator(LAYOUTS[method].kind())).fit(

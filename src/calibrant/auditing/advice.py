@@ -10,7 +10,7 @@ from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, REVERSED, WIDE_TOLERANCE, error_of_half
 from calibrant.auditing.wording import error_of
 from calibrant.certificates import Certificate
-from calibrant.table.numbers import interval_text, share, write_interval
+from calibrant.table.numbers import share, write_interval
 
 NO_ADVICE = Advice("none", "", None, None)  # of an audit that is not complete
 
@@ -53,7 +53,9 @@ def advise(audit: Findings, texts: CallTexts, *, segments_differ: bool | None, e
         first = "recalibrate by segment", f"{off}; {shown if segments_differ else tested}."
     action, reason, *step = first or _weighed(audit)
     if off and segments_differ is False and action not in ("check the scores", "check the labels"):
-        reason = f"{reason[:-1]}; {off}, but maps by segment gain no more than chance may beyond one map for all."
+        reason = (
+            f"{reason[:-1]}; {off}, but one map for all rows is enough: maps by segment gain no more than chance can."
+        )
     if action == "collect more data" and (certificate is None or certificate.n_clusters is not None):
         # A plan counts independent rows, and would ask for too few.
         return Advice(action, reason, None, None)
@@ -142,7 +144,7 @@ def _certified(audit: Findings, certificate: Certificate, unchanged: str) -> _We
 
 def _repair(audit: Findings) -> _Weighed:
     """Advise where the error is significant or above the tolerance: name what is wrong, and what mends it."""
-    recalibration, cutoff, level, slope = audit.recalibration, audit.cutoff, _level(audit), _slope(audit)
+    recalibration, level, slope = audit.recalibration, _level(audit), _slope(audit)
     excess = _evidence(audit) or "the error is above the tolerance"
     if recalibration is not None and (
         recalibration.improves_brier_score or ((level or slope) and recalibration.improves_log_loss)
@@ -163,13 +165,7 @@ def _repair(audit: Findings) -> _Weighed:
         lacking = f"these {units} are too few to show that recalibration lowers the log loss"
     else:
         lacking = "recalibration does not lower the cross-validated log loss"
-    where = ""
-    if cutoff.interval is not None and not (level or slope):
-        where = (
-            f" (predictions are {cutoff.direction} for scores {interval_text(cutoff.interval)}, "
-            f"{share(cutoff.mean_predicted)} where {share(cutoff.observed_rate)} is observed)"
-        )
-    return "collect more data", f"{excess}{where}, but {lacking}."
+    return "collect more data", f"{excess}, but {lacking}."
 
 
 def _gained(recalibration: Recalibration | None) -> str:

@@ -147,7 +147,7 @@ def audit(
     n_folds, random_state : int, and int or numpy.random.Generator
         Folds for assessing recalibration, at least 2; seed of these, of the lower bound's splits and the test's labels.
     name, title, note, author : str, optional
-        What is audited, heading of the report, a remark in it, who answers for it. They change no number.
+        What is audited, heading of the report, a remark in it, who is responsible for it. They change no number.
 
     Returns
     -------

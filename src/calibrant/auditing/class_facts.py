@@ -19,8 +19,8 @@ _STATISTICS = {"SKCE": "SKCE, the kernel error of whole vectors"}
 _PRINTED = 20  # classes of a printed table
 _NOT_IN_GRID = ("Share", "Direction", "at")  # columns of a `ClassTable` that an audit leaves out
 MARGINAL = (
-    "Errors of one class at a time, of their sum and of the largest probability are bounded. Errors that show only "
-    "where several classes are looked at together can remain: nothing here shows that whole vectors are right."
+    "The bounds are about one class at a time, the sum over classes, and the largest probability. Nothing "
+    "here shows that the probabilities of all classes together are right."
 )
 
 
@@ -251,7 +251,7 @@ def limitations(audit: ClassFindings) -> Iterator[str]:
     yield MARGINAL
     yield "It is about the population that these rows were drawn from, not about another place or a later time."
     yield "It is about all of these rows together: within a part of them, probabilities may be less well calibrated."
-    yield "Probabilities can be calibrated and still rank poorly, or serve a decision badly."
+    yield "Calibrated probabilities can still rank poorly, or be of little use for a decision."
     yield "Each statement holds with its own confidence level; that all of them hold has a lower one."
     if audit.certificate.tolerance is None:
         yield "No tolerance was given, so whether the calibration error is acceptable was not decided."

@@ -73,23 +73,31 @@ def _headline(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
     clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} cluster{'s' * (sample.clusters != 1)}"
     level = f"{rows(sample.positives)} positive: {share(sample.base_rate)}, predicted {share(sample.mean_score)}"
     yield fact("verdict", "Verdict", wording.verdict_sentence(audit), rank=1)
-    yield fact("where", "Where", wording.plain_sentence(audit), rank=8)
+    yield fact("where", "Where", wording.plain_sentence(audit), rank=4)
     for warning in audit.warnings:
         yield fact("warning", "Warning", warning.message, rank=2)
     yield fact("error", "Error", joined(wording.error_text(audit), _bounds(audit)), rank=4)
-    yield fact("chance", "By chance", _chance(audit), rank=9)
+    yield fact("chance", "By chance", _chance(audit), rank=1)
     yield fact("accuracy", "Accuracy", f"AUC {areas}, Brier score {by_key['brier'].with_limits()}", rank=5)
     yield fact("data", "Data", f"{_rows(audit)}{clusters}, {level}, O:E {by_key['observed_expected'].value}", rank=6)
     yield fact("outcome", "Outcome", _classes(audit), rank=2)
     yield fact("left_out", "Left out", str(audit.left_out) if audit.left_out and audit.left_out.n else "", rank=2)
-    if "cost" in by_key:
-        saving = f"; at most {by_key['saving'].value} can be saved" if "saving" in by_key else ""
-        value, *ends = by_key["cost"].with_limits().partition(" ")
-        yield fact("cost", "Cost", f"{value} per case{''.join(ends)}{saving}", rank=7)
+    if audit.decision is not None:
+        yield fact("cost", "Cost", _cost(audit.decision, by_key), rank=7)
     yield fact("selective", "No review", wording.review_sentence(audit), rank=7)
     yield fact("advice", "Advice", wording.advice_sentence(audit), rank=3)
     yield fact("command", "Next", audit.advice.command or "", rank=0)
     yield fact("python", "In Python", audit.advice.python or "", rank=0)
+
+
+def _cost(decision: Decision, by_key: dict[str, Fact]) -> str:
+    """Cost of decisions at the threshold of the costs, and the most that can be saved, in a few words."""
+    value, *ends = by_key["cost"].with_limits().partition(" ")
+    saving, caveat = "", wording.saving_caveat(decision)
+    if "saving" in by_key:
+        limit = " (asymptotic)" if decision.method == "cluster jackknife" else ""
+        saving = f"saving: {caveat}" if caveat else f"at most {by_key['saving'].value} can be saved{limit}"
+    return joined(f"{value} per case{''.join(ends)}", saving, f"threshold {score_text(decision.threshold)}")
 
 
 def _bounds(audit: Findings) -> str:
@@ -126,9 +134,10 @@ def _segments(audit: Findings) -> Iterator[Fact]:
     """Yield how many segments there are, and how far they may be off."""
     segments = audit.segments
     if segments is not None:
-        refuted = int((segments.verdicts == "refuted").sum())
-        off = f"none off by more than {write_upper(segments.bound, segments.tolerance)}"
-        text = joined(rows(segments.n_segments), f"{rows(refuted)} refuted" if refuted else "", off)
+        from calibrant.auditing.segment_audit import off_sentence
+
+        bound = f"none off by more than {write_upper(segments.bound, segments.tolerance)}"
+        text = joined(off_sentence(segments), f"{rows(segments.n_segments)} segments, {bound}")
         yield Fact("segments", "Segments", text, section="segments")
     if audit.grades is not None:
         yield Fact("grades", "Grades", audit.grades.off_sentence(), section="segments")
@@ -207,7 +216,7 @@ def _certificate(audit: Findings) -> str:
         above = f"; at least {limits.lower}, also with {sure} confidence (one-sided bounds)"
     if certificate.rows_needed is not None:
         needed = f"; about {wording.rows_needed(certificate)} would decide"
-        needed += ", if the true error equals the estimate less its null mean"
+        needed += ", if the true error is the measured one less its mean under perfect calibration"
     which = "true error" if certificate.direction == "either" else f"predictions {certificate.direction} by"
     return f"{which} at most {limits.upper} with {sure} confidence ({how}){above}{needed}"
 
@@ -245,8 +254,8 @@ def _unseen(audit: Findings) -> str:
         )
     )
     return (
-        f"if there may be clusters of a kind that none of these shows: {limits}; with {rows(clusters)} of "
-        f"equal size such events may be in up to {share(-math.expm1(math.log(tail) / clusters))} of rows"
+        f"allowing for kinds of clusters that none of these {rows(clusters)} shows (up to "
+        f"{share(-math.expm1(math.log(tail) / clusters))} of rows, if all are of equal size): {limits}"
     )
 
 
@@ -291,7 +300,7 @@ def _costs(audit: Findings) -> Iterator[Fact]:
         yield from _at_given_costs(audit.decision)
     if audit.max_regret is not None:
         note = (
-            "at any costs a of a false positive and b of a false negative, if it keeps the order, with "
+            "a: cost of a false positive, b: of a false negative, whatever they are; maps that keep the order, "
             f"{confidence(audit.max_regret.confidence_level)} confidence"
         )
         yield Fact("regret", _SAVING, f"{write_upper(audit.max_regret.bound)} (a + b)", note=note, section="costs")
@@ -333,7 +342,7 @@ def _cost_sentence(audit: Findings, by_key: dict[str, Fact]) -> str:
         if regret is None:
             return "no costs given"
         return (
-            "no costs given; at any costs a of a false positive and b of a false negative, no order-preserving "
+            "no costs given; if a false positive costs a and a false negative b, no order-preserving "
             f"recalibration saves more than {by_key['regret'].value} per case "
             f"({confidence(regret.confidence_level)} confidence)"
         )

@@ -13,6 +13,7 @@ from calibrant.auditing.mean_warnings import ABOUT_UNITS
 from calibrant.auditing.next_steps import CallTexts
 from calibrant.auditing.wording import advice_sentence
 from calibrant.certificates.mean_results import Side
+from calibrant.certificates.mean_test import NAMES
 from calibrant.table.numbers import (
     Writer,
     amount,
@@ -24,6 +25,7 @@ from calibrant.table.numbers import (
     write_change,
     write_interval,
     write_lower,
+    write_p_value,
     write_upper,
 )
 from calibrant.table.results import Fact, estimated, joined
@@ -87,7 +89,7 @@ def verdict_meaning(audit: MeanFindings) -> str:
         if math.isfinite(side.upper)
     )
     open_ = ", ".join(label.lower() for _, label, side in _sides(audit) if not math.isfinite(side.upper))
-    bounds = f"with {sure} no band of predictions is {limited}, {unit}" if limited else "there are no bounds"
+    bounds = f"with {sure} no range of predictions is {limited}, {unit}" if limited else "there are no bounds"
     bounds += f"; how far any is {open_} cannot be said without a cap" if open_ else ""
     if certificate.verdict is None:
         return f"{bounds} (no tolerance was given, so there is no verdict)."
@@ -177,15 +179,11 @@ def test_text(audit: MeanFindings) -> str:
     test = audit.test
     if test is None:
         return ""
-    own = "" if test.p_value is None else _p_value(test.p_value)
+    own = "" if test.p_value is None else write_p_value(test.p_value)
     if test.distribution is None or test.distribution_p_value is None:
         return own
-    counts = f"{_p_value(test.distribution_p_value)} as {test.distribution.capitalize()} counts"
+    counts = f"{write_p_value(test.distribution_p_value, test.n_simulations)} as {NAMES[test.distribution]} counts"
     return joined(own, f"{counts}, dispersion {test.dispersion:.3g}")
-
-
-def _p_value(value: float) -> str:
-    return f"p = {value:.2g}" if value >= 1e-4 else "p < 0.0001"
 
 
 def side_facts(audit: MeanFindings) -> Iterator[Fact]:
@@ -202,11 +200,16 @@ def measure_facts(audit: MeanFindings) -> Iterator[Fact]:
     yield estimated("bias", "Observed/predicted", audit.bias, "measures", "1 is ideal")
     for key, label, value, note in (
         ("gini", "Gini index", curve.gini, f"{number(curve.gini_predicted)} if predictions were right"),
-        ("abc", "Area (ABC)", curve.area, "Lorenz less concentration curve; above 0, predictions are too far apart"),
+        (
+            "abc",
+            "Area (ABC)",
+            curve.area,
+            "between Lorenz and concentration curve; above 0, predictions are spread too far",
+        ),
         ("deviance", "Deviance", parts.value, _deviance_note(audit)),
-        ("miscalibration", "Miscalibration", parts.miscalibration, "what an isotonic map takes off"),
-        ("discrimination", "Discrimination", parts.discrimination, "what ranking takes off"),
-        ("uncertainty", "Uncertainty", parts.uncertainty, "of the same prediction for all"),
+        ("miscalibration", "Miscalibration", parts.miscalibration, "the part of it that an isotonic map removes"),
+        ("discrimination", "Discrimination", parts.discrimination, "the part of it that ranking removes"),
+        ("uncertainty", "Uncertainty", parts.uncertainty, "deviance of one prediction for all"),
     ):
         yield Fact(key, label, number(value), note=note, section="measures")
 

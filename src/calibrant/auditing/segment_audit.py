@@ -25,13 +25,12 @@ from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import SegmentTotals
 from calibrant.segments.values import column_values
 from calibrant.sources.protocol import Rows
-from calibrant.table.numbers import confidence, given, rows, significant, write_lower, write_upper
+from calibrant.table.numbers import confidence, given, rows, write_lower, write_upper
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.results import Drawable, Report
+from calibrant.table.results import Drawable, Report, joined
 from calibrant.table.shown import html_grid
 
 _PRINTED = 20  # segments of a printed table
-_CHANCE = 0.05  # largest p-value of a number of positives that is called wrong, times the number of segments
 _VERDICTS = ("refuted", "undecided", "certified")
 # The repair itself holds out 20,000 of more than 100,000 rows; more to fit on would change its test little.
 _ENOUGH = 120_000
@@ -71,7 +70,7 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
         Share of positives, and mean score.
     observed_expected, p_value : ndarray
         Observed over expected number of positives, and the p-value of its being 1, two-sided, for each segment by
-        itself: that of the binomial test, exact if all scores of the segment are equal, too high otherwise.
+        itself: twice the smaller binomial tail, exact if all scores of the segment are equal, too high otherwise.
     error : ndarray
         Calibration error: largest mean residual over the score intervals of the segment, see
         `calibrant.metrics.cutoff_calibration`.
@@ -108,7 +107,7 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
     exact: bool
 
     def __str__(self) -> str:
-        text = segments.grid_text([self.claim, *sentences(self)], *audit_rows(self, _PRINTED))
+        text = segments.grid_text(sentences(self), *audit_rows(self, _PRINTED))
         left = self.n_segments - _PRINTED
         return text + (f"\n... and {rows(left)} more segments" if left > 0 else "")
 
@@ -247,42 +246,38 @@ def audit_rows(audit: SegmentAudit, most: int | None = None) -> segments.Grid:
 
 
 def sentences(audit: SegmentAudit) -> Iterator[str]:
-    """Say how many segments have each verdict, what is known of the worst from below, and how many are too small."""
-    if audit.tolerance is not None:
-        verdicts = audit.verdicts.tolist()
-        counts = [f"{rows(verdicts.count(word))} {word}" for word in reversed(_VERDICTS) if word in verdicts]
-        yield f"At tolerance {given(audit.tolerance)}: {', '.join(counts)}."
-    worst = int(np.argmax(audit.lower))
-    if audit.lower_bound <= 0.0:
-        yield "No segment is shown to be miscalibrated."
-    else:
+    """Say what is wrong in segments, which verdicts they have, how far any may be off, and how many are too small."""
+    level, worst = segments.level_text(audit), int(np.argmax(audit.lower))
+    if level:
+        yield f"{level}."
+    if audit.lower_bound > 0.0:
         yield (
             f"The segment {visible(audit.segment[worst])} is off by at least "
             f"{write_lower(audit.lower_bound, audit.tolerance)} (asymptotic): "
             f"predictions are {audit.direction[worst]} at scores {segments.scores_of(audit, worst)}."
         )
+    elif not level:
+        yield "No segment is shown to be miscalibrated."
+    if audit.tolerance is not None:
+        yield f"At tolerance {given(audit.tolerance)}: {verdict_counts(audit)}."
+    yield audit.claim
     if audit.n_unlisted:
         have, are = ("s have", "are") if audit.n_unlisted > 1 else (" has", "is")
         fewer = f"fewer than {rows(audit.min_rows)} rows"
         yield f"{rows(audit.n_unlisted)} further segment{have} {fewer} and {are} not judged."
 
 
+def verdict_counts(audit: SegmentAudit) -> str:
+    """Say how many segments have each verdict."""
+    verdicts = audit.verdicts.tolist()
+    return ", ".join(f"{rows(verdicts.count(word))} {word}" for word in reversed(_VERDICTS) if word in verdicts)
+
+
 def off_sentence(audit: SegmentAudit) -> str:
     """What is shown to be wrong in segments, refuted or with another number of positives; empty if nothing is."""
     refuted = int((audit.verdicts == "refuted").sum())
-    parts = []
-    if refuted:
-        parts.append(
-            f"{refuted} of the {rows(audit.n_segments)} segments listed {'is' if refuted == 1 else 'are'} refuted"
-        )
-    least = int(np.argmin(audit.p_value))
-    if audit.p_value[least] * audit.n_segments <= _CHANCE:
-        n, p_value = float(audit.rows[least]), significant(float(audit.p_value[least]), digits=2)
-        parts.append(
-            f"{visible(audit.segment[least])} has {rows(n * audit.observed_rate[least])} positives where "
-            f"{n * audit.mean_predicted[least]:,.1f} are predicted (p = {p_value})"
-        )
-    return "; ".join(parts)
+    are = f"segments listed {'is' if refuted == 1 else 'are'} refuted"
+    return joined(f"{refuted} of the {rows(audit.n_segments)} {are}" if refuted else "", segments.level_text(audit))
 
 
 def segments_differ(audit: SegmentAudit, rows: Rows) -> bool | None:

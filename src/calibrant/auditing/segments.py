@@ -15,6 +15,7 @@ from calibrant.auditing.rows import segment_totals
 from calibrant.certificates.segments import Listed, detectable_error, lower_bounds
 from calibrant.distributions.binomial import level_p_values
 from calibrant.errors import DataError
+from calibrant.printable import visible
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import SegmentTotals
 from calibrant.table.numbers import confidence, interval_text, number, rows, share, significant, write_lower
@@ -26,6 +27,7 @@ from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 
 # Shares of the rows of which it is said which error would be found, and with which probability.
 _SHARES, _POWER = (0.01, 0.05, 0.2), 0.8
+_CHANCE = 0.05  # largest p-value of a number of positives that is called wrong, times the number of segments
 MIXTURE = (
     "Where segments overlap, rare levels are pooled or numbers are cut at quantiles of these rows: the error of a "
     "segment is that of its mixture of levels at the shares that they have in these rows, given who is in which "
@@ -131,9 +133,9 @@ def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
             f"at most {most} rows in one",
             "lower `min_rows`, or name other columns",
         )
-    n, k, mean, value, low, high, sign = (
+    n, k, mean, value, low, high, sign, equal = (
         np.concatenate([getattr(of.totals, name) for of in families])
-        for name in ("n", "k", "mean_predicted", "value", "low", "high", "sign")
+        for name in ("n", "k", "mean_predicted", "value", "low", "high", "sign", "equal_scores")
     )
     with np.errstate(divide="ignore", invalid="ignore"):  # all scores are 0
         ratio = k / (n * mean)
@@ -144,7 +146,7 @@ def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
         "observed_rate": k / n,
         "mean_predicted": mean,
         "observed_expected": ratio,
-        "p_value": level_p_values(n, k, mean),
+        "p_value": level_p_values(n, k, mean, equal),
         "error": value,
         "low": low,
         "high": high,
@@ -165,6 +167,20 @@ def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
 def of_mixtures(*, mixed: bool) -> str:
     """Say so where rows of a segment are not taken for identically distributed."""
     return ", for the mixture of levels at the shares in these rows, given who is in which segment" if mixed else ""
+
+
+def level_text(table: SegmentTable) -> str:
+    """Count the segments with another number of positives than predicted, and name the clearest; empty if none has."""
+    corrected, least = table.p_value * table.n_segments, int(np.argmin(table.p_value))
+    off, n = int((corrected <= _CHANCE).sum()), float(table.rows[least])
+    if not off:
+        return ""
+    return (
+        f"{rows(off)} of {rows(table.n_segments)} segments {'has' if off == 1 else 'have'} another number of positives "
+        f"than predicted: {visible(table.segment[least])} has {rows(round(n * table.observed_rate[least]))} where "
+        f"{n * table.mean_predicted[least]:,.1f} are predicted (p = {significant(float(corrected[least]), digits=2)}, "
+        "Bonferroni)"
+    )
 
 
 def scores_of(table: SegmentTable, index: int) -> str:
@@ -249,7 +265,8 @@ class SegmentSearch(SegmentTable):
             f"Found with a probability of about 80%: an error of {errors} of the rows, if its scores are like those of "
             "all rows."
         )
-        return grid_text([self.claim, power if errors else ""], *self._rows(5))
+        level = level_text(self)
+        return grid_text([self.claim, level and f"{level}.", power if errors else ""], *self._rows(5))
 
     def _repr_html_(self) -> str:
         return html_grid(self.claim, *self._rows(20))
@@ -337,7 +354,7 @@ def find_segments(
     order = score_order(-lower, -columns["error"] * np.sqrt(columns["rows"]))
     n_found, most = int((lower > 0.0).sum()), float(lower.max())
     worst = str(columns["segment"][order[0]]) if n_found else None
-    claim = f"None of {rows(n_segments)} segments is shown to be miscalibrated."
+    claim = f"None of {rows(n_segments)} segments is shown to be off in an interval of scores."
     if worst is not None:  # else it is no statement about the population, so none of confidence
         others = f", {rows(n_found)} of {rows(n_segments)} are shown to be miscalibrated" if n_found > 1 else ""
         sure = f"with {confidence(confidence_level)} confidence (asymptotic){of_mixtures(mixed=judged.mixed)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from calibrant.auditing.findings import Findings
@@ -14,7 +13,7 @@ from calibrant.certificates import CalibrationTest, Certificate, ClassCertificat
 from calibrant.decisions import Decision
 from calibrant.decisions.selective import percent
 from calibrant.table import numbers
-from calibrant.table.numbers import confidence, number, rows, share, write_interval, write_upper
+from calibrant.table.numbers import confidence, number, rows, share, write_interval, write_p_value, write_upper
 from calibrant.table.statements import weighting
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def bounds_text(certificate: Certificate | ClassCertificate, further: str = "") 
     limits, two_sided = error_limits(certificate), certificate.lower_bound > 0.0
     sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided + further
     either = isinstance(certificate, ClassCertificate) or certificate.direction == "either"
-    way = "" if either else f"{certificate.direction} by "
+    way = "" if either else f"{certificate.direction} by {limits.value}, "
     return way + (f"at least {limits.lower}, " if two_sided else "") + f"at most {limits.upper} ({sure})"
 
 
@@ -94,7 +93,11 @@ def verdict_meaning(audit: Findings) -> str:
     """What the verdict means, to be read after its word."""
     if audit.certificate is None:
         return f"{no_bounds(audit)}, so these are point estimates only."
-    meaning = _meaning(audit.certificate)
+    meaning, segments = _meaning(audit.certificate), audit.segments
+    if segments is not None and segments.verdict != audit.certificate.verdict == "certified":
+        from calibrant.auditing.segment_audit import verdict_counts
+
+        meaning += f" That is about all rows together; of their segments: {verdict_counts(segments)}."
     if all(warning.code != IN_SAMPLE for warning in audit.warnings):
         return meaning
     return f"{meaning} But this does not hold if these rows were used to fit, as it seems: see the warning."
@@ -180,10 +183,7 @@ def evidence_text(test: CalibrationTest) -> str:
     """Write the p-value and how it was found."""
     how = "exact test" if test.method == "exact" else "asymptotic test"
     how += "" if test.n_clusters is None else " for clusters"
-    least = 0.0001 if test.n_simulations is None else 1.0 / (test.n_simulations + 1)  # no rank is higher than the first
-    if test.p_value > least:
-        return f"p = {test.p_value:.2g} ({how})"
-    return f"p <= {write_upper(least, write=partial(numbers.significant, digits=2))} ({how})"
+    return f"{write_p_value(test.p_value, test.n_simulations)} ({how})"
 
 
 def saving_caveat(decision: Decision) -> str:
@@ -291,7 +291,7 @@ def limitations(audit: Findings) -> Iterator[str]:
         yield "It is about all of these rows together: within a part of them, scores may be less well calibrated."
     else:
         yield "Within parts of the rows other than the segments listed, scores may be less well calibrated."
-    yield "Scores can be calibrated and still rank poorly, or serve a decision badly."
+    yield "Calibrated scores can still rank poorly, or be of little use for a decision."
     if audit.certificate is not None:
         yield "Each statement holds with its own confidence level; that all of them hold has a lower one."
         if (direction := audit.certificate.direction) != "either":

@@ -123,9 +123,9 @@ def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.r
         p_value = 1.0 / len(values)  # whatever the statistics are
     p_values = {name: float(count) / len(values) for name, count in zip(STATISTICS, counts[0], strict=True)}
     return ClassTest(
-        claim=f"If every label were drawn from the probabilities of its row, labels that speak as much against it as "
-        f"those of {these(len(chosen))} would occur with p = {p_value:.4g} (exact test, {n_simulations} "
-        "simulations of the labels).",
+        claim=f"If the probabilities of every row were right, evidence against them as strong as that of "
+        f"{these(len(chosen))} would occur with p = {p_value:.4g} (exact test, {n_simulations} simulations of the "
+        "labels).",
         p_value=p_value,
         statistic=float(counts[0].min()) / len(values),
         n=n,

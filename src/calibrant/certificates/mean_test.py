@@ -14,6 +14,7 @@ from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.self_normalised import range_p_value, tail_index
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.numbers import write_p_value
 from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
 from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
 from calibrant.table.parameters import check_choice, check_count, check_random_state
@@ -32,6 +33,7 @@ _ASSUMPTIONS = (
     "Asymptotic for the self-normalised range: many rows, and outcomes of finite variance.",
 )
 Distribution = Literal["poisson", "binomial"]
+NAMES = {"poisson": "Poisson", "binomial": "binomial"}
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,8 @@ def mean_calibration_test(
     unseen = "twice as large as the largest" if factor == 2 else "as large as the largest"
     less = f", less what residuals that were not seen, up to {unseen}, may add" if factor else ""
     tests = [] if p_value is None else [f"p = {p_value:.4g} (self-normalised range{less})"]
-    tests += [] if distribution is None else [f"p = {distribution_p_value:.4g} (exact test of {distribution} counts)"]
+    if distribution is not None and distribution_p_value is not None:
+        tests.append(f"{write_p_value(distribution_p_value, made)} (exact test of {NAMES[distribution]} counts)")
     return MeanTest(
         claim=f"If every prediction were the mean of its outcomes, {len(rows):,} rows with these predictions would "
         f"show a mean calibration error of {statistic:.4g} or more with {' and '.join(tests)}.",
@@ -182,7 +185,7 @@ def mean_calibration_test(
         distribution_p_value=distribution_p_value,
         dispersion=dispersion,
         n_simulations=made,
-        note=_note(distribution, p_value, distribution_p_value, dispersion),
+        note=_note(distribution and NAMES[distribution], p_value, distribution_p_value, dispersion),
         assumptions=_ASSUMPTIONS,
         references=("gao2017", "feller1951"),
     )

@@ -169,7 +169,7 @@ class Plan(Result):
             for name, n in self.rows.items():
                 ratio = f"{n / self.rows['default']:.1f}"
                 lines.append(f"{name:<{wide}}" + (f"{n:>16,}{ratio:>18}" if n < MOST_ROWS else f"{'over 10^15':>16}"))
-            lines += ["", "asymptotic holds asymptotically, the others for every number of rows."]
+            lines += ["", "The method asymptotic is approximate; the others hold for every number of rows."]
         if self.precision is not None:
             lines += ["", *self.precision.lines(certificate=self.rows["default"])]
         return "\n".join(lines)

@@ -109,7 +109,7 @@ Report = Annotated[
 ]
 Title = Annotated[str | None, option("Heading of the report.", metavar="TEXT")]
 Note = Annotated[str | None, option("Remark in the report.", metavar="TEXT")]
-Author = Annotated[str | None, option("Who answers for the report.", metavar="TEXT")]
+Author = Annotated[str | None, option("Who is responsible for the report.", metavar="TEXT")]
 About = Annotated[
     Path | None,
     option(

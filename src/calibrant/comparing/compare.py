@@ -89,7 +89,7 @@ def compare(
     random_state : int or numpy.random.Generator
         Seeds the simulations behind the quantiles.
     name, title, note, author : str, optional
-        What is compared, heading of the report, a remark in it, who answers for it. They change no number.
+        What is compared, heading of the report, a remark in it, who is responsible for it. They change no number.
 
     Returns
     -------

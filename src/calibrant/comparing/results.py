@@ -247,7 +247,7 @@ def summary(found: Comparison, width: int | None = None) -> str:
     if undecided and len(found.models) == 2:
         what = "rows" if found.n_clusters is None else "clusters like these"
         listed = ", ".join(f"{MEASURES[one.measure].inside} {_needed(one)}" for one in undecided)
-        labelled = {"To decide": f"about so many {what}, were the differences what they seem: {listed}"} | labelled
+        labelled = {"To decide": f"about this many {what}, if the differences are as estimated: {listed}"} | labelled
     labelled["Intervals"] = f"all hold together with {confidence(found.confidence_level)} confidence (asymptotic)"
     if found.effective_clusters is not None and found.effective_clusters < ENOUGH_CLUSTERS:
         labelled["Intervals"] += f"; only {found.effective_clusters:.3g} effective clusters"

@@ -58,8 +58,8 @@ class ClassConfusion(WithTable):
         """Say how many rows are predicted right, and how many are expected to."""
         right, expected = np.trace(self.observed), np.trace(self.expected)
         yield (
-            f"{counted(self.rows.sum())}: the class predicted occurred in {rows(right)}, expected in "
-            f"{expected:,.1f}. Furthest from what is expected, in standard deviations:"
+            f"{counted(self.rows.sum())}: the class predicted occurred in {rows(right)}; if the probabilities are "
+            f"right, {expected:,.1f} are expected. The cells furthest from what is expected, in standard deviations:"
         )
 
     def lines(self) -> list[list[str]]:

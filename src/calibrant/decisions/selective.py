@@ -156,7 +156,9 @@ class Selection(Statement, Drawable, Report):
         if (beyond := self.next_cutoff) is not None:
             wrong = f"{beyond.errors:,.0f} of {beyond.accepted:,.0f} were wrong"
             enough = f"{beyond.allowed_errors:,.0f} allowed" if beyond.allowed_errors >= 0 else "too few rows"
-            lines.append(f"Not certified: scores of {given(beyond.threshold)} and {side}, {wrong} ({enough}).")
+            lines.append(
+                f"The next cut-off, {given(beyond.threshold)} and {side}, is not certified: {wrong} ({enough})."
+            )
         if self.threshold is None:
             first = f"No case may be decided without review at a target error of {percent(self.target_error)}."
             if self.certified:  # but not beside the other side of a pair
@@ -168,13 +170,13 @@ class Selection(Statement, Drawable, Report):
         about = f"about {share(self.coverage_lower)} to {share(self.coverage_upper)}"
         others = "No other cut-off is certified, not even a stricter one."
         if self.certified > 1:
-            others = f"All {self.certified:,} certified cut-offs hold at once; a stricter one need not be among them."
+            others = f"All {self.certified:,} certified cut-offs hold together; not every stricter one is among them."
         return [
             f"May be decided without review: {decided} ({share(self.coverage)}).",
-            f"Of these {wrong}; {self.allowed_errors:,.0f} would have been allowed.",
+            f"Of these {wrong}; the claim allows {self.allowed_errors:,.0f}.",
             self.claim,
             others,
-            f"Share of such cases: {about}, as if the cut-off had not been chosen by these rows.",
+            f"Share of such cases: {about} (the choice of the cut-off not allowed for).",
             *lines,
         ]
 

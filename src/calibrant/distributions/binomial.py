@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.table.parameters import check_between, check_choice
-from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.pooling import BoolArray, FloatArray, NumberArray
 
 
 def share_interval(n: NumberArray, k: NumberArray, level: float, method: str) -> tuple[FloatArray, FloatArray]:
@@ -57,17 +57,15 @@ def binomial_tails(n: NumberArray, k: NumberArray, mean: FloatArray) -> tuple[Fl
     return at_least, at_most
 
 
-def level_p_values(n: NumberArray, k: NumberArray, mean: FloatArray) -> FloatArray:
+def level_p_values(n: NumberArray, k: NumberArray, mean: FloatArray, equal: BoolArray) -> FloatArray:
     """Two-sided p-values of `k` positives among `n` independent rows, whose probabilities have the mean `mean`.
 
-    Exact for rows of equal probability, too high otherwise: at least one positive away from its expectation, a sum of
-    independent events of different probabilities has thinner tails than the binomial distribution (Hoeffding 1956,
-    theorem 4). Nearer to it the p-value is 1.
+    Twice the smaller tail of the binomial distribution, at most 1: exact where all rows have an `equal` probability,
+    too high otherwise. At least one positive away from its expectation, a sum of independent events of different
+    probabilities has thinner tails (Hoeffding 1956, theorem 4); nearer to it the p-value of such rows is 1.
     """
-    at_least, at_most = binomial_tails(n, k, mean)
-    expected = n * np.clip(mean, 0.0, 1.0)
-    away = np.where(k > expected, at_least, at_most)
-    return np.asarray(np.where(np.abs(k - expected) >= 1.0, np.minimum(1.0, 2.0 * away), 1.0))
+    known = equal | (np.abs(k - n * np.clip(mean, 0.0, 1.0)) >= 1.0)
+    return np.asarray(np.where(known, np.minimum(1.0, 2.0 * np.minimum(*binomial_tails(n, k, mean))), 1.0))
 
 
 def mean_limits(n: NumberArray, k: NumberArray, below: float, above: float) -> tuple[FloatArray, FloatArray]:

@@ -104,14 +104,16 @@ class MulticlassAuto(FittedMap):
         weights = pool_weights(likelihood, count, count, PRIOR)
         before, after = (log_loss_of(of, count) for of in (likelihood[0], weights @ likelihood))
         self.gain_, rise = before - after, rise_of(likelihood, count)
-        judged = f"on {len(count):,} rows not fitted to, the log loss of the scores is {_loss(before)}, that of the "
-        judged += f"best pool {after:.4g}; the plain mean of all members changes the log likelihood by {rise:+,.2f}"
+        judged = (
+            f"log loss {_loss(before)} -> {after:.4g} on {len(count):,} held-out rows by the best mixture of maps; "
+        )
+        judged += f"their plain mean changes the log likelihood by {rise:+,.2f}"
         if not is_repaired(rise, float(sample.proba.min())):
-            self.reason_ = f"Left alone: {judged}, and more than +{_RISE:g} is asked for."
+            self.reason_ = f"Left alone: {judged}, and a change takes more than +{_RISE:g}."
             return
         shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(self.members_, weights, strict=True))
         self.decision_, self.weights_ = "pooled", weights
-        self.reason_ = f"Pooled ({shares}): {judged}."
+        self.reason_ = f"Mixture of maps ({shares}): {judged}."
 
     def _in_words(self) -> str:
         return self.reason_

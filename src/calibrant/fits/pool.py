@@ -60,13 +60,15 @@ class Auto(ScoreMap):
         weights = pool_weights(predicted, n, k, _PRIOR)
         before, after = (-log_likelihood(p, n, k) / float(n.sum()) for p in (predicted[0], weights @ predicted))
         self.gain_ = before - after
-        judged = f"on {n.sum():,.12g} rows not fitted to, the log loss of the scores is {_loss(before)}"
+        judged = f"{n.sum():,.12g} held-out rows"
         if inside and self.gain_ <= 0.0:
-            self.reason_ = f"Left alone: {judged}, and the best pool of calibrated probabilities has no less."
+            self.reason_ = (
+                f"Left alone: on {judged} no mixture of maps lowers the log loss of the scores, {_loss(before)}."
+            )
             return
         shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(self.members_, weights, strict=True))
         self.decision_, self.weights_ = "pooled", weights
-        self.reason_ = f"Pooled ({shares}): {judged}, that of the pool {after:.4g}."
+        self.reason_ = f"Mixture of maps ({shares}): log loss {_loss(before)} -> {after:.4g} on {judged}."
 
     def _predict(self, scores: FloatArray) -> FloatArray:
         if self.decision_ == "left alone":

@@ -106,7 +106,7 @@ class MonitorState(Result):
         if math.isfinite(self.bias):
             bias = write_interval(self.bias, self.bias_lower, self.bias_upper)
             sequence = f"{confidence(self.confidence_level)} confidence sequence {bias.ends}"
-            lines["Bias"] = f"mean label minus mean score so far {bias.value} ({sequence})"
+            lines["Bias"] = f"observed rate minus mean predicted so far {bias.value} ({sequence})"
         unread = {
             "wait until they are old enough: pass them again": self.waiting,
             "skipped: no later than the last row read before": self.earlier,
@@ -133,14 +133,14 @@ class MonitorState(Result):
         everywhere = math.isinf(departure.low) and math.isinf(departure.high)
         scores = "all scores" if everywhere else _scores(departure.low, departure.high)
         averaged = "on average" if everywhere else "as an average over all rows"
-        gains = f"shift {departure.gain_shift:.1f}, slope {departure.gain_slope:.1f}"
-        gains += f", refit {departure.gain_refit:.1f}"
+        gains = f"a shift {departure.gain_shift:.1f}, shift and slope {departure.gain_slope:.1f}"
+        gains += f", a new map {departure.gain_refit:.1f}"
         return {
             "Since": f"about {row}; approximate 95% set: {first} to {last}{never}; "
             f"if the alarm is right, it began by row {rows(self.alarm_row or 0)}",
             "Where": f"{scores}: predictions too {'low' if departure.bias > 0 else 'high'} "
             f"by {number(abs(departure.bias))} {averaged} since then",
-            "Repair": f"{_REPAIRS[departure.repair]} (gain in log-likelihood: {gains})",
+            "Repair": f"{_REPAIRS[departure.repair]} (gains in log-likelihood: {gains})",
         }
 
 

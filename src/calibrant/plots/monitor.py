@@ -95,9 +95,9 @@ class MonitorDisplay(Display):
             yield f"Shown are the latest {len(self.history.alarms)} alarms; after each the evidence begins anew."
         level = confidence(self.history.confidence_level)
         yield (
-            "Lower panel: mean label minus mean score over all rows so far. The shaded strip is a confidence sequence: "
-            f"it contains the mean of the expectations at all rows at once with probability {level}. Above 0, scores "
-            "were too low on average."
+            "Lower panel: observed rate minus mean predicted over all rows so far. The shaded strip is a confidence "
+            f"sequence: at all rows at once, with probability {level}, it contains the mean of the expectations. "
+            "Above 0, scores were too low on average."
         )
 
     def columns(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def render_monitor(
     form : {"html", "markdown"}
         As HTML, or as Markdown, in which pictures are told in words.
     title, note, author : str, optional
-        Heading of the page, a remark below it, and who answers for it.
+        Heading of the page, a remark below it, and who is responsible for it.
     command, next_command : str, optional
         The command that read the latest rows, and the one that repairs the scores after an alarm.
 

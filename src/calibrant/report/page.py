@@ -119,7 +119,7 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
     anchor, facts = f"audit-{position}", audit_facts(audit)
     decision, meaning, plain = audit.decision, wording.verdict_meaning(audit), wording.plain_sentence(audit)
     sure = confidence(audit.performance.roc_auc.confidence_level)
-    costs = "at any costs of a false positive and a false negative"
+    costs = "whatever a false positive and a false negative cost"
     if decision is not None:
         costs = f"where a false positive costs {decision.false_positive_cost:g} and a false negative "
         costs += f"{decision.false_negative_cost:g}"
@@ -180,7 +180,6 @@ def _segments(audit: SegmentAudit, name: str, anchor: str) -> dict[str, Any]:
     heads, lines = audit_rows(audit)
     sure = confidence(audit.confidence_level)
     return {
-        "claim": audit.claim,
         "sentences": " ".join(sentences(audit)),
         "caption": f"calibration errors with bounds that hold together, with {sure} confidence",
         "forest": picture("Segments", forest, described),

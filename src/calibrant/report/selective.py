@@ -35,7 +35,7 @@ def render_selective(
     form : {"html", "markdown"}
         As HTML, or as Markdown, in which pictures are told in words.
     title, note, author, command : str, optional
-        Heading of the page, a remark below it, who answers for it, and the command that made it.
+        Heading of the page, a remark below it, who is responsible for it, and the command that made it.
 
     Returns
     -------

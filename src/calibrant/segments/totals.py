@@ -95,6 +95,7 @@ def check_depth(depth: int, columns: int) -> int:
 # Residuals are added up as whole numbers, so that the order of equal scores cannot show; in fewer binary digits the
 # more rows there are, so that all sums fit 63 bits.
 _MOST_BITS, _WORD = 42, 62
+_NO_SPREAD = 1e-9  # rounding of sums of millions of rows adds less
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +132,12 @@ class CellTotals:
     def null_variance(self) -> FloatArray:
         """Mean of s (1 - s), the Brier score expected if scores were right."""
         return np.asarray(np.maximum(0.0, self.rise + self.fall - self.squares) / self.n)
+
+    @property
+    def equal_scores(self) -> BoolArray:
+        """Whether all scores of a cell are equal, but for rounding: their variance is nothing beside mean s (1 - s)."""
+        mean, chance = self.mean_predicted, self.null_variance
+        return np.asarray(mean * (1.0 - mean) - chance <= _NO_SPREAD * chance)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 # Writes a number, rounded in a way of `decimal`, with so many digits more.
@@ -257,6 +258,20 @@ def plus(value: float) -> str:
 def confidence(level: float) -> str:
     """Write a confidence level as a percentage."""
     return f"{float(100 * Decimal(at_least(level))):.16g}%"
+
+
+def write_p_value(value: float, n_simulations: int | None = None) -> str:
+    """Write a p-value; at most .0001, or what so many simulations can show at least, only that it is no larger.
+
+    Examples
+    --------
+    >>> write_p_value(0.0312), write_p_value(0.005, 199), write_p_value(3e-9)
+    ('p = 0.031', 'p <= 0.005', 'p <= 0.0001')
+    """
+    least = 0.0001 if n_simulations is None else 1.0 / (n_simulations + 1)  # no rank is higher than the first
+    if value > least:
+        return f"p = {value:.2g}"
+    return f"p <= {write_upper(least, write=partial(significant, digits=2))}"
 
 
 def rows(value: float) -> str:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import calibrant as cal
 from calibrant.auditing import cross_fitted
 from calibrant.auditing.next_steps import next_step, texts_of
-from calibrant.auditing.summary import details
+from calibrant.auditing.summary import details, summary
 from calibrant.auditing.warnings import RowOrder, _runs
 from calibrant.auditing.wording import (
     band_sentence,
@@ -389,7 +389,9 @@ def test_evidence_is_never_answered_by_more_data_alone():
         result = cal.audit(y.astype(int), p)
         if result.advice.action == "collect more data" and result.test.p_value <= 0.05:
             seen += 1
-            assert "for scores" in result.advice.reason or "prediction, O:E" in result.advice.reason
+            shown = ("more than chance", "prediction, O:E", "calibration slope")
+            assert any(words in result.advice.reason for words in shown)
+            assert " for scores " in summary(result)
     assert seen
 
 
@@ -427,7 +429,7 @@ class TestSegments:
             y = rng.uniform(size=20_000) < p**0.8
             branch = rng.choice(["a", "b", "c", "d"], 20_000, p=[0.4, 0.3, 0.2, 0.1])
             result = cal.audit(y, p, by={"branch": branch}, tolerance=0.02)
-            assert "segments listed are refuted; branch = " in result.advice.reason
+            assert "segments listed are refuted; 4 of 4 segments have another number" in result.advice.reason
             advised[result.advice.action] += 1
         assert advised["recalibrate"] >= many - many // 6
 

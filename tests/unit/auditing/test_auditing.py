@@ -289,7 +289,7 @@ def test_text_has_the_verdict_first_and_error_never_alone():
     assert "Brier" in text
 
 
-def test_a_narrow_summary_has_fourteen_lines_in_which_the_verdict_and_the_next_step_are_whole():
+def test_a_narrow_summary_has_fourteen_lines_in_which_the_verdict_and_the_evidence_are_whole():
     y, p = world(1_000)
     audit = cal.audit(y, p, tolerance=0.05, costs=(1, 4))
     lines = summary(audit, 40).splitlines()
@@ -298,7 +298,9 @@ def test_a_narrow_summary_has_fourteen_lines_in_which_the_verdict_and_the_next_s
     text = " ".join(map(str.strip, lines))
     whole = summary(audit).splitlines()
     assert text.startswith(whole[0])
-    assert text.endswith(whole[-1])
+    assert "under perfect calibration; p = " in text
+    assert "(exact test)" in text
+    assert "Advice     Leave alone: " in text
 
 
 def test_plain_data_is_valid_json():
@@ -583,3 +585,15 @@ def test_the_least_p_value_of_simulations_is_written_as_one_that_may_be_smaller(
     simulated = replace(found, p_value=0.01, n_simulations=99)
     assert evidence_text(simulated).startswith("p <= 0.01 ")
     assert evidence_text(replace(simulated, p_value=0.0101)).startswith("p = 0.01 ")
+
+
+def test_the_p_value_is_printed_and_no_saving_above_the_cost():
+    """Few rows, where everything else takes many lines."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.3, 0.3, 60)
+    found = cal.audit(rng.uniform(size=60) < p, p, costs=(1, 5))
+    assert found.decision.saving_bound > found.decision.cost
+    text = " ".join(str(found).split())
+    assert "By chance 95% limit " in text
+    assert "saving: too few rows for a bound below the present cost; threshold 0.1667" in text
+    assert "; threshold 0.2" in str(cal.audit(*world(5_000), costs=(1, 4)))

@@ -255,7 +255,9 @@ def test_nothing_says_that_whole_vectors_are_right():
     assert str(result).startswith("REJECTED: that labels are drawn from these probabilities: p ")
     assert "rejected" in repr(result)
     assert MARGINAL in result.provenance.limitations
-    assert "nothing here shows that whole vectors are right" in " ".join(details(result).split())
+    assert "Nothing here shows that the probabilities of all classes together are right" in " ".join(
+        details(result).split()
+    )
     for form in (result.to_html(), result.to_markdown()):
         assert "Rejected" in form
         assert "Certified" not in form

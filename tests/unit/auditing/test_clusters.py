@@ -85,7 +85,7 @@ def test_bins_and_decision_curve_have_limits_for_clusters(audit):
 def test_the_report_says_what_holds_for_other_hospitals_and_what_is_missing(audit):
     page = re.sub(r"\s+", " ", audit.to_html())
     assert "<summary>If there may be clusters of a kind that none of these shows</summary>" in page
-    assert "with 20 of equal size such events may be in up to 16.8% of rows" in page
+    assert "none of these 20 shows (up to 16.8% of rows, if all are of equal size)" in page
     assert "No band is drawn around the isotonic curve" in page
     assert "There is no band for all p simultaneously" in page
     assert not re.search(r"\bnan\b|unknown to unknown", page)

@@ -48,7 +48,7 @@ def test_the_verdict_names_both_sides_and_what_they_take():
     assert "(proved, no cap needed)" in undecided
     assert "(proved for outcomes up to 30)" in undecided
     text = str(losses_given_default())
-    assert text.startswith("With 95% confidence no band of predictions is too high by more than")
+    assert text.startswith("With 95% confidence no range of predictions is too high by more than")
     assert "no tolerance was given" in text
 
 
@@ -80,6 +80,10 @@ def test_summaries_have_at_most_fourteen_lines_of_80_characters():
 def test_counts_are_tested_as_poisson_and_amounts_are_not():
     assert counts().test.distribution == "poisson"
     assert "as Poisson counts, dispersion" in " ".join(str(counts()).split())
+    *_, years, claims, rate = tariff()
+    off = cal.audit_means(claims, 0.7 * rate, exposure=years)
+    assert "p <= 0.005 as Poisson counts, dispersion" in " ".join(str(off).split())
+    assert "p <= 0.005 (exact test of Poisson counts)" in off.test.claim
     assert flat_tariff().test.distribution is None
     assert counts().test.distribution_p_value > 0.01
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import stats
 
 import calibrant
 from calibrant import ScoreTable, audit, audit_segments, find_segments
@@ -242,7 +243,7 @@ def test_search_says_what_it_could_have_found(frame):
     found = find_segments(good, by=["sex", "branch"], min_rows=50, **NAMED)
     assert found.worst is None
     assert (found.lower_bound, found.n_found) == (0.0, 0)
-    assert found.claim == "None of 10 segments is shown to be miscalibrated."
+    assert found.claim == "None of 10 segments is shown to be off in an interval of scores."
     brier = max(calibrant.brier_score(good["y"], good["p"]), float((good["p"] * (1 - good["p"])).mean()))
     assert list(found.detectable) == ["0.01", "0.05", "0.2"]
     for share, error in found.detectable.items():
@@ -303,3 +304,30 @@ def test_the_text_counts_the_segments_that_it_does_not_list():
     )
     assert found.n_segments == 25
     assert str(found).endswith("... and 5 more segments")
+
+
+def test_what_is_wrong_comes_first():
+    """Numbers of positives are counted, corrected for the number of segments, where no lower bound is above 0."""
+    rng = np.random.default_rng(0)
+    score, branch = rng.beta(2.0, 20.0, 1_200), np.arange(1_200) % 6
+    label = rng.uniform(size=1_200) < np.where(branch == 3, 1.8 * score, score)
+    found = audit(label, score, by={"branch": branch}, tolerance=0.06)
+    assert found.certificate.verdict == "certified"
+    assert found.segments.lower_bound == 0.0
+    said = " ".join(str(found.segments).split())
+    assert said.startswith("1 of 6 segments has another number of positives than predicted: branch = 3 has ")
+    assert "No segment is shown" not in said
+    assert said.index("Bonferroni") < said.index("At tolerance 0.06: ") < said.index("None of the 6 segments")
+    assert "That is about all rows together; of their segments: " in " ".join(str(found).split())
+    assert str(audit_segments(label[branch != 3], score[branch != 3], by={"branch": branch[branch != 3]})).startswith(
+        "No segment is shown to be miscalibrated."
+    )
+
+
+@pytest.mark.parametrize("observed", [2, 8, 20])
+def test_segments_of_one_score_have_exact_p_values(observed):
+    """Twice the smaller tail, also where observed and expected positives differ by less than one."""
+    label, score = np.arange(8_000) < observed, np.repeat([0.001, 0.3], [7_113, 887])
+    found = audit_segments(label, score, by={"grade": np.where(score < 0.1, "AA", "C")})
+    count = stats.binom(7_113, 0.001)
+    assert found.p_value[0] == pytest.approx(min(1.0, 2.0 * min(count.cdf(observed), count.sf(observed - 1))), rel=1e-6)

@@ -146,7 +146,7 @@ def test_wrong_scores_are_repaired():
     y = rng.uniform(size=40_000) < p
     fitted = AutoCalibrator().fit(score[:5_000], y[:5_000])
     assert fitted.decision_ == "pooled"
-    assert fitted.reason_.startswith("Pooled (identity")
+    assert fitted.reason_.startswith("Mixture of maps (identity")
     after = log_loss(y[5_000:], fitted.predict(score[5_000:]))
     least = log_loss(y[5_000:], p[5_000:])
     assert after < least + 0.003
@@ -212,7 +212,7 @@ def test_many_rows_are_held_out_once():
     score = np.round(rng.uniform(size=150_000), 3)
     y = rng.uniform(size=150_000) < score**1.3
     fitted = AutoCalibrator().fit(score, y)
-    held_out = int(fitted.reason_.split("on ")[1].split(" rows")[0].replace(",", ""))
+    held_out = int(fitted.reason_.split("on ")[1].split(" held-out")[0].replace(",", ""))
     assert 19_000 < held_out < 21_000  # 20,000 expected, standard deviation below 140
     assert abs(fitted.predict([0.5])[0] - 0.5**1.3) < 0.01
 

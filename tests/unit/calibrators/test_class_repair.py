@@ -46,7 +46,7 @@ def test_sharp_probabilities_are_repaired():
     assert len(fitted.weights_) == len(fitted.maps_) == 7
     assert fitted.weights_.sum() == pytest.approx(1.0)
     assert fitted.gain_ > 0.1
-    assert fitted.reason_.startswith("Pooled (identity ")
+    assert fitted.reason_.startswith("Mixture of maps (identity ")
     assert fitted.interpret() == fitted.reason_
 
 
@@ -62,9 +62,12 @@ def test_right_probabilities_are_left_alone():
     fitted = MulticlassAutoCalibrator(QUICK).fit(scores, label)
     assert fitted.decision_ == "left alone"
     assert fitted.weights_.tolist() == [1.0, 0.0, 0.0, 0.0]
-    assert fitted.reason_.startswith("Left alone: on 300 rows not fitted to, the log loss of the scores is 0.")
-    assert "the plain mean of all members changes the log likelihood by -0." in fitted.reason_
-    assert fitted.reason_.endswith(", and more than +2.3 is asked for.")
+    assert fitted.reason_.startswith("Left alone: log loss 0.")
+    assert (
+        "on 300 held-out rows by the best mixture of maps; their plain mean changes the log likelihood by -0."
+        in fitted.reason_
+    )
+    assert fitted.reason_.endswith(", and a change takes more than +2.3.")
     np.testing.assert_array_equal(fitted.predict(scores), scores)
 
 
@@ -222,11 +225,11 @@ def test_of_many_rows_a_part_is_held_out_once_and_of_very_many_some_are_used(mon
     scores, label, _ = draw(900, power=2.0)
     monkeypatch.setattr(class_pool, "MANY", 500)
     fitted = MulticlassAutoCalibrator(["temperature"]).fit(scores, label)
-    assert 120 < int(fitted.reason_.split(" rows not")[0].split()[-1]) < 240
+    assert 120 < int(fitted.reason_.split(" held-out")[0].split()[-1]) < 240
     monkeypatch.setattr(class_pool, "MANY", 300)
     monkeypatch.setattr(class_pool, "_MOST", 3 * 300)
     fewer = MulticlassAutoCalibrator(["temperature"]).fit(scores, label)
-    assert " on 300 rows not fitted to" in fewer.reason_
+    assert " on 300 held-out rows" in fewer.reason_
     assert fewer.training_.n == 900
 
 

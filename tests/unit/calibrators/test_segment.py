@@ -310,7 +310,7 @@ def test_manners(repaired):
     assert all(name.endswith("_") for name in vars(fresh).keys() - fresh.get_params().keys())
     assert fitted.training_.n == 2000
     assert fitted.interpret() == fitted.reason_
-    assert fitted.interpret().startswith("Repaired: on 2,000 rows not fitted to, a repair by sex, branch, age lowers")
+    assert fitted.interpret().startswith("Repaired: on 2,000 held-out rows a repair by sex, branch, age lowers")
     one = [float(fitted.predict([score[i]], {name: of[[i]] for name, of in columns.items()})[0]) for i in range(5)]
     np.testing.assert_allclose(one, first[:5], rtol=1e-14)
 

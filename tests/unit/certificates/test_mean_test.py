@@ -61,7 +61,7 @@ def test_over_dispersion_is_said():
     test = mean_calibration_test(z, f, exposure=w, distribution="poisson", n_simulations=99)
     assert 2.0 < test.dispersion < 4.5
     assert test.distribution_p_value <= 0.05 < test.p_value
-    assert test.note.startswith("Only the poisson distribution is rejected")
+    assert test.note.startswith("Only the Poisson distribution is rejected")
     assert "over-dispersion" in test.note
     assert (
         mean_calibration_test(
@@ -77,7 +77,7 @@ def test_wrong_means_are_rejected_by_both():
     assert test.p_value < 1e-4
     assert test.distribution_p_value == 1 / 100
     assert f"p = {test.p_value:.4g}" in test.claim
-    assert "exact test of poisson counts" in test.claim
+    assert "exact test of Poisson counts" in test.claim
 
 
 def test_what_is_taken_off_grows_with_the_tail():

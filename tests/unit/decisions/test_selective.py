@@ -74,7 +74,7 @@ def test_text_in_eight_lines():
     assert len(text) == 8
     assert text[0].startswith("May be decided without review: scores of -1 and above, 4,258 of 5,000 rows")
     assert text[2].startswith("With probability at least 0.95 over the draw of the rows, at most 5% of the cases")
-    assert text[5].startswith("Not certified: ")
+    assert text[5].startswith("The next cut-off, -1.1 and above, is not certified: ")
 
 
 def test_order_of_rows_and_scale_do_not_show():

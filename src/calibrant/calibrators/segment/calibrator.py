@@ -186,13 +186,13 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  #
         self.decision_ = "repaired" if repaired else "one map"
         self.shares_ = shares if repaired else np.zeros(2)
         judged = (
-            f"on {len(held_out.label):,} rows not fitted to, a repair by {named} lowers the log loss of one map for "
-            f"all by {number(self.gain_)} (standard error {number(self.standard_error_)})"
+            f"on {len(held_out.label):,} held-out rows a repair by {named} lowers the log loss by a further "
+            f"{number(self.gain_)} (standard error {number(self.standard_error_)})"
         )
         if repaired:
-            self.reason_ = f"Repaired: {judged}, from {number(float(before.mean()))}."
+            self.reason_ = f"Repaired: {judged}, from the {number(float(before.mean()))} of one map for all."
         else:
-            self.reason_ = f"One map for all: {judged}, no more than chance may."
+            self.reason_ = f"One map for all: {judged}, which may be chance."
             after = before
         self.gains_ = segment_gains(self.columns_, held_out.codes, before, after)
 

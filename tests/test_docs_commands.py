@@ -23,6 +23,7 @@ ELSEWHERE = {
     "spark = SparkSession.builder.getOrCreate()": "tests/scale/test_spark.py runs it",
     "postgresql://user@host/name": "tests/scale/test_queries.py runs it with a server",
     "cells ─► ScoreTable": "a drawing",
+    'purpose = "Approval': "tests/unit/auditing/test_about.py reads it",
 }
 
 

@@ -254,10 +254,12 @@ def test_property(metric: Metric, check):
 def takes_labels(function: Callable[..., Any]) -> bool:
     """Distances from a known truth, and divergences of score distributions, are no functions of labels and scores.
 
-    Those of several classes take a matrix of probabilities, those of means take outcomes that are no labels: tests of
-    them are test_classes.py and test_means.py in tests/unit/metrics.
+    Those of several classes take a matrix of probabilities, those of means take outcomes that are no labels, that of
+    heterogeneity takes clusters: tests of them are test_classes.py, test_means.py and test_heterogeneity.py in
+    tests/unit/metrics.
     """
-    takes_others = function.__module__.removeprefix("calibrant.metrics.") in ("classes", "all_classes", "means")
+    others = ("classes", "all_classes", "means", "heterogeneity")
+    takes_others = function.__module__.removeprefix("calibrant.metrics.") in others
     return next(iter(inspect.signature(function).parameters)) in ("y_true", "table") and not takes_others
 
 

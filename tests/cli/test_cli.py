@@ -196,7 +196,7 @@ BAD_USAGE = {
     "negative cost": (["--label", "y", "--score", "p", "--cost-fp", "-1", "--cost-fn", "1"], "--cost-fp"),
     "method": (["--label", "y", "--score", "p", "--method", "magic"], "'default', 'bernstein'"),
     "report folder": (["--label", "y", "--score", "p", "--report", "/missing/a.html"], "no folder /missing"),
-    "report of another kind": (["--label", "y", "--score", "p", "--report", "a.docx"], r".html, .pdf or .md"),
+    "report of another kind": (["--label", "y", "--score", "p", "--report", "a.docx"], r".html, .pdf, .md or .tex"),
     "report is a folder": (["--label", "y", "--score", "p", "--report", "/"], "folder"),
     "no label": (["--score", "p"], "--label"),
 }

@@ -124,7 +124,10 @@ def test_text_goes_to_a_file_whole(scores):
         (["--score", "old", "--score", "nwe"], "a column 'nwe' in scores.csv"),
         (["--score", "old", "--score", "case"], "in row 5 of column case in scores.csv"),
         (["--score", "old", "--score", "new", "--cost-fp", 1], "both --cost-fp and --cost-fn"),
-        (["--score", "old", "--score", "new", "--report", "out.txt"], "a report whose name ends in .html, .pdf or .md"),
+        (
+            ["--score", "old", "--score", "new", "--report", "out.txt"],
+            "report whose name ends in .html, .pdf, .md or .tex",
+        ),
     ],
 )
 def test_bad_input_is_exit_code_2(options, message, scores, monkeypatch):

@@ -45,7 +45,7 @@ def test_what_was_asked_is_ticked_and_no_more(rows):
         assert found[f"TRIPOD+AI {item}"] == "done", item
     assert found["TRIPOD+AI 6b"] == "not done"  # an empty field
     of_clusters = states(cal.audit(y, p, clusters=columns["clusters"]), "tripod-cluster")
-    assert (of_clusters["TRIPOD-Cluster 9a"], of_clusters["TRIPOD-Cluster 12b"]) == ("done", "not done")
+    assert (of_clusters["TRIPOD-Cluster 9a"], of_clusters["TRIPOD-Cluster 12b"]) == ("done", "done")
 
 
 def test_answers_of_the_author(rows):

@@ -2,6 +2,7 @@
 
 from calibrant.auditing.class_findings import ClassFindings, ClassLosses, ClassRecalibration
 from calibrant.auditing.findings import Advice, Findings
+from calibrant.auditing.index import AuditIndex, audit_index
 from calibrant.auditing.mean_findings import MeanFindings, MeanRecalibration, PredictionBand
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
@@ -11,6 +12,7 @@ from calibrant.keywords import check_package
 
 __all__ = [
     "Advice",
+    "AuditIndex",
     "ClassFindings",
     "ClassLosses",
     "ClassRecalibration",
@@ -22,6 +24,7 @@ __all__ = [
     "PredictionBand",
     "Provenance",
     "Recalibration",
+    "audit_index",
     "cross_fitted",
 ]
 

@@ -7,13 +7,13 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self
 
-from calibrant.errors import ArgumentError, SourceError
+from calibrant.errors import ArgumentError
 from calibrant.keywords import meant
 from calibrant.table.parameters import check_choice
 from calibrant.table.results import Report
+from calibrant.typed_json import read_document
 from calibrant.upward import resolve
 
 # Fields as a page names them, in the order in which it has them.
@@ -93,13 +93,10 @@ def about_lines(about: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _read(path: str | PathLike[str]) -> dict[str, Any]:
+    text = read_document(path, "a TOML file about the model")
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SourceError(
-            "a readable TOML file about the model", f"{error.strerror}: {path}", "check the path"
-        ) from None
-    except ValueError as error:  # of TOML, or of the encoding
+        return tomllib.loads(text)
+    except ValueError as error:
         remedy = 'write a field a line, such as model = "PD corporate"'
         raise ArgumentError(f"TOML in {path}", str(error), remedy) from None
 

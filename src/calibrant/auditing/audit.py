@@ -27,10 +27,12 @@ from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve,
 from calibrant.curves.reliability import cluster_bins
 from calibrant.decisions.clusters import cluster_net_benefit
 from calibrant.distributions.cluster_jackknife import Guarantee
-from calibrant.metrics import cutoff_calibration
+from calibrant.distributions.random_effects import LEAST_TO_SUMMARISE
+from calibrant.metrics import ClusterHeterogeneity, cutoff_calibration
+from calibrant.metrics.heterogeneity import heterogeneity_of
 from calibrant.table.class_checks import is_of_several, need_alone
 from calibrant.table.class_scores import ClassScores
-from calibrant.table.clusters import Clusters
+from calibrant.table.clusters import MOST_COMPARED, ClusteredRows, Clusters
 from calibrant.table.parameters import Direction
 from calibrant.table.progress import report_progress, subtask
 from calibrant.table.score_table import ScoreTable
@@ -270,11 +272,19 @@ def audit(
         segments=segments,
         selective=statements.selective,
         grades=grades,
+        heterogeneity=_heterogeneity(clustered, confidence_level),
         left_out=rows.intake.left_out,
     )
     advice = advise(result, rows.texts, segments_differ=differ, expected_brier=table.mean_variance)
     result = replace(result, advice=advice)
     return complete(result, assumptions(result), limitations(result))
+
+
+def _heterogeneity(rows: ClusteredRows | None, level: float) -> ClusterHeterogeneity | None:
+    """Compare clusters with each other, where they are not too many and have positives."""
+    if rows is None or not LEAST_TO_SUMMARISE <= len(rows.size) <= min(MOST_COMPARED, rows.table.positives):
+        return None
+    return heterogeneity_of(rows, level)
 
 
 def _sample(table: ScoreTable, rows: AuditedRows, pos_label: Any) -> Sample:

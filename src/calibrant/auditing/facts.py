@@ -32,7 +32,7 @@ from calibrant.table.numbers import (
 from calibrant.table.results import Fact, estimated, joined
 from calibrant.table.row_errors import OTHERS
 
-DETAILS = ("calibration", "accuracy", "data", "clusters", "cost", "effect", "conclusion", "origin")
+DETAILS = ("calibration", "accuracy", "data", "between", "clusters", "cost", "effect", "conclusion", "origin")
 
 _PERFORMANCE = {
     "roc_auc": ("AUC", "probability that a positive scores higher than a negative, ties counted half"),
@@ -79,6 +79,7 @@ def _headline(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
     yield fact("error", "Error", joined(wording.error_text(audit), _bounds(audit)), rank=4)
     yield fact("chance", "By chance", _chance(audit), rank=1)
     yield fact("accuracy", "Accuracy", f"AUC {areas}, Brier score {by_key['brier'].with_limits()}", rank=5)
+    yield fact("clusters", "Clusters", wording.new_cluster(audit), rank=7)
     yield fact("data", "Data", f"{_rows(audit)}{clusters}, {level}, O:E {by_key['observed_expected'].value}", rank=6)
     yield fact("outcome", "Outcome", _classes(audit), rank=2)
     yield fact("left_out", "Left out", str(audit.left_out) if audit.left_out and audit.left_out.n else "", rank=2)
@@ -184,6 +185,10 @@ def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
     yield Fact("data", "Data", joined(level, ties), section="data")
     yield Fact("outcome", "Outcome", _classes(audit), section="data")
     yield Fact("left_out", "Left out", "" if audit.left_out is None else str(audit.left_out), section="data")
+    compared = () if audit.heterogeneity is None else vars(audit.heterogeneity).values()
+    for name, one in zip(("O:E", "Intercept", "Slope", "AUC"), compared, strict=False):
+        sentence = f"{one.summary_text}{wording.used_clusters(one, audit)}"
+        yield Fact("between", name, sentence, section="between")
     yield Fact("unseen", "Unseen clusters", _unseen(audit), section="clusters")
     yield Fact("cost", "Expected cost", _cost_sentence(audit, by_key), section="cost")
     if audit.selective is not None:

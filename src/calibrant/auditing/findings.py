@@ -13,7 +13,7 @@ from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
 from calibrant.decisions import BinarySelection, Decision, MaxRegret, NetBenefit
-from calibrant.metrics import CutoffCalibration
+from calibrant.metrics import ClusterHeterogeneity, CutoffCalibration
 from calibrant.table.missing import LeftOut
 from calibrant.table.results import Count, Result
 
@@ -155,6 +155,9 @@ class Findings(Result):
         Tests of rating grades; None if there were none.
     selective : BinarySelection or None
         Which cases may be decided without review; None without a `target_error`.
+    heterogeneity : ClusterHeterogeneity or None
+        Calibration and AUC in each cluster, by name, and how far these differ. None without clusters, with fewer than 3
+        or more than 200, and with fewer positives than clusters.
     left_out : LeftOut or None
         Rows that were left out because a value is missing, by cause; None if such rows are refused.
     """
@@ -185,6 +188,7 @@ class Findings(Result):
     segments: SegmentAudit | None = None
     grades: GradeAudit | None = None
     selective: BinarySelection | None = None
+    heterogeneity: ClusterHeterogeneity | None = None
     left_out: LeftOut | None = None
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:

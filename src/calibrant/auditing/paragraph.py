@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from decimal import ROUND_HALF_EVEN
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import Any
 
 from calibrant.auditing import mean_facts, wording
 from calibrant.auditing.class_facts import worst_name
@@ -26,26 +26,18 @@ _MEASURES = {
 _VERDICTS = {"certified": "which is within", "refuted": "which is above"}
 
 
-class Words(NamedTuple):
-    """What rows, their events and their clusters are called."""
-
-    rows: str
-    events: str
-    clusters: str
-
-
 @singledispatch
-def results_paragraph(audit: Any, words: Words) -> str:
-    """Write the results of an audit as one paragraph; here of `Findings`."""
+def results_paragraph(audit: Any, words: dict[str, str]) -> str:
+    """Write the results of an audit as one paragraph, with words for rows, events and clusters; here of `Findings`."""
     return " ".join(_binary(audit, words))
 
 
-def _binary(audit: Findings, words: Words) -> Iterator[str]:
+def _binary(audit: Findings, words: dict[str, str]) -> Iterator[str]:
     sample, performance, certificate = audit.sample, audit.performance, audit.certificate
     level = f"{share(sample.base_rate)}; mean predicted {share(sample.mean_score)}"
     yield (
-        f"Among {rows(sample.n)} {words.rows}{_in_clusters(sample.clusters, words)} there were "
-        f"{rows(sample.positives)} {words.events} ({level})."
+        f"Among {rows(sample.n)} {words['rows']}{_in_clusters(sample.clusters, words)} there were "
+        f"{rows(sample.positives)} {words['events']} ({level})."
     )
     others = [f"{label} {_limited(getattr(performance, key))}" for key, label in _MEASURES.items()]
     first = _limited(performance.observed_expected, f"{confidence(performance.observed_expected.confidence_level)} CI ")
@@ -53,18 +45,17 @@ def _binary(audit: Findings, words: Words) -> Iterator[str]:
     if audit.decision is not None and performance.net_benefit is not None:
         at = share(audit.decision.threshold)
         yield f"Net benefit at a threshold of {at} was {_limited(performance.net_benefit)}."
-    if certificate is None:
-        yield f"The calibration error was {wording.error_text(audit)}, without bounds: {wording.no_bounds(audit)}."
-    else:
-        bounds = f"{wording.bounds_text(certificate)}{_verdict(certificate)}"
-        yield f"The calibration error was {wording.error_text(audit)}, {bounds}."
+    bounds = f"without bounds: {wording.no_bounds(audit)}"
+    if certificate is not None:
+        bounds = wording.bounds_text(certificate) + _verdict(certificate)
+    yield f"The calibration error was {wording.error_text(audit)}, {bounds}."
 
 
 @results_paragraph.register
-def _of_classes(audit: ClassFindings, words: Words) -> str:
+def _of_classes(audit: ClassFindings, words: dict[str, str]) -> str:
     worst, losses = audit.certificate, audit.losses
     return (
-        f"Among {rows(audit.n)} {words.rows} of {len(audit.classes):,} classes, the most probable class occurred in "
+        f"Among {rows(audit.n)} {words['rows']} of {len(audit.classes):,} classes, the most probable class occurred in "
         f"{share(losses.accuracy)}; the log loss was {number(losses.log_loss)} and the Brier score "
         f"{number(losses.brier_score)}. The largest calibration error of a class against the rest was that of class "
         f"{worst_name(audit)}, {number(worst.worst)}, {wording.bounds_text(worst)}{_verdict(worst)}."
@@ -72,18 +63,18 @@ def _of_classes(audit: ClassFindings, words: Words) -> str:
 
 
 @results_paragraph.register
-def _of_means(audit: MeanFindings, words: Words) -> str:
+def _of_means(audit: MeanFindings, words: dict[str, str]) -> str:
     sides, sure = audit.certificate, f"{confidence(audit.bias.confidence_level)} CI "
     return (
-        f"Among {rows(audit.n)} {words.rows}{_in_clusters(audit.clusters, words)}, the total observed was "
+        f"Among {rows(audit.n)} {words['rows']}{_in_clusters(audit.clusters, words)}, the total observed was "
         f"{amount(audit.observed)} and that predicted {amount(audit.predicted)}: a ratio of "
         f"{_limited(audit.bias, sure)}. The calibration error was {mean_facts.error_text(audit)}{_verdict(sides)}. "
         f"{sides.too_high.sentence} {sides.too_low.sentence}"
     )
 
 
-def _in_clusters(n: int | None, words: Words) -> str:
-    return "" if n is None else f" in {rows(n)} {words.clusters}"
+def _in_clusters(n: int | None, words: dict[str, str]) -> str:
+    return "" if n is None else f" in {rows(n)} {words['clusters']}"
 
 
 def _verdict(certificate: Any) -> str:

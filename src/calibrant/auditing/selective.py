@@ -207,7 +207,7 @@ def _groups(rows: Rows, by: Any) -> dict[str | None, ScoreTable]:
     """Pool the rows of each combination of values, in the order of their names; all rows, if there are no columns."""
     if by is None:
         return {None: rows.table()}
-    label, score, weight, _, columns = rows.held()
+    label, score, weight, _, columns, _ = rows.held()
     names = np.array([""] * len(label), dtype=object)
     for name, values in columns.items():
         distinct = distinct_values(values, name)

@@ -10,7 +10,7 @@ from calibrant.auditing.about import Documented
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import DETAILS, audit_facts
 from calibrant.auditing.findings import DrawnAudit, Findings
-from calibrant.auditing.paragraph import Words, results_paragraph
+from calibrant.auditing.paragraph import results_paragraph
 from calibrant.auditing.wording import error_limits, error_range, verdict_word
 from calibrant.table.numbers import number
 from calibrant.table.results import Fact, Result, of_section
@@ -68,7 +68,7 @@ class ShownAudit(Documented):
         >>> audit.sentence(rows="patients", events="deaths")[:47]
         'Among 20,000 patients there were 4,000 deaths ('
         """
-        return results_paragraph(self, Words(rows, events, clusters))
+        return results_paragraph(self, {"rows": rows, "events": events, "clusters": clusters})
 
     def _plot(self, ax: Axes | Sequence[Axes] | None) -> DrawnAudit:
         drawn: DrawnAudit = resolve(self._display)(self).plot(ax)

@@ -12,8 +12,10 @@ from calibrant.auditing.warnings import IN_SAMPLE
 from calibrant.certificates import CalibrationTest, Certificate, ClassCertificate
 from calibrant.decisions import Decision
 from calibrant.decisions.selective import percent
+from calibrant.metrics import BetweenClusters
 from calibrant.table import numbers
 from calibrant.table.numbers import confidence, number, rows, share, write_interval, write_p_value, write_upper
+from calibrant.table.results import joined
 from calibrant.table.statements import weighting
 
 if TYPE_CHECKING:
@@ -250,6 +252,22 @@ def review_sentence(audit: Findings) -> str:
         for called, side in (("positive", selection.yes), ("negative", selection.no))
     ]
     return f"{', '.join(calls)}; {share(selection.review_share)} of rows left for review"
+
+
+def new_cluster(audit: Findings) -> str:
+    """Where O:E and AUC of a new cluster may be; empty where that is not known."""
+    parts = audit.heterogeneity
+    measures = () if parts is None else (parts.observed_expected, parts.roc_auc)
+    known = [one for one in measures if one.prediction_text]
+    return joined(*(f"{one.measure} {one.prediction_text}{used_clusters(one, audit)}" for one in known))
+
+
+def used_clusters(one: BetweenClusters, audit: Findings) -> str:
+    """Say of how many clusters a summary is; nothing if it is of all of them."""
+    if len(one.cluster) == audit.sample.clusters:
+        return ""
+    clusters = f"{len(one.cluster)} of {audit.sample.clusters} clusters"
+    return f" ({clusters}, {rows(one.positives.sum())} of {rows(audit.sample.positives)} positives)"
 
 
 def band_sentence(audit: Findings) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ from calibrant.fits.score_map import fit_part
 from calibrant.table.pooling import FloatArray
 from calibrant.table.row_errors import need_two_classes
 from calibrant.table.score_table import ScoreTable
+from calibrant.upward import resolve
 
 Rows = npt.NDArray[np.intp]
 Parameters = dict[str, Any]
@@ -191,6 +192,14 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
             .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         )
+
+    def onnx_shape_calculator(self) -> Callable[[Any], None]:
+        """Return what tells skl2onnx, which looks for this method, the shapes of the outputs."""
+        return cast(Callable[[Any], None], resolve("set_shapes"))
+
+    def onnx_converter(self) -> Callable[[Any, Any, Any], None]:
+        """Return what makes this classifier a part of an ONNX model for skl2onnx, which looks for this method."""
+        return cast(Callable[[Any, Any, Any], None], resolve("convert_classifier"))
 
     def _known_classes(self, labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the classes of the labels, or those of a frozen estimator if either are more than two."""

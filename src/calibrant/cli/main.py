@@ -15,6 +15,7 @@ from calibrant.cli.commands.cite import cite
 from calibrant.cli.commands.compare import compare
 from calibrant.cli.commands.demo import demo
 from calibrant.cli.commands.export import export
+from calibrant.cli.commands.index import index
 from calibrant.cli.commands.monitor import monitor
 from calibrant.cli.commands.plan import plan
 from calibrant.cli.commands.recalibrate import recalibrate
@@ -27,8 +28,8 @@ from calibrant.version import __version__
 _UsageError: Any = typer.BadParameter.__base__  # which Typer itself does not show
 # Names of parameters by heading; all others are the method. A `rich_help_panel` is another heading.
 _HEADINGS = {
-    "Data": "file files query database label score scores outcome prediction exposure time id block cluster by weight "
-    "pos_label missing again grade",
+    "Data": "file files documents query database label score scores outcome prediction exposure time id block cluster "
+    "by grade weight pos_label missing again",
     "Method": "",
     "Output": "state output column model report title note author about checklist details as_json json_curves plot "
     "help",
@@ -91,7 +92,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 # As the help lists them.
-for command in (audit, compare, selective, recalibrate, apply, export, monitor, plan, demo, cite):
+for command in (audit, compare, selective, recalibrate, apply, export, monitor, index, plan, demo, cite):
     app.command(cls=_Command)(guarded(command))
 
 

@@ -102,28 +102,18 @@ AsJson = Annotated[bool, option("Print the results as JSON instead of text.", "-
 Report = Annotated[
     Path | None,
     option(
-        "Write a report: OUT.html is self-contained, OUT.md is Markdown, OUT.pdf is printed by an installed Chromium "
-        "or Chrome (the environment variable CHROME names another place).",
+        "Write a report: OUT.html is self-contained, OUT.md is Markdown, OUT.tex has its tables as LaTeX, OUT.pdf is "
+        "printed by an installed Chromium or Chrome (the environment variable CHROME names another place).",
         metavar="OUT",
     ),
 ]
 Title = Annotated[str | None, option("Heading of the report.", metavar="TEXT")]
 Note = Annotated[str | None, option("Remark in the report.", metavar="TEXT")]
 Author = Annotated[str | None, option("Who is responsible for the report.", metavar="TEXT")]
-About = Annotated[
-    Path | None,
-    option(
-        "A TOML file of what you say of the model: model, version, owner, purpose, data_period, exclusions, limits, "
-        "conclusion, approver; it heads the report, and is in the JSON."
-    ),
-]
+About = Annotated[Path | None, option("TOML file of what you say of the model, for report and JSON: owner, limits ...")]
 Checklist = Annotated[
     str | None,
-    option(
-        "Table in the report that says which items of a guideline it answers: tripod+ai, tripod-cluster, bank or "
-        "eu-ai-act; by default none.",
-        metavar="NAME",
-    ),
+    option("Items that the report answers: tripod+ai, tripod-cluster, bank, eu-ai-act or none.", metavar="NAME"),
 ]
 
 

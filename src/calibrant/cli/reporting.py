@@ -51,8 +51,7 @@ def with_report(
         result = replace(result, provenance=of_command(result.provenance, context.obj)).with_about(about)
         if report is not None:
             report_progress("Report")
-            write: Callable[[Path], str] = result.to_markdown if form_of(report) == "markdown" else result.to_html
-            write(report)
+            getattr(result, f"to_{form_of(report)}")(report)
     if report is not None:
         terminal.print_note(f"report written to {report}")
     return result

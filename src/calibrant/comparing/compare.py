@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
@@ -19,19 +20,24 @@ from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, poss
 from calibrant.comparing.results import ComparedModel, Comparison, MeasureDifference
 from calibrant.comparing.rows import ComparedRows, compared_rows
 from calibrant.comparing.units import Units
-from calibrant.curves import binned_curve, cumulative_residuals
+from calibrant.curves import Curve, binned_curve, cumulative_residuals
+from calibrant.curves.reliability import cluster_bins
+from calibrant.decisions import NetBenefit, net_benefit
+from calibrant.decisions.clusters import cluster_net_benefit
 from calibrant.distributions.cluster_jackknife import Guarantee, Jackknife, Parts
 from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
 from calibrant.metrics.ranking import areas_without
-from calibrant.table.clusters import Clusters
+from calibrant.table.clusters import Clusters, cluster_rows
 from calibrant.table.numbers import at_least
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.progress import report_progress, subtask
 from calibrant.table.seeding import generator_for
 from calibrant.table.statements import INDEPENDENT_ROWS
+from calibrant.table.visible_scores import spread_thresholds
 
 _CURVE_POINTS = 900  # as many as an audit keeps of the cumulative residuals
+_THRESHOLDS = 100  # of the decision curves
 _CALIBRATION = 0.3  # share of a comparison that is the calibration errors
 _MOST_ROWS = 1e9  # more could not be collected
 _INDEPENDENT_CLUSTERS = (
@@ -133,17 +139,22 @@ def compare(
     )
     _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
+    pooled, own = np.concatenate(list(rows.scores.values())), question.threshold
+    pooled = pooled[score_order(pooled)]
+    thresholds = spread_thresholds(pooled, np.ones(len(pooled)), _THRESHOLDS, *(() if own is None else (own,)))
     models = {}
     for i, (one, table) in enumerate(rows.tables.items()):
         cutoff = cutoff_calibration(table)
+        reliability, decisions = _curves(rows, one, thresholds, confidence_level)
         means = {measure.key: float(rows.terms[j, i].mean()) for j, measure in enumerate(rows.measures)}
         models[one] = ComparedModel(
             name=one,
             measures={CALIBRATION.key: cutoff.value} | means,
             mean_score=table.mean_score,
             cutoff=cutoff,
-            reliability=binned_curve(table),
+            reliability=reliability,
             cumulative_residuals=cumulative_residuals(table, n_points=_CURVE_POINTS),
+            decision_curve=decisions,
         )
     with subtask(_CALIBRATION):
         calibration = list(_calibration(rows, models, half, rng))
@@ -174,6 +185,19 @@ def compare(
     )
     report_progress("Done", 1.0)
     return complete(result, result.assumptions, _LIMITATIONS)
+
+
+def _curves(rows: ComparedRows, name: str, at: FloatArray, confidence_level: float) -> tuple[Curve, NetBenefit]:
+    """Return reliability and decision curve of a model; no limits where unseen clusters are allowed for."""
+    table, cluster = rows.tables[name], rows.units.cluster
+    if cluster is None:
+        return binned_curve(table), net_benefit(table, at=at, confidence_level=confidence_level)
+    clustered = cluster_rows(rows.label, rows.scores[name], cluster)
+    table = replace(table, sampling=clustered.sampling)
+    decisions = net_benefit(table, at=at, confidence_level=confidence_level)
+    if rows.units.unseen:
+        return binned_curve(table), decisions
+    return cluster_bins(clustered, confidence_level), cluster_net_benefit(clustered, decisions)
 
 
 def _need_few_pairs(models: int, delta: float, confidence_level: float) -> None:

@@ -15,6 +15,7 @@ from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.warnings import ENOUGH_CLUSTERS
 from calibrant.comparing.losses import MEASURES
 from calibrant.curves import CumulativeResiduals, Curve
+from calibrant.decisions import NetBenefit
 from calibrant.metrics import CutoffCalibration
 from calibrant.printable import visible
 from calibrant.table.numbers import confidence, number, rows, share, signed, write_interval
@@ -44,9 +45,11 @@ class ComparedModel(Result):
     cutoff : CutoffCalibration
         Its calibration error with the scores at which it is attained.
     reliability : Curve
-        Observed rate in ten bins.
+        Observed rate in ten bins, with pointwise intervals.
     cumulative_residuals : CumulativeResiduals
         At fewer scores, for drawing.
+    decision_curve : NetBenefit
+        Net benefit with pointwise intervals, at thresholds that are the same for all models.
     """
 
     name: str
@@ -55,6 +58,7 @@ class ComparedModel(Result):
     cutoff: CutoffCalibration
     reliability: Curve
     cumulative_residuals: CumulativeResiduals
+    decision_curve: NetBenefit
 
 
 @dataclass(frozen=True)
@@ -180,8 +184,8 @@ class Comparison(Statement, Drawable, Documented):
         findings = super().to_dict(curves=curves)
         if not curves:
             for model in findings["models"].values():
-                model.pop("reliability")
-                model.pop("cumulative_residuals")
+                for curve in ("reliability", "cumulative_residuals", "decision_curve"):
+                    model.pop(curve)
         return {"calibrant": self.provenance.version, "kind": "comparison"} | findings
 
 
@@ -275,7 +279,7 @@ def comparison_facts(found: Comparison) -> Iterator[Fact]:
         needed = ""
         if one.rows_needed is not None:
             what = "rows" if one.clusters_needed is None else "clusters like these"
-            needed = f"about {_needed(one)} {what} would decide, were the difference what it seems"
+            needed = f"about {_needed(one)} {what} would decide"
         note = joined(verdict(one), needed)
         yield Fact(one.measure, label, difference(one), interval(one), note=note, section="differences")
     yield Fact("data", "Data", _rows_text(found), section="headline")

@@ -110,6 +110,8 @@ def binned_curve(
     n, k = np.add.reduceat(table.n, starts), np.add.reduceat(table.k, starts)
     score = np.add.reduceat(table.n * table.score, starts) / n
     lower, upper = share_interval(n, k, confidence_level, interval)
+    if not table.independent:  # rows may depend on each other, or weights are no numbers of rows
+        lower = upper = np.full(len(n), np.nan)
     return Curve(score, k / n, lower, upper, n, confidence_level, "binned", interval if table.independent else None)
 
 

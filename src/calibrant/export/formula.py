@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.calibrators.segment.repair import SegmentRepair
 from calibrant.segments.columns import SegmentColumn
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +23,7 @@ class Lines:
     value: FloatArray  # value of each piece at its start, shape (m + 1,)
     slope: FloatArray  # finite, 0 for piece 0, shape (m + 1,)
     most: float = math.inf  # of a map of means: larger values become this
+    after: BoolArray | None = None  # pieces 1 to m that begin just after a score of the rows, rather than at one
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,11 @@ Formula = Lines | Logistic | PowerOf | Mixture | PriorShift | Shifted
 IDENTITY = Lines(np.zeros(1), np.zeros(2), np.array([0.0, 1.0]))
 
 
-def steps(start: FloatArray, value: FloatArray) -> Lines:
+def steps(start: FloatArray, value: FloatArray, after: BoolArray | None = None) -> Lines:
     """Return the map that has ``value[i]`` from ``start[i - 1]`` on; steps of no height are left out."""
     new_step = np.append(True, value[1:] != value[:-1])
-    return Lines(start[new_step[1:]], value[new_step], np.zeros(np.count_nonzero(new_step)))
+    after = None if after is None else after[new_step[1:]]
+    return Lines(start[new_step[1:]], value[new_step], np.zeros(np.count_nonzero(new_step)), after=after)
 
 
 def lines_through(knot: FloatArray, value: FloatArray) -> Lines:

@@ -91,8 +91,10 @@ def check_fitted(calibrator: FittedMap) -> None:
 
 def not_exportable(calibrator: FittedMap | ClassMap) -> ArgumentError:
     """Phrase the error for a class of calibrators that is not ours."""
-    expected = "a calibrator that can be exported"
-    return ArgumentError(expected, type(calibrator).__name__, "use one of calibrant.calibrators")
+    expected, remedy = "a calibrator that can be exported", "use one of calibrant.calibrators"
+    if hasattr(calibrator, "pairs_"):
+        remedy = "convert it with skl2onnx.to_onnx, or export its pairs_[0].calibrator"
+    return ArgumentError(expected, type(calibrator).__name__, remedy)
 
 
 def _same(calibrator: Any, path: str, *names: str, more: int = 0) -> Checks:
@@ -211,8 +213,9 @@ def _venn_abers_formula(calibrator: VennAbers) -> Formula:
     # One of the two probabilities jumps at its edges, the other just after them.
     at, after = calibrator.fit_.lower_edge, np.nextafter(calibrator.fit_.upper_edge, 2.0)
     after = after[after <= 1.0]
-    start = np.insert(at, np.searchsorted(at, after), after)
-    return steps(start, calibrator.predict(np.append(0.0, start)))
+    where = np.searchsorted(at, after)
+    start, is_after = np.insert(at, where, after), np.insert(np.zeros(len(at), dtype=np.bool_), where, True)
+    return steps(start, calibrator.predict(np.append(0.0, start)), is_after)
 
 
 def _platt_formula(calibrator: Platt) -> Formula:

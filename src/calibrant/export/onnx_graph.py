@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import onnx
 
 _OPSET, _IR_VERSION = 18, 8  # of ONNX 1.13, from 2022
-_ML, _ML_VERSION = "ai.onnx.ml", 3  # the operators beside the default ones, of the same release
-_INT64, _STRING, _DOUBLE = 7, 8, 11  # of onnx.TensorProto
+ML, _ML_VERSION = "ai.onnx.ml", 3  # the operators beside the default ones, of the same release
+FLOAT, INT64, STRING, DOUBLE = 1, 7, 8, 11  # of onnx.TensorProto
 
 
 def to_onnx(calibrator: FittedMap, *, as_column: bool = False) -> onnx.ModelProto:
@@ -82,92 +82,109 @@ def to_onnx(calibrator: FittedMap, *, as_column: bool = False) -> onnx.ModelProt
         producer_name="calibrant",
         producer_version=__version__,
         doc_string=f"Calibrated {calibrator.quantities[2]}: {calibrator._calibrator}",
-        opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(_ML, _ML_VERSION)],
+        opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(ML, _ML_VERSION)],
         ir_version=_IR_VERSION,
     )
     checker.check_model(model, full_check=True)
     return model
 
 
-def _graph_of_score(calibrator: FittedMap, as_column: bool) -> tuple[_Graph, list[Any], Any]:
+def _graph_of_score(calibrator: FittedMap, as_column: bool) -> tuple[Graph, list[Any], Any]:
     """Return a graph with what goes in and what comes out, for a map of one score."""
     from onnx import helper
 
     formula = formula_of(calibrator)
     columns = formula.columns if isinstance(formula, Shifted) else ()
     given, output, _ = calibrator.quantities
-    kinds = {given: _DOUBLE, **{column.name: _STRING if holds_text(column) else _DOUBLE for column in columns}}
+    kinds = {given: DOUBLE, **{column.name: STRING if holds_text(column) else DOUBLE for column in columns}}
     if len(kinds) <= len(columns) or "probability" in kinds:
         expected = "columns of segments with other names than score and probability, which the model uses itself"
         raise ArgumentError(expected, ", ".join(kinds), "rename the column, and fit again")
-    graph = _Graph(kinds, as_column=as_column)
+    graph = Graph(kinds, as_column=as_column)
     mapped = graph.formula(formula)
     limits = (("GreaterOrEqual", calibrator.domain.least), ("LessOrEqual", calibrator.domain.most))
     inside = graph.apply("And", *(graph.apply(test, graph.score, graph.literal(limit)) for test, limit in limits))
-    graph.nodes.append(helper.make_node("Where", [inside, mapped, graph.literal(math.nan)], [output]))
+    graph.apply("Where", inside, mapped, graph.literal(math.nan), output=output)
     shape: list[str | int] = ["n", 1] if as_column else ["n"]
     inputs = [helper.make_tensor_value_info(name, kind, shape) for name, kind in kinds.items()]
-    return graph, inputs, helper.make_tensor_value_info(output, _DOUBLE, ["n"])
+    return graph, inputs, helper.make_tensor_value_info(output, DOUBLE, ["n"])
 
 
-def _graph_of_classes(fitted: MulticlassAuto) -> tuple[_Graph, list[Any], Any]:
+def _graph_of_classes(fitted: MulticlassAuto) -> tuple[Graph, list[Any], Any]:
     """Return the same for a map of the scores of several classes, columns of one matrix."""
     from onnx import helper
 
     check_fitted(fitted)
     n_classes = len(fitted.classes_)
-    graph = _Graph({"scores": _DOUBLE})
-    columns = [graph.apply("Gather", "scores", graph.constant(k, np.int64), axis=1) for k in range(n_classes)]
+    graph = Graph({"scores": DOUBLE})
+    columns = [graph.column("scores", k) for k in range(n_classes)]
     total, least = graph.sum(columns), reduce(partial(graph.apply, "Min"), columns)
     off = graph.apply("Abs", graph.apply("Sub", total, graph.literal(1.0)))
     limits = (("GreaterOrEqual", least, 0.0), ("LessOrEqual", off, TOLERANCE))
     inside = graph.apply("And", *(graph.apply(test, value, graph.literal(limit)) for test, value, limit in limits))
     mapped = write_classes(graph, fitted, [graph.apply("Div", column, total) for column in columns])
-    axis = graph.constant([1], np.int64)
     checked = [graph.apply("Where", inside, value, graph.literal(math.nan)) for value in mapped]
-    stacked = [graph.apply("Unsqueeze", value, axis) for value in checked]
-    graph.nodes.append(helper.make_node("Concat", stacked, ["probabilities"], axis=1))
+    graph.joined(checked, output="probabilities")
     names = ("scores", "probabilities")
-    given, result = (helper.make_tensor_value_info(name, _DOUBLE, ["n", n_classes]) for name in names)
+    given, result = (helper.make_tensor_value_info(name, DOUBLE, ["n", n_classes]) for name in names)
     return graph, [given], result
 
 
-class _Graph(Writer):
+class Graph(Writer):
     """Collects nodes and constants; every method returns the name of its result."""
 
-    def __init__(self, inputs: dict[str, int], *, as_column: bool = False) -> None:
+    rounding = 0.0  # how far from the first score of a piece one may be that counts as it, as a share of it
+
+    def __init__(self, inputs: dict[str, int], *, as_column: bool = False, prefix: str = "") -> None:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.prefix = prefix  # of all names, where the graph is a part of another
         self._inputs = inputs
         self._as_column = as_column
         self._codes: dict[str, str] = {}  # name of a column -> the numbers of segments
         self.score = self.input(next(iter(inputs)))  # of several classes one after the other
 
     def input(self, name: str) -> str:
+        """Return an input of one dimension."""
         return self.apply("Reshape", name, self.constant([-1], np.int64)) if self._as_column else name
 
-    def apply(self, operator: str, *operands: str, **attributes: Any) -> str:
+    def apply(self, operator: str, *operands: str, output: str = "", **attributes: Any) -> str:
+        """Add an operation, whose result has the name `output` if one is given."""
         import onnx
 
-        name = self.unused(f"{operator}_{len(self.nodes)}")
+        name = output or self.unused(f"{self.prefix}{operator}_{len(self.nodes)}")
         self.nodes.append(onnx.helper.make_node(operator, list(operands), [name], **attributes))
         return name
 
     def constant(self, values: Any, dtype: type) -> str:
+        """Add a constant."""
         import onnx
 
-        name = self.unused(f"constant_{len(self.constants)}")
+        name = self.unused(f"{self.prefix}constant_{len(self.constants)}")
         self.constants.append(onnx.numpy_helper.from_array(np.asarray(values, dtype=dtype), name))
         return name
 
     def unused(self, name: str) -> str:
+        """Return a name that no input has."""
         return self.unused(f"{name}_") if name in self._inputs else name
 
     def literal(self, values: npt.ArrayLike) -> str:
+        """Add numbers."""
         return self.constant(values, np.float64)
 
+    def column(self, matrix: str, k: int) -> str:
+        """Return a column of a matrix."""
+        return self.apply("Gather", matrix, self.constant(k, np.int64), axis=1)
+
+    def joined(self, columns: Sequence[str], output: str = "") -> str:
+        """Return the matrix of some columns."""
+        axis = self.constant([1], np.int64)
+        return self.apply("Concat", *(self.apply("Unsqueeze", each, axis) for each in columns), output=output, axis=1)
+
     def lines(self, lines: Lines) -> str:
-        piece = self.count(lines.start, self.score)
+        """Return level or straight pieces."""
+        away = -self.rounding if lines.after is None else np.where(lines.after, self.rounding, -self.rounding)
+        piece = self.count(lines.start * (1.0 + away), self.score)
         value = self.apply("Gather", self.literal(lines.value), piece)
         if not lines.slope.any():
             return value
@@ -177,7 +194,7 @@ class _Graph(Writer):
 
     def count(self, start: FloatArray, value: str) -> str:
         """Count the starts that are not above each value, from the highest binary digit of the count to the lowest."""
-        count = self.apply("Cast", self.apply("Less", value, self.literal(-math.inf)), to=_INT64)  # zeros
+        count = self.apply("Cast", self.apply("Less", value, self.literal(-math.inf)), to=INT64)  # zeros
         if not len(start):
             return count
         digits = len(start).bit_length()
@@ -185,7 +202,7 @@ class _Graph(Writer):
         padded = self.literal(np.append(start, never))
         for digit in reversed(range(digits)):
             next_start = self.apply("Gather", padded, self.apply("Add", count, self.constant(2**digit - 1, np.int64)))
-            passed = self.apply("Cast", self.apply("GreaterOrEqual", value, next_start), to=_INT64)
+            passed = self.apply("Cast", self.apply("GreaterOrEqual", value, next_start), to=INT64)
             count = self.apply("Add", count, self.apply("Mul", passed, self.constant(2**digit, np.int64)))
         return count
 
@@ -197,23 +214,26 @@ class _Graph(Writer):
         return self.apply("Where", is_key, entry, self.constant(other, dtype))
 
     def curve(self, logit: str) -> str:
+        """Return ``1 / (1 + exp(-logit))``, kept between `LEAST` and `MOST`."""
         small = self.apply("Exp", self.apply("Neg", self.apply("Abs", logit)))
         one = self.literal(1.0)
         above = self.apply("Where", self.apply("GreaterOrEqual", logit, self.literal(0.0)), one, small)
         return self.inside(self.apply("Div", above, self.sum([one, small])))
 
     def any_of(self, column: SegmentColumn, segments: Sequence[int]) -> str:
+        """Return whether a row is in one of some segments of a column."""
         among = np.isin(np.arange(len(column) + 1), segments)  # the last, at -1, is no segment
         return self.apply("Gather", self.constant(among, np.bool_), self.code(column))
 
     def listed(self, columns: Sequence[SegmentColumn], table: OffsetTable, values: FloatArray) -> str:
+        """Return the value of a row's segments in a table of one column or two; 0 for those that it has not."""
         first, *second = (self.code(column) for column in columns)
         keys = table.codes[:, 0]
         if second:  # one more than there are segments, so that -1 is in no key
             width = len(columns[1]) + 1
             first = self.apply("Add", self.apply("Mul", first, self.constant(width, np.int64)), second[0])
             keys = keys * width + table.codes[:, 1]
-        return self.look_up(keys.astype(np.float64), values, 0.0, self.apply("Cast", first, to=_DOUBLE), np.float64)
+        return self.look_up(keys.astype(np.float64), values, 0.0, self.apply("Cast", first, to=DOUBLE), np.float64)
 
     def code(self, column: SegmentColumn) -> str:
         """Return the numbers of the segments of each row, -1 for none."""
@@ -222,6 +242,7 @@ class _Graph(Writer):
         return self._codes[column.name]
 
     def number_segments(self, column: SegmentColumn, value: str) -> str:
+        """Return the numbers of the segments of each row, of which `code` keeps those of a column."""
         other, missing = (len(column.levels) if column.pooled else -1), (len(column) - 1 if column.missing else -1)
         if holds_text(column):
             if "" in column.levels:
@@ -230,8 +251,11 @@ class _Graph(Writer):
                     "an empty one, which ONNX needs for what is missing",
                     "fit with another text",
                 )
-            codes = {"keys_strings": [*column.levels, ""], "values_int64s": [*range(len(column.levels)), missing]}
-            return self.apply("LabelEncoder", value, domain=_ML, default_int64=other, **codes)
+            codes: dict[str, Any] = {
+                "keys_strings": [*column.levels, ""],
+                "values_int64s": [*range(len(column.levels)), missing],
+            }
+            return self.apply("LabelEncoder", value, domain=ML, default_int64=other, **codes)
         check_doubles(column, "ONNX")
         if column.cuts:
             number = self.count(np.nextafter(np.array(column.cuts, dtype=np.float64), np.inf), value)

@@ -31,6 +31,7 @@ from calibrant.metrics.classical_tests import (
 from calibrant.metrics.confusion import ConfusionMetrics, confusion_metrics
 from calibrant.metrics.cutoff import CutoffCalibration, cutoff_calibration, cutoff_calibration_error
 from calibrant.metrics.divergence import score_divergence
+from calibrant.metrics.heterogeneity import BetweenClusters, ClusterHeterogeneity, cluster_heterogeneity
 from calibrant.metrics.in_the_large import calibration_in_the_large, observed_expected_ratio
 from calibrant.metrics.integrated import IntegratedCalibration, integrated_calibration_index
 from calibrant.metrics.local import (
@@ -61,10 +62,12 @@ from calibrant.metrics.smooth import smooth_calibration_error
 from calibrant.table.results import Estimate
 
 __all__ = [
+    "BetweenClusters",
     "BinnedCalibration",
     "CalibrationSlope",
     "ClassCalibration",
     "ClassSum",
+    "ClusterHeterogeneity",
     "Concentration",
     "ConfusionMetrics",
     "CutoffCalibration",
@@ -85,6 +88,7 @@ __all__ = [
     "calibration_slope",
     "class_sum_calibration",
     "class_wise_calibration",
+    "cluster_heterogeneity",
     "concentration",
     "confidence_calibration_error",
     "confusion_metrics",

@@ -153,7 +153,7 @@ def calibration_slope(
 def slope_of(sample: SampledRows, clip: float | None = None) -> CalibrationSlope:
     """Return what `calibration_slope` finds of these rows."""
     table = sample.table
-    scale = _log_odds(table, clip)
+    scale = log_odds_scale(table, clip)
     logit = scale.of(table.score)
     fixed = _intercept_alone(sample, scale, logit)
     line, slope_note = _line(sample, scale, logit)
@@ -200,7 +200,8 @@ class _Scale(NamedTuple):
     note: str
 
 
-def _log_odds(table: ScoreTable, clip: float | None) -> _Scale:
+def log_odds_scale(table: ScoreTable, clip: float | None = None) -> _Scale:
+    """Return log-odds of scores, with those of 0 and 1 moved in."""
     score, certain = table.score, (table.score == 0.0) | (table.score == 1.0)
     inside, moved = score[~certain], float(table.n[certain].sum())
     if clip is not None:

@@ -10,6 +10,7 @@ from calibrant.plots.classes import ClassAuditDisplay, ClassErrorDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decisions import CostCurveDisplay, DecisionCurveDisplay
 from calibrant.plots.display import Display, draw
+from calibrant.plots.forest import ForestDisplay
 from calibrant.plots.grades import GradeDisplay
 from calibrant.plots.mean_audit import MeanAuditDisplay
 from calibrant.plots.means import ConcentrationDisplay, MeanReliabilityDisplay
@@ -33,6 +34,7 @@ __all__ = [
     "DifferenceDisplay",
     "Display",
     "DistributionDisplay",
+    "ForestDisplay",
     "GradeDisplay",
     "MeanAuditDisplay",
     "MeanReliabilityDisplay",

@@ -28,6 +28,8 @@ _MARK = "calibrant-series"
 
 Inches = tuple[float, float]  # width and height of a figure
 
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+
 
 class Canvas(NamedTuple):
     """Axes to draw on: `beneath` is for the distribution of the scores, if there is space for it below.
@@ -49,6 +51,10 @@ class Canvas(NamedTuple):
     def colour(self) -> str:
         """Colour of the next model drawn here."""
         return self.palette.series[self.series % len(self.palette.series)]
+
+    def dash(self) -> Any:
+        """Dashes of the next model's line, which tell models apart without colours."""
+        return _DASHES[self.series % len(_DASHES)]
 
     def mark(self, line: Line2D) -> None:
         """Let a line stand for a model."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from calibrant.table.numbers import confidence, number, score_brief, signed
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import Labels, Scores, ScoreTable
 from calibrant.table.visible_scores import View, score_view
+
+if TYPE_CHECKING:
+    from matplotlib.lines import Line2D
 
 
 class DecisionCurveDisplay(Display):
@@ -28,6 +31,8 @@ class DecisionCurveDisplay(Display):
         Stretch of thresholds to show; by default that of the curve.
     name : str, optional
         What is shown.
+    beside : mapping of str to NetBenefit, optional
+        Further models on the same rows, by name; `name` is then that of the first.
 
     Attributes
     ----------
@@ -46,8 +51,17 @@ class DecisionCurveDisplay(Display):
 
     around = 0.0, 0.0
 
-    def __init__(self, curve: NetBenefit, *, view: View | None = None, name: str | None = None) -> None:
+    def __init__(
+        self,
+        curve: NetBenefit,
+        *,
+        view: View | None = None,
+        name: str | None = None,
+        beside: Mapping[str, NetBenefit] | None = None,
+    ) -> None:
         self.curve, self.view, self.name = curve, view or score_view(curve.threshold), name
+        self.beside = dict(beside or {})
+        self._models = {name or "": curve} | self.beside
 
     @classmethod
     def from_predictions(
@@ -84,39 +98,52 @@ class DecisionCurveDisplay(Display):
         )
         if np.isfinite(self.curve.lower).any():
             yield (
-                "The shaded strip is a pointwise confidence interval; it is absent where no row is predicted positive."
+                "Shaded strips are pointwise confidence intervals; they are absent where no row is predicted positive."
             )
 
     def columns(self) -> dict[str, Any]:
-        """Return the net benefits, one entry per threshold."""
-        return dict(self.curve.columns())
+        """Return the net benefits, one entry per threshold; of several models, `model` says whose."""
+        parts = [curve.columns() for curve in self._models.values()]
+        names = np.repeat([*self._models], [len(curve.threshold) for curve in self._models.values()])
+        columns = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+        return {"model": names} | columns if self.beside else columns
 
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
         ax, palette, curve, first = canvas.ax, canvas.palette, self.curve, canvas.series == 0
         if first:
             ax.plot(curve.threshold, curve.treat_none, **canvas.dashed("treat none"))
             ax.plot(curve.threshold, curve.treat_all, color=palette.grey, linewidth=1.3, label="treat all")
-        manner: dict[str, Any] = {"color": canvas.colour(), "linewidth": 1.6} | keywords
-        known = np.isfinite(curve.lower)
-        text = canvas.label("thresholding the scores", name)
-        if known.any():
-            text += f", {confidence(curve.confidence_level)} intervals"
-            ax.fill_between(curve.threshold, curve.lower, curve.upper, color=manner["color"], alpha=0.18, linewidth=0)
-        (self.line_,) = ax.plot(curve.threshold, curve.net_benefit, **(manner | {"label": text}))
-        top, depth = max(0.0, *curve.net_benefit, *curve.treat_all), max(0.0, *-curve.net_benefit)
+        text = self.name or "" if self.beside else canvas.label("thresholding the scores", name)
+        self.line_ = self._draw_curve(canvas, curve, text, **keywords)
+        for other, of_other in self.beside.items():
+            self._draw_curve(canvas, of_other, other)
+        benefits = np.concatenate([one.net_benefit for one in self._models.values()])
+        top, depth = max(0.0, *benefits, *curve.treat_all), max(0.0, *-benefits)
         # At high thresholds treat all has a large negative net benefit, which need not be in view.
         bottom = -max(0.25 * top, min(depth, top or depth))
         margin = 0.1 * (top - bottom) or 0.01
         heights = (bottom - 0.2 * margin, top + margin)
-        canvas.frame(self.view, heights, ("threshold probability", "net benefit per case"))
-        canvas.mark(self.line_)
+        canvas.frame(self.view, heights, ("threshold probability", "net benefit per case"), first=first)
         canvas.legend(columns=1)
+
+    @staticmethod
+    def _draw_curve(canvas: Canvas, curve: NetBenefit, label: str, **keywords: Any) -> Line2D:
+        """Draw the net benefit of a model with its intervals, if it has some, and mark its line."""
+        manner: dict[str, Any] = {"color": canvas.colour(), "linestyle": canvas.dash(), "linewidth": 1.6} | keywords
+        if np.isfinite(curve.lower).any():
+            label += f", {confidence(curve.confidence_level)} intervals"
+            strip = {"color": manner["color"], "alpha": 0.18, "linewidth": 0}
+            canvas.ax.fill_between(curve.threshold, curve.lower, curve.upper, **strip)
+        (line,) = canvas.ax.plot(curve.threshold, curve.net_benefit, **(manner | {"label": label}))
+        canvas.mark(line)
+        return line
 
     def readings(self) -> Iterator[Reading]:
         """Give the net benefit at every threshold."""
         curve = self.curve
         for i, part in enumerate(halfway(curve.threshold, *self.ax_.get_xlim())):
-            text = f"threshold {score_brief(curve.threshold[i])}: net benefit {signed(curve.net_benefit[i])}"
+            benefits = ", ".join(f"{name} {signed(one.net_benefit[i])}".strip() for name, one in self._models.items())
+            text = f"threshold {score_brief(curve.threshold[i])}: net benefit {benefits}"
             yield Reading(self.ax_, *part, f"{text}, treat all {signed(curve.treat_all[i])}")
 
 

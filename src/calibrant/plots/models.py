@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MARKERS = ("o", "s", "^", "D", "v", "P")
-_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 _POINTS = 900
+_MOST_LIMITED = 4  # models whose intervals can be told apart
 _PANEL, _ROW, _MARGIN = 0.56, 0.18, 0.5  # inches: a panel without rows, a row, and what is left above and below
 _LETTER, _MOST_LETTERS = 0.065, 26  # inches of a letter; with longer names panels stand one below the other
 _LONGEST = 20  # letters of a name
@@ -113,6 +113,8 @@ class ComparisonDisplay(ModelsDisplay):
         if not models:
             raise ArgumentError("at least one model", "none", "pass a mapping of names to scores")
         self.models, self.name = dict(models), name
+        binned = all(model.curve.kind == "binned" for model in models.values())
+        self._limited = binned and len(models) <= _MOST_LIMITED
 
     @classmethod
     def from_predictions(
@@ -173,6 +175,8 @@ class ComparisonDisplay(ModelsDisplay):
             "the calibration error. Lower panel: cumulative share of rows by score; a line that rises mainly near 0 "
             "and 1 indicates sharp predictions."
         )
+        if self._limited:
+            yield "Vertical lines are pointwise confidence intervals of the observed rates, where chance is known."
 
     def columns(self) -> dict[str, Any]:
         """Return the curves, one under the other; `model` says whose."""
@@ -209,8 +213,10 @@ class ComparisonDisplay(ModelsDisplay):
                 canvas.ax.plot([0.0, 1.0], [0.0, 1.0], **canvas.dashed("perfect calibration"))
         self.lines_, self.distribution_ax_ = {}, canvas.beneath
         for model, (curve, cutoff, residuals) in self.models.items():
-            dash, marker = (kinds[canvas.series % len(kinds)] for kinds in (_DASHES, _MARKERS))
-            manner: dict[str, Any] = {"color": canvas.colour(), "linestyle": dash, "linewidth": 1.2}
+            marker = _MARKERS[canvas.series % len(_MARKERS)]
+            manner: dict[str, Any] = {"color": canvas.colour(), "linestyle": canvas.dash(), "linewidth": 1.2}
+            if self._limited:
+                canvas.ax.vlines(curve.score, curve.lower, curve.upper, color=manner["color"], linewidth=0.9, alpha=0.6)
             marks = {"marker": marker, "markersize": 4.5} if curve.kind == "binned" else {}
             label = f"{model}, calibration error {number(cutoff.value)}"
             (line,) = canvas.ax.plot(curve.score, curve.rate, **(manner | marks | keywords | {"label": label}))

@@ -35,8 +35,8 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
     ----------
     audit : ClassFindings
         What `calibrant.audit` returned.
-    form : {"html", "markdown"}
-        As HTML, or as Markdown, in which pictures are told in words.
+    form : {"html", "markdown", "latex"}
+        As HTML, as Markdown, in which pictures are told in words, or the tables alone as LaTeX.
 
     Returns
     -------

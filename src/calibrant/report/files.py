@@ -1,4 +1,4 @@
-"""Reports as files: HTML, Markdown, or PDF printed by an installed browser."""
+"""Reports as files: HTML, Markdown, tables as LaTeX, or PDF printed by an installed browser."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ _QUIET = (
     "--no-pdf-header-footer",
 )
 _SECONDS = 120
-_ENDINGS: dict[Form, tuple[str, ...]] = {"html": (".html", ".pdf"), "markdown": (".md",)}
+_ENDINGS: dict[Form, tuple[str, ...]] = {"html": (".html", ".pdf"), "markdown": (".md",), "latex": (".tex",)}
 
 
 def form_of(path: str | PathLike[str]) -> Form:
     """Return the form of a report by the ending of its name."""
-    return "markdown" if Path(path).suffix.lower() in _ENDINGS["markdown"] else "html"
+    ending = Path(path).suffix.lower()
+    return next((form for form, endings in _ENDINGS.items() if ending in endings), "html")
 
 
 def check_report(path: str | PathLike[str], *inputs: str | PathLike[str], form: Form | None = None) -> None:
@@ -42,7 +43,7 @@ def check_report(path: str | PathLike[str], *inputs: str | PathLike[str], form: 
     check_writable(path, *inputs)
     ending = Path(path).suffix.lower()
     allowed = [name for key, names in _ENDINGS.items() if form in (None, key) for name in names]
-    if ending not in allowed and (form == "markdown" or ending != ".htm"):  # an older name of .html
+    if ending not in allowed and (form not in (None, "html") or ending != ".htm"):  # an older name of .html
         listed = " or ".join(filter(None, [", ".join(allowed[:-1]), allowed[-1]]))
         raise ArgumentError(f"a report whose name ends in {listed}", repr(str(path)), "change the ending")
     if ending == ".pdf":

@@ -33,7 +33,7 @@ class Item(NamedTuple):
     section: str
     remark: str
 
-    def cells(self, anchor: str) -> tuple[str, Cell, Cell, str]:
+    def cells(self, anchor: str) -> tuple[str | Cell, ...]:
         """Return the item, its state, a link to the section, and what is asked for."""
         state = Cell(self.state, kind="certified", verdict="certified") if self.state == "done" else Cell(self.state)
         where = Cell(self.section.capitalize(), href=f"#{anchor}{self.section}" if self.section else "")
@@ -41,17 +41,12 @@ class Item(NamedTuple):
 
 
 class Checklist(NamedTuple):
-    """The items of a checklist with the answers of a page, and what its links begin with."""
+    """A checklist with the answers of a page, and the rows of its table."""
 
     title: str
     items: list[Item]
     references: list[str]
-    anchor: str
-
-    @property
-    def rows(self) -> list[tuple[str, Cell, Cell, str]]:
-        """The cells of all items."""
-        return [item.cells(self.anchor) for item in self.items]
+    rows: list[tuple[str | Cell, ...]]
 
 
 @cache
@@ -72,7 +67,7 @@ def checklist_of(audit: AnyFindings, anchor: str = "") -> Checklist | None:
         return None
     shown = _shown(audit) | {name: "about" for name in LABELS if name in about}
     items = [_answered(item, audit, shown, about.get("answers", {})) for item in chosen["items"]]
-    return Checklist(chosen["title"], items, chosen["references"], anchor)
+    return Checklist(chosen["title"], items, chosen["references"], [item.cells(anchor) for item in items])
 
 
 def _answered(item: dict[str, Any], audit: AnyFindings, shown: dict[str, str], answers: dict[str, str]) -> Item:
@@ -108,6 +103,7 @@ def _shown(audit: AnyFindings) -> dict[str, str]:
         "thresholds": (audit.decision, "decisions"),
         "subgroups": (audit.segments, "segments"),
         "clusters": (audit.sample.clusters, "performance"),
+        "heterogeneity": (audit.heterogeneity, "heterogeneity"),
         "missing": (audit.left_out, "performance"),
     }
     return sections | {name: section for name, (part, section) in conditional.items() if part is not None}

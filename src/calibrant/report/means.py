@@ -29,8 +29,8 @@ def render_mean_audit(audit: MeanFindings, form: Form = "html") -> str:
     ----------
     audit : MeanFindings
         What `calibrant.audit_means` returned.
-    form : {"html", "markdown"}
-        As HTML, or as Markdown, in which pictures are told in words.
+    form : {"html", "markdown", "latex"}
+        As HTML, as Markdown, in which pictures are told in words, or the tables alone as LaTeX.
 
     Returns
     -------

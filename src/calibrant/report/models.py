@@ -8,7 +8,7 @@ from functools import partial
 from calibrant.auditing.about import about_lines
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import Comparison, comparison_facts
-from calibrant.plots import ComparisonDisplay, DifferenceDisplay, Model
+from calibrant.plots import ComparisonDisplay, DecisionCurveDisplay, DifferenceDisplay, Model
 from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.page import Form, fill_page
@@ -24,8 +24,8 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
     ----------
     comparison : Comparison
         What `calibrant.compare` returned.
-    form : {"html", "markdown"}
-        As HTML, or as Markdown, in which pictures are told in words.
+    form : {"html", "markdown", "latex"}
+        As HTML, as Markdown, in which pictures are told in words, or the tables alone as LaTeX.
 
     Returns
     -------
@@ -39,6 +39,8 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
     decided = [one.better is not None for one in comparison.differences]
     picture = partial(Picture, of_what=comparison.name, anchor="comparison")
     errors = ", ".join(f"{name} {number(model.cutoff.value)}" for name, model in models.items())
+    (first, curve), *others = [(name, model.decision_curve) for name, model in models.items()]
+    decisions = DecisionCurveDisplay(curve, name=first, beside=dict(others))
     diagram = ComparisonDisplay(
         {name: Model(model.reliability, model.cutoff, model.cumulative_residuals) for name, model in models.items()}
     )
@@ -60,6 +62,7 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
         pictures={
             "differences": picture("Differences", DifferenceDisplay(comparison), " ".join(sentences)),
             "reliability": picture("Reliability diagram", diagram, f"Calibration errors: {errors}."),
+            "decisions": picture("Decision curves", decisions, "Net benefit of each model by threshold."),
         },
         assumptions=provenance.assumptions,
         limitations=provenance.limitations,

@@ -44,8 +44,8 @@ def render_monitor(
     ----------
     monitor : Monitor
         What to show; it may have read any number of rows.
-    form : {"html", "markdown"}
-        As HTML, or as Markdown, in which pictures are told in words.
+    form : {"html", "markdown", "latex"}
+        As HTML, as Markdown, in which pictures are told in words, or the tables alone as LaTeX.
     title, note, author : str, optional
         Heading of the page, a remark below it, and who is responsible for it.
     command, next_command : str, optional

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from calibrant.auditing import wording
 from calibrant.auditing.about import about_lines
 from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.findings import Findings
+from calibrant.auditing.index import AuditIndex
 from calibrant.auditing.segment_audit import SegmentAudit, audit_rows, sentences
 from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay, pairs_of
@@ -21,14 +22,14 @@ from calibrant.printable import visible_lines
 from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.guidance import checklist_of
-from calibrant.report.pictures import Picture, pictures
+from calibrant.report.pictures import Picture, forests, pictures
 from calibrant.report.review import selection_parts, sides
 from calibrant.table.numbers import confidence, number, rows, write_upper
 from calibrant.table.results import of_section
 from calibrant.version import __version__
 
 # How a page is written.
-Form: TypeAlias = Literal["html", "markdown"]
+Form: TypeAlias = Literal["html", "markdown", "latex"]
 
 _SHOWN = 20  # segments that are not folded
 # What the first screen says in other places.
@@ -46,8 +47,8 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "", form: Form
         Heading of the page.
     note : str
         A sentence under the heading, such as where the scores come from.
-    form : {"html", "markdown"}
-        As HTML, or as Markdown, in which pictures are told in words.
+    form : {"html", "markdown", "latex"}
+        As HTML, as Markdown, in which pictures are told in words, or the tables alone as LaTeX.
 
     Returns
     -------
@@ -100,6 +101,14 @@ def render_segments(audit: SegmentAudit, form: Form = "html") -> str:
     )
 
 
+def render_index(index: AuditIndex, form: Form = "html") -> str:
+    """Write an index of audits as a page."""
+    heads, *lines = index.lines()
+    marked = [[*cells, view.Cell(verdict, kind=verdict, verdict=verdict), action] for *cells, verdict, action in lines]
+    content: dict[str, Any] = {"byline": None, "references": [], "index": index, "heads": heads, "lines": marked}
+    return fill_page("index.j2", form, title="Audits over time", note="", **content)
+
+
 def _compared(audit: Findings, anchor: str) -> list[str | view.Cell]:
     """Return the cells of an audit in the table that compares audits."""
     performance, verdict = audit.performance, wording.verdict_word(audit)
@@ -127,8 +136,8 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
     def named(*sections: str) -> list[tuple[str, str]]:
         return [(fact.label, fact.value) for fact in of_section(facts, *sections) if fact.key not in _ELSEWHERE]
 
-    def numbers(section: str) -> list[tuple[str, ...]]:
-        return [fact.cells for fact in of_section(facts, section)]
+    def numbers(section: str) -> dict[str, Any]:
+        return view.estimates(of_section(facts, section), sure)
 
     return {
         "place": position,
@@ -140,8 +149,7 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
         "advice": wording.advice_sentence(audit),
         "band": wording.band_sentence(audit),
         "headline": named("headline", "segments"),
-        "interval_heads": ("Quantity", "Value", f"{sure} interval", "Remark"),
-        **{section: named(section) for section in ("calibration", "data", "clusters", "effect")},
+        **{section: named(section) for section in ("calibration", "data", "between", "clusters", "effect")},
         **{section: numbers(section) for section in ("performance", "unseen", "costs")},
         "measures": [(fact.label, fact.value, fact.note) for fact in of_section(facts, "measures")],
         "gain": wording.gain_sentence(audit.recalibration),
@@ -150,6 +158,7 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
         "cost_curve": view.cost_curve_rows(audit),
         "intervals": not np.isnan(audit.reliability.lower).all(),
         "pictures": pictures(audit, anchor),
+        "forests": forests(audit, anchor),
         "segments": None if audit.segments is None else _segments(audit.segments, audit.name, anchor),
         "review": None if audit.selective is None else selection_parts(sides(audit.selective), f"{anchor}-cut-off"),
         "bins": view.bins(audit.reliability),
@@ -218,10 +227,11 @@ def _environment(form: Form) -> Any:
     environment = Environment(
         loader=PackageLoader("calibrant.report"),
         autoescape=True,
-        finalize=_as_markdown if form == "markdown" else _as_html,
+        finalize=_WRITERS[form],
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        extensions=["jinja2.ext.do"],
     )
     environment.filters.update(upper_limit=write_upper, confidence=confidence, code=_as_code)
     return environment
@@ -240,6 +250,23 @@ def _as_markdown(value: Any) -> Any:
         return value
     words = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(str(value).split())))
     return Markup(re.sub(r"([\\`*_\[\]|~#])", r"\\\1", words))
+
+
+def _as_latex(value: Any) -> Any:
+    """Escape what LaTeX would take for more than words; what a template wrote stays as it is."""
+    from markupsafe import Markup
+
+    return value if hasattr(value, "__html__") else Markup(" ".join(str(value).split()).translate(_IN_LATEX))
+
+
+# What LaTeX reads as commands, or has no letter for in its old fonts.
+_LETTERS = {"\\": "backslash", "^": "asciicircum", "~": "asciitilde", "<": "less", ">": "greater"}
+_IN_LATEX = str.maketrans(
+    {letter: f"\\{letter}" for letter in "#$%&_{}"}
+    | {letter: f"\\text{name}{{}}" for letter, name in _LETTERS.items()}
+    | {"\N{MINUS SIGN}": "$-$"}
+)
+_WRITERS: dict[Form, Callable[[Any], Any]] = {"html": _as_html, "markdown": _as_markdown, "latex": _as_latex}
 
 
 def _as_code(text: str) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import error_place, error_text
 from calibrant.decisions import CostCurve, NetBenefit
-from calibrant.plots import Display, figure_svg
+from calibrant.plots import Display, ForestDisplay, figure_svg
 from calibrant.plots.audit import costs_of, cumulative_residuals_of, decisions_of, reliability_of
 from calibrant.plots.grades import GradeDisplay
 from calibrant.table.numbers import interval_text, number, rows, score_text, share
@@ -54,6 +54,17 @@ def pictures(audit: Findings, anchor: str) -> dict[str, Picture | None]:
         "grades": None if grades is None else picture("Rating grades", GradeDisplay(grades), grades.off_sentence()),
         "costs": None if costs is None else picture("Cost curve", costs, costs_description(costs.curve)),
     }
+
+
+def forests(audit: Findings, anchor: str) -> list[tuple[Picture, list[list[str]]]]:
+    """Return forest plots of O:E, slope and AUC, as far as clusters were compared by them, with their tables."""
+    parts, of_what = audit.heterogeneity, f"{audit.name}, by cluster"
+    every = () if parts is None else (parts.observed_expected, parts.calibration_slope, parts.roc_auc)
+    return [
+        (Picture(one.measure, ForestDisplay(one), " ".join(one.sentences()), of_what, anchor), one.lines())
+        for one in every
+        if len(one.cluster)
+    ]
 
 
 def reliability_description(audit: Findings) -> str:

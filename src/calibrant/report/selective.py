@@ -32,8 +32,8 @@ def render_selective(
     ----------
     result : Selection, Selections or BinarySelection
         What `calibrant.selective` or `calibrant.selective_binary` returned.
-    form : {"html", "markdown"}
-        As HTML, or as Markdown, in which pictures are told in words.
+    form : {"html", "markdown", "latex"}
+        As HTML, as Markdown, in which pictures are told in words, or the tables alone as LaTeX.
     title, note, author, command : str, optional
         Heading of the page, a remark below it, who is responsible for it, and the command that made it.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from calibrant.auditing.provenance import Provenance
 from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
 from calibrant.decisions import RiskCoverageCurve
 from calibrant.table.numbers import Writer, number, rows, score_fixed, score_text, share, signed, write_interval
+from calibrant.table.results import Fact
 
 # Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
 _RESIDUAL_ROWS = 36
@@ -140,6 +142,16 @@ def decisions(audit: Findings) -> dict[str, Any]:
     ]
     spread = np.linspace(0, len(cells) - 1, min(_DECISION_ROWS, len(cells))).astype(int).tolist()
     return {"rows": cells, "start": start, "some": [cells[i] for i in sorted({*spread, start})]}
+
+
+def estimates(facts: Sequence[Fact], sure: str) -> dict[str, Any]:
+    """Return heads and rows of a table of estimates; how most intervals were found is said once, in the head."""
+    counts = Counter(fact.method for fact in facts if fact.method)
+    most, head = next(iter(dict(counts.most_common())), ""), f"{sure} interval"
+    if most:
+        head += f" ({most}{' unless said otherwise' if len(counts) > 1 else ''})"
+    shown = [fact._replace(method="") if fact.method == most else fact for fact in facts]
+    return {"heads": ("Quantity", "Value", head, "Remark"), "rows": [fact.cells for fact in shown]}
 
 
 def provenance(name: str, found: Provenance, *, what: str = "Audited", weighted: bool = False) -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ from calibrant.sources.query import Query
 from calibrant.sources.segment_scan import segments_of_engine
 from calibrant.sources.source import Source, as_number
 from calibrant.sources.text_copy import copy_if_fit
+from calibrant.table.clusters import MOST_COMPARED
 from calibrant.table.missing import Intake
 from calibrant.table.score_table import ScoreTable
 
@@ -157,7 +158,11 @@ class FileRows(Rows):
         selected += [f"{sql} AS {column.key}" for sql, column in self._segment_columns]
         arrays = self._in_order(selected)
         by = {name: arrays[f"by{i}"] for i, name in enumerate(columns.by)}
-        return HeldRows(arrays["positive"], arrays["s"], arrays.get("w"), arrays.get("number"), by)
+        number, names = arrays.get("number"), None
+        if number is not None and number.max() < MOST_COMPARED:
+            listed = self._source.arrays(f"SELECT DISTINCT c FROM ({self.checked.sql}) ORDER BY c")["c"]
+            names = [str(name).replace("\x1f", ", ") for name in listed]  # which joins the columns, see `checks`
+        return HeldRows(arrays["positive"], arrays["s"], arrays.get("w"), number, by, names)
 
     def models(self) -> ModelRows:
         """See `Rows`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
@@ -91,6 +92,7 @@ class HeldRows(NamedTuple):
     weight: npt.NDArray[Any] | None
     clusters: Any  # the cluster of each row; None if no column names it
     by: dict[str, Any]  # columns that make segments
+    names: Sequence[str] | None = None  # of clusters that are numbers from 0 on, if these are few
 
 
 class ModelRows(NamedTuple):
@@ -143,7 +145,8 @@ class Rows(ABC):
         """Pool the rows by score and cluster."""
         rows = self.held()
         report_progress("Grouping rows by cluster", 1.0)
-        return cluster_rows(rows.label, rows.score, rows.clusters, sample_weight=rows.weight, limits=ANY_NUMBER)
+        further: dict[str, Any] = {"sample_weight": rows.weight, "limits": ANY_NUMBER, "names": rows.names}
+        return cluster_rows(rows.label, rows.score, rows.clusters, **further)
 
     def in_order(self, *, missing_labels: bool = False) -> OrderedRows:
         """Return rows in their order, with what says when they were; with `missing_labels` labels may be missing."""

@@ -6,7 +6,7 @@ A cluster is a patient, a race, a customer: rows of one cluster may depend on ea
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,6 +28,9 @@ from calibrant.table.validation import PROBABILITIES, as_array, clean_rows, one_
 # One name per row: any values that can be told apart.
 Clusters = npt.ArrayLike | Iterable[Hashable]
 
+# Clusters up to which an audit compares them with each other, by name.
+MOST_COMPARED = 200
+
 _SUMS = 1 << 20  # of each value, by cluster and cell, held at a time
 
 
@@ -36,7 +39,7 @@ class ClusteredRows:
     """Rows added up by score and cluster, in the order of the scores. An entry is the rows of one cluster at one score.
 
     Clusters are numbered by what they contain, so that neither the order of the rows nor the names of the clusters can
-    show in a result.
+    show in a number.
     """
 
     table: ScoreTable  # all rows, without their clusters, as they count
@@ -47,6 +50,8 @@ class ClusteredRows:
     ends: IntArray  # the last entry at each score of the table
     size: FloatArray  # rows of each cluster, as they count
     weight: FloatArray  # what each row of a cluster counts, in (0, 1]; 1 unless clusters are capped
+    labels: Any  # a sequence with the name of each cluster,
+    named: IntArray  # at this place
     cap: float = math.inf  # rows that a cluster counts at most
 
     @property
@@ -63,6 +68,13 @@ class ClusteredRows:
     def step(self) -> FloatArray:
         """Sum of residuals `y - s` of each entry."""
         return np.asarray(self.k - self.n * self.score)
+
+    @property
+    def names(self) -> list[str]:
+        """Name of each cluster; values of several columns are joined by commas."""
+        labels = self.labels if isinstance(self.labels, (list, tuple)) else np.asarray(self.labels).reshape(-1)
+        given = (labels[i] for i in self.named)
+        return [", ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in given]
 
     @property
     def n_rows(self) -> float:
@@ -101,11 +113,12 @@ def cluster_rows(
     sample_weight: Weights = None,
     pos_label: Any = None,
     limits: tuple[float, float] = PROBABILITIES,
+    names: Sequence[str] | None = None,
 ) -> ClusteredRows:
     """Pool rows by score and cluster; identical for every order of the rows and all names of the clusters.
 
     Rows are as in `ScoreTable.from_scores`, with weights that are whole numbers. An `ArgumentError` refuses a table, a
-    `DataError` rows that cannot be used or whose cluster is missing.
+    `DataError` rows that cannot be used or whose cluster is missing. With `names`, clusters are places among these.
     """
     if isinstance(y_true, ScoreTable):
         remedy = "a table does not know which row belongs to which cluster: pass the rows"
@@ -121,6 +134,8 @@ def cluster_rows(
     nonzero = np.flatnonzero(weight)
     score, label, weight = rows.score[nonzero].astype(np.float64) + 0.0, rows.label[nonzero], weight[nonzero]
     code = number_by_content(code[nonzero], hash_rows(score, weight, weight * label))
+    named = np.empty(int(code.max()) + 1, dtype=np.int64)
+    named[code] = nonzero if names is None else np.asarray(clusters)[nonzero]
     order = score_order(score, code)
     score, code, weight, label = score[order], code[order], weight[order], label[order]
     starts = np.flatnonzero(np.append(True, (score[1:] != score[:-1]) | (code[1:] != code[:-1])))
@@ -128,7 +143,9 @@ def cluster_rows(
     score, code = score[starts], code[starts]
     ends = np.flatnonzero(np.append(score[1:] != score[:-1], True))
     size = np.bincount(code, n).astype(np.float64)
-    return ClusteredRows(table, score, n, k, code, ends, size, np.ones(len(size)))
+    return ClusteredRows(
+        table, score, n, k, code, ends, size, np.ones(len(size)), clusters if names is None else names, named
+    )
 
 
 def cap_clusters(rows: ClusteredRows, max_rows_per_cluster: int | None) -> ClusteredRows:

@@ -80,7 +80,7 @@ class Estimate(Result):
         where chance is not known.
     confidence_level : float
         Confidence of the interval by itself.
-    method : {"exact", "asymptotic", "cluster jackknife", "unseen clusters", "none"}
+    method : {"exact", "asymptotic", "cluster jackknife", "unseen clusters", "random effects", "none"}
         How the interval was found: for every number of rows, for many of them, for many clusters of rows that may
         depend on each other, also for clusters of a kind that none shows, or not at all, since weights do not count
         rows.
@@ -210,6 +210,32 @@ class Report:
             If the path cannot be written.
         """
         return self._report("markdown", path)
+
+    def to_latex(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the tables of the report as LaTeX, each with its caption; write them to a file if a path is given.
+
+        Numbers are those of the HTML page. Copy the tables that you need, or include the file in a document that uses
+        the packages array and booktabs.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            Where to write them, with a name that ends in .tex. An existing file is replaced, only once the new one is
+            complete.
+
+        Returns
+        -------
+        str
+            The tables.
+
+        Raises
+        ------
+        ArgumentError
+            If the name of the file does not end in .tex.
+        SourceError
+            If the path cannot be written.
+        """
+        return self._report("latex", path)
 
     def _report(self, form: str, path: str | PathLike[str] | None) -> str:
         if path is not None:

@@ -251,7 +251,7 @@ def as_array(values: Any, what: str) -> npt.NDArray[Any]:
         raise DataError(f"{what} in one column", "rows of different lengths", "pass a flat column") from None
     except (TypeError, RuntimeError) as error:  # as a tensor says that requires a gradient, or is on a GPU
         given = f"a {type(values).__name__} that becomes none ({str(error).partition(chr(10))[0]})"
-        remedy = "convert it first: tensors by .detach().cpu().numpy()"
+        remedy = "convert it first: tensors by .detach().cpu().double().numpy()"
         raise DataError(f"{what} that can become an array of NumPy", given, remedy) from None
 
 

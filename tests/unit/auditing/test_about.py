@@ -1,6 +1,8 @@
 """What people say of a model: checked, on the page, in JSON and in Markdown, and in no number."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -73,8 +75,17 @@ def test_what_is_not_known_is_refused(audit, given, message):
 
 
 def test_files_that_cannot_be_read(audit, tmp_path):
-    with pytest.raises(SourceError, match=r"No such file.*none\.toml"):
+    with pytest.raises(SourceError, match=r"none\.toml, found No such file"):
         audit.with_about(tmp_path / "none.toml")
     (tmp_path / "wrong.toml").write_text("model: PD 3")
     with pytest.raises(ArgumentError, match=r"TOML in .*wrong\.toml.*write a field a line"):
         audit.with_about(tmp_path / "wrong.toml")
+
+
+def test_the_file_of_the_documents(audit, tmp_path):
+    page = Path(__file__).parents[3] / "docs" / "reference" / "report.md"
+    (block,) = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "model.toml").write_text(block)
+    about = audit.with_about(tmp_path / "model.toml").provenance.about
+    assert (about["checklist"], about["exclusions"]) == ("bank", "staff; loans in default at the start")
+    assert about["answers"]["EBA grades"] == "does not apply: no grades"

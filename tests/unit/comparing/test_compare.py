@@ -302,3 +302,28 @@ def test_a_page(three, tmp_path):
         assert words in page
     with pytest.raises(ArgumentError, match=r"ends in .html or .pdf"):
         three.to_html(tmp_path / "models.txt")
+
+
+class TestCurves:
+    def test_of_rows_are_those_of_each_model(self):
+        rng = np.random.default_rng(5)
+        p = rng.uniform(size=600)
+        y = rng.uniform(size=600) < p
+        models = cal.compare(y, {"one": p, "two": p**2}, costs=(1, 3)).models
+        at = models["one"].decision_curve.threshold
+        assert 0.25 in at
+        assert at.tolist() == models["two"].decision_curve.threshold.tolist()
+        alone = net_benefit(y, p**2, at=at)
+        np.testing.assert_array_equal(models["two"].decision_curve.lower, alone.lower)
+
+    def test_of_clusters_have_their_limits(self):
+        rng = np.random.default_rng(6)
+        p, hospital = rng.uniform(size=600), np.arange(600) // 20
+        y = rng.uniform(size=600) < p
+        one = cal.compare(y, {"one": p, "two": p**2}, clusters=hospital).models["one"]
+        alone = cal.audit(y, p, clusters=hospital)
+        np.testing.assert_array_equal(one.reliability.lower, alone.reliability.lower)
+        assert np.isfinite(one.decision_curve.lower).any()
+        unseen = cal.compare(y, {"one": p, "two": p**2}, clusters=hospital, guarantee="unseen clusters")
+        assert np.isnan(unseen.models["one"].reliability.lower).all()
+        assert np.isnan(unseen.models["one"].decision_curve.lower).all()

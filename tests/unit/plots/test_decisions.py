@@ -139,3 +139,20 @@ class TestDecisionCurve:
         assert labels(ax).count("treat all") == 1
         assert ax.get_ylim()[1] >= before[1]
         assert ax.get_xlim() == (0.0, 1.0)
+
+
+class TestSeveralModels:
+    def test_lines_strips_and_table(self, rows):
+        y, s = rows
+        curves = [net_benefit(y, score, at=[0.2, 0.4]) for score in (s, s**2)]
+        display = DecisionCurveDisplay(curves[0], name="old", beside={"new": curves[1]})
+        figure = display.own_figure()
+        labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+        assert labels[:2] == ["old, 95% intervals", "new, 95% intervals"]
+        assert len(figure.axes[0].collections) == 2
+        columns = display.columns()
+        assert columns["model"].tolist() == ["old", "old", "new", "new"]
+        assert columns["net_benefit"].tolist() == [*curves[0].net_benefit, *curves[1].net_benefit]
+        (first, _) = display.readings()
+        assert "net benefit old " in first.text
+        assert ", new " in first.text

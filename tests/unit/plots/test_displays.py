@@ -28,6 +28,7 @@ from calibrant.plots import (
     DifferenceDisplay,
     Display,
     DistributionDisplay,
+    ForestDisplay,
     GradeDisplay,
     MeanReliabilityDisplay,
     MonitorDisplay,
@@ -47,7 +48,8 @@ DISPLAYS = [
     CumulativeResidualsDisplay,
 ]
 FROM_SCORES = DISPLAYS[1:]
-OF_SEGMENTS = {SegmentDisplay, SegmentMapDisplay, GradeDisplay}  # which need further columns, and tests of their own
+# which need further columns: see test_segments.py, test_forest.py and ../auditing/test_grades.py
+OF_SEGMENTS = {SegmentDisplay, SegmentMapDisplay, ForestDisplay, GradeDisplay}
 
 every = pytest.mark.parametrize("display", DISPLAYS)
 of_scores = pytest.mark.parametrize("display", FROM_SCORES)

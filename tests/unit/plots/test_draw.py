@@ -22,6 +22,7 @@ from calibrant.curves import (
 )
 from calibrant.decisions import cost_curve, net_benefit
 from calibrant.errors import ArgumentError
+from calibrant.metrics import cluster_heterogeneity
 from calibrant.plots import (
     ConcentrationDisplay,
     CostCurveDisplay,
@@ -29,6 +30,7 @@ from calibrant.plots import (
     DecisionCurveDisplay,
     DifferenceDisplay,
     DistributionDisplay,
+    ForestDisplay,
     GradeDisplay,
     MeanReliabilityDisplay,
     MonitorDisplay,
@@ -47,6 +49,11 @@ def audit_of_grades(y, s):
 def audit_of_two(y, s):
     """An audit of two segments."""
     return audit_segments(y, s, by={"half": np.arange(len(y)) < 25}, min_rows=1)
+
+
+def thirds(y, s):
+    """Observed over expected in three clusters, the highest in the first."""
+    return cluster_heterogeneity(y, s, np.arange(39) // 13).observed_expected
 
 
 def band_of_means(y, s):
@@ -75,6 +82,7 @@ DISPLAY = {
     audit_of_two: SegmentDisplay,
     audit_of_grades: GradeDisplay,
     monitored: MonitorDisplay,
+    thirds: ForestDisplay,
     calibrant.selective: RiskCoverageDisplay,
 }
 

@@ -1,0 +1,70 @@
+"""Random-effects summary of one number per cluster.
+
+The variance between clusters is that of Paule & Mandel (1982), the mean has the limits of Hartung & Knapp with a factor
+of at least 1, and the prediction interval carries the uncertainty of the variance by its Q profile (Viechtbauer 2007;
+the idea is that of Nagashima, Noma & Furukawa 2019), on a grid, so that nothing is drawn at random.
+Derivation: docs/theory/19-between-clusters.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant.distributions.bisection import bisect_all
+from calibrant.table.pooling import FloatArray
+
+LEAST_TO_SUMMARISE, LEAST_TO_PREDICT = 3, 5
+_GRID, _HALVINGS = 40, 60
+_FARTHEST = 12.0  # standard deviations within which a quantile is sought
+
+
+class RandomEffects(NamedTuple):
+    """Mean with its limits and then those of a new cluster; standard deviation between clusters, with its limits.
+
+    All are NaN where there are too few clusters.
+    """
+
+    ends: FloatArray
+    tau: FloatArray
+
+
+def random_effects(value: FloatArray, variance: FloatArray, level: float, *, log_normal: bool = False) -> RandomEffects:
+    """Summarise the values of clusters whose sampling variances are known, and positive.
+
+    With `log_normal` they are ratios, 0 among them, whose logarithms are normal between clusters: what is returned is
+    about the logarithms, by their moments.
+    """
+    from scipy.special import chdtri, ndtr, stdtrit
+
+    freedom, tails = len(value) - 1.0, np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
+    if len(value) < LEAST_TO_SUMMARISE:
+        return RandomEffects(np.full(5, math.nan), np.full(3, math.nan))
+    # The first is for the estimate, two for its limits, the others are spread evenly over its confidence distribution.
+    chances = np.concatenate([tails, (np.arange(_GRID) + 0.5) / _GRID])
+    squares = np.concatenate([[freedom], chdtri(freedom, chances)])
+    most = ((value - value.mean()) ** 2).sum() / squares
+    between, _ = bisect_all(lambda at: pool(value, variance, at)[2] > squares, 0.0 * most, most, _HALVINGS)
+    centre, error, excess = pool(value, variance, between)
+    if log_normal:
+        error, between = error / centre, np.log1p(between / centre**2)
+        centre = np.log(centre) - 0.5 * between
+    half = -float(stdtrit(freedom, tails[0])) * math.sqrt(max(1.0, excess[0] / freedom)) * error[0]
+    middle, deviation = centre[3:], np.sqrt(between + error**2)[3:]
+    low, high = (np.full(2, end) for end in (min(middle - _FARTHEST * deviation), max(middle + _FARTHEST * deviation)))
+    predicted, _ = bisect_all(
+        lambda at: ndtr((at[:, None] - middle) / deviation).mean(axis=1) < tails, low, high, _HALVINGS
+    )
+    if len(value) < LEAST_TO_PREDICT:
+        predicted = np.full(2, math.nan)
+    return RandomEffects(np.array([centre[0], centre[0] - half, centre[0] + half, *predicted]), np.sqrt(between[:3]))
+
+
+def pool(value: FloatArray, variance: FloatArray, between: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weighted mean for each variance between clusters, its standard error, and the weighted squared deviations."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = 1.0 / (variance + between[:, None])
+        centre = weight @ value / weight.sum(axis=1)
+        return centre, np.sqrt(1.0 / weight.sum(axis=1)), (weight * (value - centre[:, None]) ** 2).sum(axis=1)

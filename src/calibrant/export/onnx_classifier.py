@@ -1,0 +1,118 @@
+"""`CalibratedClassifier` in ONNX models that skl2onnx makes, which asks its class for these functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from calibrant.export.class_writer import write_classes
+from calibrant.export.layouts import formula_of
+from calibrant.export.onnx_estimators import convert_estimator, estimators, finish, set_shapes
+from calibrant.export.onnx_graph import DOUBLE, Graph
+from calibrant.fits.class_pool import MulticlassAuto
+
+if TYPE_CHECKING:
+    from calibrant.calibrators.classifier import CalibratedPair
+
+# Operators that compute in single precision, whatever their inputs are.
+_SINGLE = {"LinearClassifier", "Normalizer", "Scaler", "SVMClassifier", "TreeEnsembleClassifier"}
+# How much rounding may part scores, as a share of them: as where calibrators are fitted, and in single precision.
+_DOUBLE_ROUNDING, _SINGLE_ROUNDING = 1e-12, 1e-6
+
+
+def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
+    """Add the nodes of a `CalibratedClassifier` to what skl2onnx converts."""
+    model = operator.raw_operator
+    graph = Graph(dict.fromkeys(operator.input_full_names, DOUBLE), prefix=scope.get_unique_operator_name("calibrated"))
+    versions: set[tuple[str, int]] = set()
+    of_pairs = []
+    for pair in model.pairs_:
+        response, precise = _response(graph, pair, operator, container, versions)
+        graph.rounding = _DOUBLE_ROUNDING if precise else _SINGLE_ROUNDING
+        of_pairs.append(_calibrated(graph, pair, response, model.classes_))
+    n_pairs = graph.literal(len(of_pairs))
+    mean = [graph.apply("Div", graph.sum(values), n_pairs) for values in zip(*of_pairs, strict=True)]
+    if len(mean) == 1:
+        mean = [graph.apply("Sub", graph.literal(1.0), mean[0]), *mean]
+    finish(graph, operator, container, graph.joined(mean), versions)
+
+
+def _response(
+    graph: Graph, pair: CalibratedPair, operator: Any, container: Any, versions: set[tuple[str, int]]
+) -> tuple[str, bool]:
+    """Add the classifier of a pair, and return what it gives, of shape (n, K) or (n, 1), and if in double precision."""
+    from onnx import checker, compose
+    from skl2onnx import convert_sklearn
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.pipeline import Pipeline
+
+    estimator = pair.estimator
+    while isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    numbers = FloatTensorType | DoubleTensorType | Int64TensorType
+
+    def converted(*, in_double: bool) -> tuple[Any, str]:
+        given = {variable.full_name: variable.type for variable in operator.inputs}
+        number = DoubleTensorType if in_double else FloatTensorType
+        types = {name: number(of.shape) if isinstance(of, numbers) else of for name, of in given.items()}
+        nested = convert_sklearn(
+            estimator,
+            initial_types=list(types.items()),
+            target_opset=container.target_opset_all,
+            options={id(last): {"raw_scores": True}} if pair.margin_scale is not None else None,
+            custom_conversion_functions=dict.fromkeys(estimators(), convert_estimator),
+            custom_shape_calculators=dict.fromkeys(estimators(), set_shapes),
+        )
+        response = nested.graph.output.pop().name
+        for node in [node for node in nested.graph.node if node.op_type == "ZipMap"]:  # makes dictionaries of them
+            response = node.input[0]
+            nested.graph.node.remove(node)
+        if in_double:
+            checker.check_model(nested, full_check=True)
+        return nested, response
+
+    try:
+        (nested, response), in_double = converted(in_double=True), True
+    except Exception:  # of whatever kind: skl2onnx has some classifiers in single precision only
+        (nested, response), in_double = converted(in_double=False), False
+    versions.update((opset.domain, opset.version) for opset in nested.opset_import)
+    prefix = f"{graph.prefix}_{len(graph.nodes)}_"
+    part = compose.add_prefix(nested, prefix).graph
+    for variable, given in zip(operator.inputs, part.input, strict=True):
+        graph.apply("Cast", variable.full_name, output=given.name, to=given.type.tensor_type.elem_type)
+    graph.nodes += part.node
+    graph.constants += part.initializer
+    precise = in_double and not _SINGLE & {node.op_type for node in part.node}
+    return graph.apply("Cast", prefix + response, to=DOUBLE), precise
+
+
+def _calibrated(graph: Graph, pair: CalibratedPair, response: str, classes: npt.NDArray[Any]) -> list[str]:
+    """Return calibrated probabilities: of the second class alone, or of all."""
+    known = list(pair.estimator.classes_)
+    if isinstance(pair.calibrator, MulticlassAuto):
+        scores = _class_scores(graph, response, pair.margin_scale, [known.index(of) for of in classes])
+        return write_classes(graph, pair.calibrator, scores)
+    if pair.margin_scale is None:
+        positive = graph.column(response, known.index(classes[1]))
+        graph.score = graph.least(graph.greatest(positive, 0.0), 1.0)
+    else:
+        graph.score = graph.curve(graph.apply("Div", graph.column(response, -1), graph.literal(pair.margin_scale)))
+    return [graph.formula(formula_of(pair.calibrator))]
+
+
+def _class_scores(graph: Graph, response: str, margin_scale: float | None, columns: Sequence[int]) -> list[str]:
+    """Return scores of all classes that add up to 1, as `class_scores` does."""
+    if margin_scale is None:
+        values = [graph.greatest(graph.column(response, k), 0.0) for k in columns]
+    elif len(columns) == 2:
+        half = graph.apply("Div", graph.column(response, -1), graph.literal(2.0 * margin_scale))
+        values = [graph.apply("Exp", graph.apply("Neg", half)), graph.apply("Exp", half)]
+    else:
+        logits = [graph.apply("Div", graph.column(response, k), graph.literal(margin_scale)) for k in columns]
+        values = [graph.column(graph.apply("Softmax", graph.joined(logits), axis=1), k) for k in columns]
+    total = graph.sum(values)
+    return [graph.apply("Div", value, total) for value in values]

@@ -1,0 +1,118 @@
+"""Intervals for what clusters have in common, and for a new cluster, miss about as often as they say.
+
+They are approximate: 10% is allowed where 5% is stated (docs/theory/19-between-clusters.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from calibrant.distributions.random_effects import random_effects
+from calibrant.metrics import cluster_heterogeneity
+from calibrant.metrics.estimates import SampledRows
+from support.counting import assert_seldom
+
+ALLOWED, SAMPLES = 0.10, 300
+
+
+class Hospitals(NamedTuple):
+    """Hospitals of log-normal sizes; the log-odds of a patient of g are `mean + a_g + b_g (x - mean)`."""
+
+    number: int
+    events: float  # expected in each, on average
+    rate: float
+    intercept: float  # standard deviation between hospitals
+    slope: float
+
+    def mean(self) -> float:
+        grid, low, high = np.random.default_rng(0).standard_normal(4000), -12.0, 5.0
+        for _ in range(50):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if expit(middle + grid).mean() < self.rate else (low, middle)
+        return low
+
+    def rows(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        size = np.exp(0.8 * rng.standard_normal(self.number))
+        size = np.maximum(3, np.round(size / size.mean() * self.events / self.rate)).astype(int)
+        hospital, mean = np.repeat(np.arange(self.number), size), self.mean()
+        spread = rng.standard_normal(len(hospital))
+        a, b = self.effects(rng, self.number)
+        return (
+            rng.uniform(size=len(hospital)) < expit(mean + a[hospital] + b[hospital] * spread),
+            expit(mean + spread),
+            hospital,
+        )
+
+    def effects(self, rng: np.random.Generator, number: int) -> tuple[np.ndarray, np.ndarray]:
+        return rng.normal(-0.2, self.intercept, number), rng.normal(0.85, self.slope, number)
+
+    def truths(self) -> dict[str, np.ndarray]:
+        """Measures of many hospitals, with all patients that they could have, on the scale of the summary."""
+        grid, mean = np.sort(np.random.default_rng(1).standard_normal(2000)), self.mean()
+        ratio, area = [], []
+        effects = self.effects(np.random.default_rng(2), 1000)
+        for a, b in zip(*effects, strict=True):
+            chance = expit(mean + a + b * grid)
+            below = np.cumsum(1 - chance) - 0.5 * (1 - chance)
+            ratio.append(np.log(chance.sum() / expit(mean + grid).sum()))
+            area.append(logit(chance @ below / (chance.sum() * (1 - chance).sum())))
+        return {"observed_expected": np.array(ratio), "calibration_slope": effects[1], "roc_auc": np.array(area)}
+
+
+SCALES = {"observed_expected": np.log, "calibration_slope": np.asarray, "roc_auc": logit}
+
+
+def misses(world: Hospitals, samples: int, measures: tuple[str, ...]) -> Iterator[list[bool]]:
+    """Yield of each sample whether the means, and the values of a new hospital, are outside their intervals."""
+    rng, truths = np.random.default_rng(3), world.truths()
+    for _ in range(samples):
+        label, score, hospital = world.rows(rng)
+        if not label.any():
+            continue
+        compared, new, failed = cluster_heterogeneity(label, score, hospital), rng.integers(1000), []
+        for measure in measures:
+            found, scale, values = getattr(compared, measure), SCALES[measure], truths[measure]
+            for limits, truth in (
+                ((found.mean.lower, found.mean.upper), values.mean()),
+                (found.prediction, values[new]),
+            ):
+                failed.append(not scale(limits[0]) <= truth <= scale(limits[1]))
+        yield failed
+
+
+@pytest.fixture
+def without_limits_of_single_clusters(monkeypatch):
+    """They take most of the time, and the summary does not use them."""
+    monkeypatch.setattr(SampledRows, "_roots", lambda *_, **__: (np.nan, np.nan))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_limits_of_single_clusters")
+@pytest.mark.parametrize("world", [Hospitals(20, 6.5, 0.06, 0.3, 0.15), Hospitals(20, 2, 0.1, 0.4, 0.1)], ids=str)
+def test_hospitals_with_few_events(world):
+    assert_seldom(misses(world, SAMPLES, ("observed_expected",)), SAMPLES, ALLOWED)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_limits_of_single_clusters")
+@pytest.mark.parametrize("world", [Hospitals(12, 40, 0.2, 0.3, 0.2)], ids=str)
+def test_hospitals_with_a_slope_and_an_area(world):
+    assert_seldom(misses(world, SAMPLES, tuple(SCALES)), SAMPLES, ALLOWED)
+
+
+@pytest.mark.slow
+def test_the_usual_summary_fails():
+    """log(O/E) with 1/2 added misses the mean of 20 hospitals with 6.5 events far more often than stated."""
+    world, rng, failures = Hospitals(20, 6.5, 0.06, 0.3, 0.15), np.random.default_rng(4), 0
+    truth = world.truths()["observed_expected"].mean()
+    for _ in range(SAMPLES):
+        label, score, hospital = world.rows(rng)
+        observed, expected = np.bincount(hospital, label) + 0.5, np.bincount(hospital, score)
+        effects = random_effects(np.log(observed / expected), 1 / observed, 0.95)
+        failures += not effects.ends[1] <= truth <= effects.ends[2]
+    assert failures > ALLOWED * SAMPLES

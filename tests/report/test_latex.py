@@ -1,0 +1,55 @@
+"""Tables as LaTeX: those of the page, with nothing that LaTeX would take for a command."""
+
+import re
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.errors import ArgumentError
+from support import class_audits, mean_audits
+
+NASTY = r"a\b & 5% of $x_1^2$ {~#} <b>"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(2)
+    p = rng.uniform(size=500)
+    return (rng.uniform(size=500) < p).astype(int), p
+
+
+def results(y, p):
+    yield cal.audit(y, p, costs=(1, 4), clusters=np.arange(500) // 10)
+    yield class_audits.wrong()
+    yield mean_audits.flat_tariff()
+    yield cal.compare(y, {NASTY: p, "other": p**2})
+    yield cal.selective(y, p, target_error=0.3)
+
+
+def test_has_the_tables_of_the_page(rows):
+    for result in results(*rows):
+        text, tables = result.to_latex(), result.to_markdown().count("\n| ---")
+        assert text.count(r"\begin{table}") == text.count(r"\end{tabular}") == text.count(r"\caption") == tables
+        for table in re.findall(r"\\toprule\n(.*?)\\bottomrule", text, re.DOTALL):
+            lines = [line for line in table.splitlines() if line != r"\midrule"]
+            cells = {len(re.findall(r"(?<!\\)&", line)) for line in lines}
+            assert len(cells) == 1
+            assert all(line.endswith(r" \\") for line in lines)
+
+
+def test_names_are_words(rows):
+    text = cal.compare(rows[0], {NASTY: rows[1], "other": rows[1] ** 2}).to_latex()
+    escaped = (
+        r"a\textbackslash{}b \& 5\% of \$x\_1\textasciicircum{}2\$ \{\textasciitilde{}\#\} \textless{}b\textgreater{}"
+    )
+    assert escaped in text
+    assert NASTY not in text
+    assert "\N{MINUS SIGN}" not in text
+
+
+def test_as_a_file(rows, tmp_path):
+    audit = cal.audit(*rows)
+    assert audit.to_latex(tmp_path / "tables.tex") == (tmp_path / "tables.tex").read_text()
+    with pytest.raises(ArgumentError, match=r"ends in \.tex"):
+        audit.to_latex(tmp_path / "tables.html")

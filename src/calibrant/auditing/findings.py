@@ -149,10 +149,8 @@ class Findings(Result):
         Keys of `calibrant.references`.
     provenance : Provenance
         When and by which call it was made, of which rows, and the fingerprint of its numbers.
-    segments : SegmentAudit or None
-        Calibration in segments of the rows; None if no columns were named.
-    grades : GradeAudit or None
-        Tests of rating grades; None if there were none.
+    segments, grades : SegmentAudit and GradeAudit, or None
+        Calibration in segments of the rows, and tests of rating grades; None if they were not asked for.
     selective : BinarySelection or None
         Which cases may be decided without review; None without a `target_error`.
     heterogeneity : ClusterHeterogeneity or None

@@ -65,8 +65,7 @@ def given_rows(
             "independent rows without weights, where `by` or `grade` puts them into groups",
             "weights" if weighted else "clusters",
             "leave that out, or audit the rows of each group by themselves; bounds that hold together for all groups "
-            "count independent rows. How clusters differ stands in the `heterogeneity` of an audit with `clusters` "
-            "alone",
+            "count independent rows. An audit with `clusters` alone compares them with each other",
         )
     segments = {} if by is None else columns_of(by)
     if label is None and score is None and weight is None:

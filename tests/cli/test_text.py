@@ -95,6 +95,7 @@ def audit(**parts):
         "performance_unseen": None,
         "certificate_ordinary": None,
         "heterogeneity": None,
+        "grades": None,
         "provenance": SimpleNamespace(
             version="0.1.0",
             date="2023-11-14T22:13:20Z",

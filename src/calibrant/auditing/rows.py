@@ -65,8 +65,7 @@ def given_rows(
             "independent rows without weights, where `by` names segments",
             "weights" if weighted else "clusters",
             "leave `by` out, or audit the rows of each segment by themselves; bounds that hold together for all "
-            "segments count independent rows. How clusters differ stands in the `heterogeneity` of an audit with "
-            "`clusters` alone",
+            "segments count independent rows. An audit with `clusters` alone compares them with each other",
         )
     segments = {} if by is None else columns_of(by)
     if label is None and score is None and weight is None:

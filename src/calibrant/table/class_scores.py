@@ -17,7 +17,16 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError
 from calibrant.table import class_checks
 from calibrant.table.class_lists import clean_lists, codes_of_labels
-from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, places_of, pool_counts, score_order
+from calibrant.table.pooling import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    key_order,
+    places_of,
+    pool_counts,
+    score_order,
+)
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
@@ -128,7 +137,7 @@ class ClassScores:
             class_checks.check_order(code, proba, names)
         rescaled = int((gap > class_checks.ROUNDING).sum()) if len(names) > 2 else 0
         by_label = label_order(names)
-        order = score_order(*(proba[:, k] for k in by_label), np.argsort(by_label)[code])
+        order = score_order(*(proba[:, k] for k in by_label), key_order(by_label)[code])
         for column in proba.T:  # one by one, without a second matrix
             column[:] = column[order]
         return cls(tuple(names), code[order], proba, rescaled)
@@ -255,7 +264,7 @@ class ClassScores:
         # An odd factor for each class: else labels that swap classes of equal probabilities would share a seed.
         ranks: Iterable[int] = range(len(self.classes))
         if self.listed is None:
-            ranks = np.argsort(self.label_order).tolist()
+            ranks = key_order(self.label_order).tolist()
         return sum((2 * rank + 1) * digest for rank, digest in zip(ranks, digests, strict=False)) % (1 << 64)
 
     @cached_property

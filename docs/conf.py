@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from numpydoc.xref import DEFAULT_LINKS
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -44,7 +45,10 @@ autosummary_generate = True
 autosummary_context = {"own_members": public_names.members}
 autodoc_typehints = "none"  # numpydoc's sections say more
 numpydoc_show_class_members = False
-numpydoc_xref_param_type = False
+numpydoc_xref_param_type = True  # public names among the types are links
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {name: page for name, (page, thing) in enrich.public().items() if isinstance(thing, type)}
+DEFAULT_LINKS.clear()  # to Python and NumPy, whose inventories a build without network cannot read
 default_role = "py:obj"  # names in single backticks are links, as far as they are public
 public_names.write_pages(HERE / "reference" / "api")
 public_names.write_commands(HERE / "reference" / "command_line.md")

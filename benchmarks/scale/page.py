@@ -93,9 +93,8 @@ def routes(rows: list[Row]) -> str:
         for name in names:
             now, before = of.get((name, n)), of.get((name + BEFORE, n))
             ratio = ratios(before, now, *CLOCKS)
-            lines.append([f"{n:.0e}", name, *cells(now, n, name), *cells(before, n, name), ratio])
-    head = ["time", "processor", "scans", "peak memory"]
-    head = ["rows", "", *head, *(f"{name}{BEFORE}" for name in head), "before / now"]
+            lines.append([f"{n:.0e}", name, *cells(now, n, name), ratio])
+    head = ["rows", "", "time", "processor", "scans", "peak memory", "before / now"]
     note = (
         "Ratios are of time / of processor time. Runs that are missing would have taken too long, or found no memory."
     )
@@ -109,6 +108,7 @@ def growth(rows: list[Row]) -> str:
     lines = [
         [name, *(ratios(of.get((name, many)), of.get((name, few)), *CLOCKS, "megabytes") for few, many in steps)]
         for name in dict.fromkeys(row["contestant"] for row in rows)
+        if not name.endswith(BEFORE)
     ]
     head = ["time / processor time / memory, times as much", *(f"{few:.0e} to {many:.0e}" for few, many in steps)]
     return "## Ten times the rows\n\n" + table(head, lines)

@@ -13,6 +13,7 @@ from calibrant.version import __version__ as __version__
 if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit, audit
     from calibrant.auditing.class_audit import ClassAudit, audit_classes
+    from calibrant.auditing.grades import GradeAudit, audit_grades
     from calibrant.auditing.mean_audit import MeanAudit, audit_means
     from calibrant.auditing.segment_audit import SegmentAudit, audit_segments
     from calibrant.auditing.segments import SegmentSearch, find_segments
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 _HOME = {
     "auditing.audit": "Audit audit",
     "auditing.class_audit": "ClassAudit audit_classes",
+    "auditing.grades": "GradeAudit audit_grades",
     "auditing.mean_audit": "MeanAudit audit_means",
     "auditing.segment_audit": "SegmentAudit audit_segments",
     "auditing.segments": "SegmentSearch find_segments",
@@ -111,6 +113,7 @@ __all__ = [
     "ClassScores",
     "Comparison",
     "DataError",
+    "GradeAudit",
     "IsotonicCalibrator",
     "MeanAudit",
     "Monitor",
@@ -130,6 +133,7 @@ __all__ = [
     "VennAbersCalibrator",
     "audit",
     "audit_classes",
+    "audit_grades",
     "audit_means",
     "audit_segments",
     "brier_score",

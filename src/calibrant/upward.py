@@ -24,6 +24,7 @@ MODULE_OF = {
     "DifferenceDisplay": "plots.models",
     "DistributionDisplay": "plots.reliability",
     "ForestDisplay": "plots.forest",
+    "GradeDisplay": "plots.grades",
     "MeanAuditDisplay": "plots.mean_audit",
     "MeanReliabilityDisplay": "plots.means",
     "MonitorDisplay": "plots.monitor",

@@ -26,7 +26,8 @@ def test_it_has_every_command_and_option():
     text = (FOLDER / "calibrant.1").read_text(encoding="utf-8").replace("\\-", "-")
     for name, command in get_command(app).commands.items():
         section = re.search(rf"^\.SS calibrant {name}$(.*?)(?=^\.S[HS])", text, flags=re.DOTALL | re.MULTILINE)[1]
-        assert not [option for one in command.params for option in one.opts if one.name and option not in section]
+        options = [option for one in command.params for option in one.opts if option.startswith("-")]
+        assert not [option for option in options if option not in section]
 
 
 @pytest.mark.slow

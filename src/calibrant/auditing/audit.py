@@ -13,6 +13,7 @@ import numpy.typing as npt
 from calibrant.auditing.advice import NO_ADVICE, advise
 from calibrant.auditing.evidence import statements_about
 from calibrant.auditing.findings import DrawnAudit, Findings, Sample
+from calibrant.auditing.grades import edges_of, grade_audit, grade_columns
 from calibrant.auditing.measures import decision_curve, drawable_band, loess, measure
 from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import complete, provenance_of
@@ -98,6 +99,7 @@ def audit(
     guarantee: Guarantee = "ordinary",
     by: Any = None,
     depth: int = 1,
+    grade: Any = None,
     missing: Literal["raise", "drop"] = "raise",
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
@@ -121,7 +123,7 @@ def audit(
     tolerance : float, optional
         Largest acceptable calibration error, in (0, 1); asks for a verdict.
     direction : {"either", "too low", "too high"}
-        Predictions that count in bounds and verdict, see `calibrant.certificates.certify`. All else is about either.
+        Predictions that count in bounds, verdicts and `grade`, see `calibrant.certificates.certify`; else both do.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     costs : (float, float) or mapping, optional
@@ -138,10 +140,10 @@ def audit(
         tolerance clusters do (1), so that the verdict is proved if there are many.
     guarantee : {"ordinary", "unseen clusters"}
         With clusters: whether intervals allow for clusters that are like none of these; verdicts do, unless asymptotic.
-    by : str, sequence of str, mapping of str to array-like, or dataframe, optional
+    by, depth : str, sequence of str, mapping of str to array-like, or dataframe; and {1, 2}, optional
         Columns that make segments of independent rows: asks for joint bounds, see `calibrant.audit_segments`.
-    depth : {1, 2}
-        With 2, also the segments of every pair of these columns.
+    grade : str, array-like of shape (n,), or increasing numbers in (0, 1), optional
+        Rating grades to test, see `calibrant.audit_grades`; without `by`, weights and clusters.
     missing : {"raise", "drop"}
         Refuse rows without a value that is used, or leave them out and count them, see docs/reference/scale.md.
     n_folds, random_state : int, and int or numpy.random.Generator
@@ -174,7 +176,7 @@ def audit(
         defaults = {"method": None, "guarantee": "ordinary", "depth": 1, "missing": "raise", "direction": "either"}
         chosen = {"method": method, "guarantee": guarantee, "depth": depth, "missing": missing, "direction": direction}
         others |= {name: value for name, value in chosen.items() if value != defaults[name]}
-        need_alone(_ONE_CLASS, **others)
+        need_alone(_ONE_CLASS, grade=grade, **others)
         given: dict[str, Any] = {"label": label, "scores": scores, "classes": classes, "tolerance": tolerance}
         given |= {"costs": costs, "confidence_level": confidence_level, "n_folds": n_folds}
         given |= {"random_state": random_state}
@@ -202,7 +204,7 @@ def audit(
         sample_weight=sample_weight,
         pos_label=pos_label,
         clusters=clusters,
-        by=by,
+        by=grade_columns(grade, by),
         missing=missing,
     )
     with subtask(READ), source_rows as source:
@@ -212,6 +214,7 @@ def audit(
 
             segments = segment_audit(source.segments(segment_request(by, depth)), question)
             differ = segments_differ(segments, source)
+        grades = None if grade is None else grade_audit(source.held(), grade, confidence_level, direction)
     with subtask(_STATEMENTS):
         statements = statements_about(rows, question)
     with subtask(_FOLDS):
@@ -219,8 +222,7 @@ def audit(
             rows.units, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
         )
     report_progress("Measures and curves")
-    table, clustered = rows.table, rows.clustered
-    sample = _sample(table, rows, pos_label)
+    table, clustered, sample = rows.table, rows.clustered, _sample(rows.table, rows, pos_label)
     performance_for = partial(
         performance_of, rows.units, confidence_level=confidence_level, threshold=question.threshold
     )
@@ -234,15 +236,15 @@ def audit(
         reliability = cluster_bins(clustered, reliability.confidence_level)
         decisions = cluster_net_benefit(clustered, decisions)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
-    for part in (*statements, segments):
+    for part in (*statements, segments, grades):
         references += part.references if part is not None else ()
     # What was asked, and what was passed beside it, by the names of the parameters.
     sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "score": score, "clusters": clusters}
-    sources |= {"scores": scores, "classes": classes}
-    weights = {"weight": weight, "sample_weight": sample_weight}
+    sources |= {"scores": scores, "classes": classes, "weight": weight, "sample_weight": sample_weight}
     choices = {"pos_label": pos_label, "missing": missing, "by": None if by is None else names_of(by), "depth": depth}
     words = {"name": name, "title": title, "note": note, "author": author}
-    given = vars(question) | sources | weights | choices | words
+    grading = {"grade": edges_of(grade) or next(iter(grade_columns(grade) or ()), None)}
+    given = vars(question) | sources | choices | grading | words
     result = Audit(
         name=name,
         sample=sample,
@@ -269,6 +271,7 @@ def audit(
         provenance=provenance_of(audit, given, rows=sample.n, digest=rows.units.digest),
         segments=segments,
         selective=statements.selective,
+        grades=grades,
         heterogeneity=_heterogeneity(clustered, confidence_level),
         left_out=rows.intake.left_out,
     )

@@ -140,6 +140,8 @@ def _segments(audit: Findings) -> Iterator[Fact]:
         bound = f"none off by more than {write_upper(segments.bound, segments.tolerance)}"
         text = joined(off_sentence(segments), f"{rows(segments.n_segments)} segments, {bound}")
         yield Fact("segments", "Segments", text, section="segments")
+    if audit.grades is not None:
+        yield Fact("grades", "Grades", audit.grades.off_sentence(), section="segments")
 
 
 def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:

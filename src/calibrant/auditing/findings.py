@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from calibrant.auditing.grades import GradeAudit
     from calibrant.auditing.segment_audit import SegmentAudit
 
 _Mend = Literal["check the scores", "check the labels"]
@@ -148,8 +149,8 @@ class Findings(Result):
         Keys of `calibrant.references`.
     provenance : Provenance
         When and by which call it was made, of which rows, and the fingerprint of its numbers.
-    segments : SegmentAudit or None
-        Calibration in segments of the rows; None if no columns were named.
+    segments, grades : SegmentAudit and GradeAudit, or None
+        Calibration in segments of the rows, and tests of rating grades; None if they were not asked for.
     selective : BinarySelection or None
         Which cases may be decided without review; None without a `target_error`.
     heterogeneity : ClusterHeterogeneity or None
@@ -183,6 +184,7 @@ class Findings(Result):
     references: tuple[str, ...]
     provenance: Provenance
     segments: SegmentAudit | None = None
+    grades: GradeAudit | None = None
     selective: BinarySelection | None = None
     heterogeneity: ClusterHeterogeneity | None = None
     left_out: LeftOut | None = None

@@ -62,11 +62,10 @@ def given_rows(
     weighted = weight is not None or sample_weight is not None
     if by is not None and (weighted or clusters is not None):
         raise ArgumentError(
-            "independent rows without weights, where `by` names segments",
+            "independent rows without weights, where `by` or `grade` puts them into groups",
             "weights" if weighted else "clusters",
-            "leave `by` out, or audit the rows of each segment by themselves; bounds that hold together for all "
-            "segments count independent rows. How clusters differ stands in the `heterogeneity` of an audit with "
-            "`clusters` alone",
+            "leave that out, or audit the rows of each group by themselves; bounds that hold together for all groups "
+            "count independent rows. An audit with `clusters` alone compares them with each other",
         )
     segments = {} if by is None else columns_of(by)
     if label is None and score is None and weight is None:

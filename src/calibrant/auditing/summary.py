@@ -138,7 +138,7 @@ def table_below(audit: Result, width: int | None = None) -> str:
 
 def _below(audit: Result) -> Any:
     """Return what stands under a summary; None if nothing does."""
-    return audit.table if isinstance(audit, ClassFindings) else getattr(audit, "segments", None)
+    return next(filter(None, (getattr(audit, name, None) for name in ("table", "segments", "grades"))), None)
 
 
 def one_line(audit: Findings) -> str:

@@ -29,7 +29,7 @@ _UsageError: Any = typer.BadParameter.__base__  # which Typer itself does not sh
 # Names of parameters by heading; all others are the method. A `rich_help_panel` is another heading.
 _HEADINGS = {
     "Data": "file files documents query database label score scores outcome prediction exposure time id block cluster "
-    "by weight pos_label missing again",
+    "by grade weight pos_label missing again",
     "Method": "",
     "Output": "state output column model report title note author about checklist details as_json json_curves plot "
     "help",

@@ -46,6 +46,17 @@ def clopper_pearson(n: NumberArray, k: NumberArray, level: float) -> tuple[Float
     return np.nan_to_num(lower, nan=0.0), np.nan_to_num(upper, nan=1.0)
 
 
+def binomial_tails(n: NumberArray, k: NumberArray, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Probabilities of at least, and of at most, `k` positives among `n` independent rows of one probability."""
+    from scipy.special import betainc
+
+    mean = np.clip(mean, 0.0, 1.0)
+    fewer = n - k
+    at_least = np.where(k > 0, betainc(np.maximum(k, 1), fewer + 1, mean), 1.0)
+    at_most = np.where(fewer > 0, betainc(np.maximum(fewer, 1), k + 1, 1.0 - mean), 1.0)
+    return at_least, at_most
+
+
 def level_p_values(n: NumberArray, k: NumberArray, mean: FloatArray, equal: BoolArray) -> FloatArray:
     """Two-sided p-values of `k` positives among `n` independent rows, whose probabilities have the mean `mean`.
 
@@ -53,11 +64,18 @@ def level_p_values(n: NumberArray, k: NumberArray, mean: FloatArray, equal: Bool
     too high otherwise. At least one positive away from its expectation, a sum of independent events of different
     probabilities has thinner tails (Hoeffding 1956, theorem 4); nearer to it the p-value of such rows is 1.
     """
-    from scipy.special import betainc
+    known = equal | (np.abs(k - n * np.clip(mean, 0.0, 1.0)) >= 1.0)
+    return np.asarray(np.where(known, np.minimum(1.0, 2.0 * np.minimum(*binomial_tails(n, k, mean))), 1.0))
 
-    mean = np.clip(mean, 0.0, 1.0)
-    fewer, expected = n - k, n * mean
-    at_least = np.where(k > 0, betainc(np.maximum(k, 1), fewer + 1, mean), 1.0)
-    at_most = np.where(fewer > 0, betainc(np.maximum(fewer, 1), k + 1, 1.0 - mean), 1.0)
-    known = equal | (np.abs(k - expected) >= 1.0)
-    return np.asarray(np.where(known, np.minimum(1.0, 2.0 * np.minimum(at_least, at_most)), 1.0))
+
+def mean_limits(n: NumberArray, k: NumberArray, below: float, above: float) -> tuple[FloatArray, FloatArray]:
+    """Limits of the mean probability of `n` independent rows, each failing with its own probability of up to 1/4.
+
+    They hold whatever the probabilities of the rows are. A limit of Clopper and Pearson fails where the count is far in
+    a tail, which is thinner for unequal probabilities (Hoeffding 1956, theorem 4) from one positive away from the
+    expectation on. Only the first count on its side can be nearer to it and still fail: there the limit is that of
+    Markov's inequality. Counts further on would have a probability above 1/4 (Doerr 2018).
+    """
+    lower, upper = clopper_pearson(n, k, 1.0 - 2.0 * below)[0], clopper_pearson(n, k, 1.0 - 2.0 * above)[1]
+    lower = np.where(k == 1, np.minimum(lower, below / n), lower)
+    return lower, np.where(k == n - 1, np.maximum(upper, 1.0 - above / n), upper)

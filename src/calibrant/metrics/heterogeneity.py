@@ -97,6 +97,10 @@ class BetweenClusters(WithTable, Drawable):
         low, high = (f"{end:.2f}".replace("-", "\N{MINUS SIGN}") for end in self.prediction)
         return "" if math.isnan(self.prediction[0]) else f"about {low} to {high} in a new cluster"
 
+    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
+        """Return the fields as plain data, those of the clusters too, which are no curve."""
+        return super().to_dict()
+
     def sentences(self) -> list[str]:
         """See `WithTable`."""
         return [f"{self.measure} in each cluster: {self.summary_text}."]
@@ -266,9 +270,10 @@ def _summary(ends: FloatArray, level: float) -> Estimate:
 
 def _ratios(whole: _Cluster, clusters: list[_Cluster]) -> BetweenClusters:
     overall, entries = whole.table.base_rate / whole.table.mean_score, []
+    intercept = whole.intercept_at(overall)
     for one in clusters:
         ratio, expected = ratio_of(one.rows), overall * one.table.total * one.table.mean_score
-        variance = one.spread(whole.intercept_at(overall)) / expected**2
+        variance = one.spread(intercept) / expected**2
         entries.append((ratio.value, ratio.lower, ratio.upper, ratio.value / overall, variance))
     link = Link(np.log, lambda logarithm: overall * np.exp(logarithm))
     return _between("O:E", clusters, entries, whole.level, link, log_normal=True)

@@ -11,6 +11,7 @@ from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decisions import CostCurveDisplay, DecisionCurveDisplay
 from calibrant.plots.display import Display, draw
 from calibrant.plots.forest import ForestDisplay
+from calibrant.plots.grades import GradeDisplay
 from calibrant.plots.mean_audit import MeanAuditDisplay
 from calibrant.plots.means import ConcentrationDisplay, MeanReliabilityDisplay
 from calibrant.plots.models import ComparisonDisplay, DifferenceDisplay, Model
@@ -34,6 +35,7 @@ __all__ = [
     "Display",
     "DistributionDisplay",
     "ForestDisplay",
+    "GradeDisplay",
     "MeanAuditDisplay",
     "MeanReliabilityDisplay",
     "Model",

@@ -251,7 +251,7 @@ def draw(result: Drawable, ax: Axes | None = None, **keywords: Any) -> Display:
     ----------
     result : Drawable
         Curve, Band, ScoreHistogram, CumulativeResiduals, MeanCurve, ConcentrationCurve, CostCurve, NetBenefit,
-        SegmentAudit, BetweenClusters, Comparison, Selection or MonitorHistory.
+        SegmentAudit, GradeAudit, BetweenClusters, Comparison, Selection or MonitorHistory.
     ax : matplotlib.axes.Axes, optional
         Where to draw. By default on a new figure of pyplot, so that notebooks show it.
     **keywords

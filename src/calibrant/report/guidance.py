@@ -86,24 +86,21 @@ def _answered(item: dict[str, Any], audit: AnyFindings, shown: dict[str, str], a
 def _shown(audit: AnyFindings) -> dict[str, str]:
     """Return what a page shows, by the names that items have for it: the section where it is."""
     certificate = audit.certificate
-    sections = {"assumptions": "assumptions", "provenance": "provenance"}
-    if audit.recalibration is not None:
-        sections["update"] = "recalibration"
-    if certificate is not None and certificate.tolerance is not None:
-        sections["tolerance"] = "verdict"
-    if isinstance(audit, ClassFindings):
-        sections |= {"performance": "errors", "plot": "reliability", "rows": "verdict"}
-        return sections | ({"thresholds": "decisions"} if audit.decision is not None else {})
-    if isinstance(audit, MeanFindings):
-        sections |= {"performance": "sides", "plot": "means", "rows": "verdict", "discrimination": "discrimination"}
-        return sections | ({"clusters": "verdict"} if audit.clusters is not None else {})
-    sections |= {"performance": "performance", "discrimination": "performance", "rows": "performance"}
-    sections |= {"plot": "reliability", "benefit": "decisions"}
-    conditional = {
-        "thresholds": (audit.decision, "decisions"),
-        "subgroups": (audit.segments, "segments"),
-        "clusters": (audit.sample.clusters, "performance"),
-        "heterogeneity": (audit.heterogeneity, "heterogeneity"),
-        "missing": (audit.left_out, "performance"),
+    sections = {"assumptions": "assumptions", "provenance": "provenance", "rows": "verdict"}
+    conditional: dict[str, tuple[Any, str]] = {
+        "update": (audit.recalibration, "recalibration"),
+        "tolerance": (None if certificate is None else certificate.tolerance, "verdict"),
     }
+    if isinstance(audit, ClassFindings):
+        sections |= {"performance": "errors", "plot": "reliability"}
+        conditional |= {"thresholds": (audit.decision, "decisions")}
+    elif isinstance(audit, MeanFindings):
+        sections |= {"performance": "bounds", "plot": "means", "discrimination": "discrimination"}
+        conditional |= {"clusters": (audit.clusters, "verdict"), "missing": (audit.left_out, "verdict")}
+    else:
+        sections |= {"performance": "performance", "discrimination": "performance", "rows": "performance"}
+        sections |= {"plot": "reliability", "benefit": "decisions"}
+        conditional |= {"thresholds": (audit.decision, "decisions"), "subgroups": (audit.segments, "segments")}
+        conditional |= {"clusters": (audit.sample.clusters, "performance"), "missing": (audit.left_out, "performance")}
+        conditional |= {"heterogeneity": (audit.heterogeneity, "heterogeneity")}
     return sections | {name: section for name, (part, section) in conditional.items() if part is not None}

@@ -11,6 +11,7 @@ from calibrant.auditing.wording import error_place, error_text
 from calibrant.decisions import CostCurve, NetBenefit
 from calibrant.plots import Display, ForestDisplay, figure_svg
 from calibrant.plots.audit import costs_of, cumulative_residuals_of, decisions_of, reliability_of
+from calibrant.plots.grades import GradeDisplay
 from calibrant.table.numbers import interval_text, number, rows, score_text, share
 
 if TYPE_CHECKING:
@@ -44,11 +45,13 @@ class Picture(NamedTuple):
 def pictures(audit: Findings, anchor: str) -> dict[str, Picture | None]:
     """Return the pictures of an audit; that of costs is None unless recalibration was assessed for independent rows."""
     picture, costs = partial(Picture, of_what=audit.name, anchor=anchor), costs_of(audit)
+    grades = audit.grades
     residuals = cumulative_residuals_of(audit), cumulative_residuals_description(audit)
     return {
         "reliability": picture("Reliability diagram", reliability_of(audit), reliability_description(audit)),
         "cumulative_residuals": picture("Cumulative residuals", *residuals),
         "decisions": picture("Decision curve", decisions_of(audit), decisions_description(audit.decision_curve)),
+        "grades": None if grades is None else picture("Rating grades", GradeDisplay(grades), grades.off_sentence()),
         "costs": None if costs is None else picture("Cost curve", costs, costs_description(costs.curve)),
     }
 

@@ -112,8 +112,8 @@ class TableRows(Rows):
 
     def held(self) -> HeldRows:
         """See `Rows`."""
-        remedy = "a table does not know which row belongs to which cluster: pass the rows"
-        self._refuse("labels and scores together with clusters", "a ScoreTable", remedy)
+        remedy = "a table does not know which row belongs to which cluster or grade: pass the rows"
+        self._refuse("labels and scores, row by row", "a ScoreTable", remedy)
 
     def segments(self, request: Request) -> SegmentTotals:
         """See `Rows`."""

@@ -253,6 +253,7 @@ def test_passwords_are_not_recorded(address):
         "clusters",
         "by",
         "depth",
+        "grade",
         "title",
         "note",
         "target_error",

@@ -122,6 +122,7 @@ def test_an_audit_compares_clusters_however_they_are_read(rows, compared, tmp_pa
     file = cal.audit(tmp_path / "rows.csv", label="y", score="p", clusters=["country", "hospital"])
     assert file.heterogeneity.roc_auc.mean == found.heterogeneity.roc_auc.mean
     assert file.heterogeneity.observed_expected.cluster[0] == "NL, Hospital 1"
+    assert file.to_dict(curves=False)["heterogeneity"]["roc_auc"]["cluster"][0] == "NL, Hospital 10"
     used = len(compared.roc_auc.cluster)
     assert "in a new cluster" in str(found)
     assert f"({used} of 12 clusters, " in " ".join(found.details().split())
@@ -134,5 +135,5 @@ def test_an_audit_compares_neither_few_nor_many_nor_empty_clusters(rows):
     assert cal.audit(label, score, clusters=row % 2).heterogeneity is None
     assert cal.audit(label, score, clusters=row % 250).heterogeneity is None
     assert cal.audit(label, score).heterogeneity is None
-    with pytest.raises(ArgumentError, match="heterogeneity"):
+    with pytest.raises(ArgumentError, match="compares them with each other"):
         cal.audit(label, score, clusters=row % 9, by={"hospital": row % 9})

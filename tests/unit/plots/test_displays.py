@@ -29,6 +29,7 @@ from calibrant.plots import (
     Display,
     DistributionDisplay,
     ForestDisplay,
+    GradeDisplay,
     MeanReliabilityDisplay,
     MonitorDisplay,
     ReliabilityDisplay,
@@ -47,8 +48,8 @@ DISPLAYS = [
     CumulativeResidualsDisplay,
 ]
 FROM_SCORES = DISPLAYS[1:]
-# which need further columns: see test_segments.py and test_forest.py
-OF_SEGMENTS = {SegmentDisplay, SegmentMapDisplay, ForestDisplay}
+# which need further columns: see test_segments.py, test_forest.py and ../auditing/test_grades.py
+OF_SEGMENTS = {SegmentDisplay, SegmentMapDisplay, ForestDisplay, GradeDisplay}
 
 every = pytest.mark.parametrize("display", DISPLAYS)
 of_scores = pytest.mark.parametrize("display", FROM_SCORES)

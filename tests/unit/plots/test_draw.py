@@ -31,6 +31,7 @@ from calibrant.plots import (
     DifferenceDisplay,
     DistributionDisplay,
     ForestDisplay,
+    GradeDisplay,
     MeanReliabilityDisplay,
     MonitorDisplay,
     ReliabilityDisplay,
@@ -39,6 +40,10 @@ from calibrant.plots import (
     draw,
 )
 from calibrant.table.results import Drawable
+
+
+def audit_of_grades(y, s):
+    return calibrant.audit_grades(y, s, [0.3, 0.6])
 
 
 def audit_of_two(y, s):
@@ -75,6 +80,7 @@ DISPLAY = {
     cost_curve: CostCurveDisplay,
     net_benefit: DecisionCurveDisplay,
     audit_of_two: SegmentDisplay,
+    audit_of_grades: GradeDisplay,
     monitored: MonitorDisplay,
     thirds: ForestDisplay,
     calibrant.selective: RiskCoverageDisplay,

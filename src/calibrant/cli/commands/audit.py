@@ -96,6 +96,7 @@ def audit(
         column("Column that makes segments, each with bounds that hold for all of them together; repeatable."),
     ] = None,
     depth: Annotated[int, option("With 2, also the segments of every pair of the columns of --by.")] = 1,
+    grade: Annotated[str | None, column("Column of rating grades to test, or PDs where they end: 0.01,0.03.")] = None,
     title: options.Title = None,
     note: options.Note = None,
     author: options.Author = None,
@@ -111,7 +112,7 @@ def audit(
     Of predicted means of amounts, counts or shares with --outcome and --prediction.
 
     With --tolerance, exit code 0 means certified, with --by all segments listed too, and with --scores all classes,
-    and that the test does not reject; 1 means any other verdict.
+    and that the test does not reject; 1 means any other verdict. With --grade, 1 means that PDs of a grade are off.
     """
     result: Any
     if outcome is not None or prediction is not None:
@@ -149,7 +150,8 @@ def _show(result: Any, *, details: bool, as_json: bool, json_curves: bool) -> No
         typer.echo(result.to_json(curves=json_curves))
     else:
         terminal.print_audit(result, details=details)
-    verdicts = [part.verdict for part in (result.certificate, getattr(result, "segments", None)) if part is not None]
+    parts = (result.certificate, getattr(result, "segments", None), getattr(result, "grades", None))
+    verdicts = [part.verdict for part in parts if part is not None]
     if getattr(result.certificate, "tolerance", None) is not None:
         verdicts.append(getattr(result, "verdict", None))  # of several classes that of the test too
     if set(verdicts) - {None, "certified"}:

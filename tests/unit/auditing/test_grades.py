@@ -1,0 +1,315 @@
+"""Audits of rating grades: numbers that others publish, exact sizes, every form, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest
+
+import calibrant as cal
+from calibrant import ArgumentError, DataError, audit_grades
+from calibrant.references import cite
+
+NAMED = {"label": "default", "score": "pd"}
+
+
+def portfolio(grades):
+    """Rows of grades: name -> (obligors, defaults, PD)."""
+    name = np.repeat(list(grades), [n for n, _, _ in grades.values()])
+    default = np.concatenate([np.arange(n) < k for n, k, _ in grades.values()]).astype(int)
+    pd = np.repeat([float(p) for _, _, p in grades.values()], [n for n, _, _ in grades.values()])
+    return default, pd, name
+
+
+SCALE = {"A": (4000, 1, 0.0005), "B": (3000, 9, 0.0025), "C": (2000, 30, 0.006), "D": (500, 18, 0.04)}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return audit_grades(*portfolio(SCALE))
+
+
+def column(result, name):
+    return result.grades[name].tolist()
+
+
+def test_the_table(result):
+    assert column(result, "grade") == list(SCALE)
+    assert column(result, "obligors") == [4000, 3000, 2000, 500]
+    assert column(result, "defaults") == [1, 9, 30, 18]
+    np.testing.assert_allclose(column(result, "observed_expected"), [0.5, 1.2, 2.5, 0.9])
+    np.testing.assert_allclose(column(result, "mean_predicted"), [0.0005, 0.0025, 0.006, 0.04], rtol=1e-12)
+    assert (result.verdict, column(result, "verdict")) == ("rejected", ["", "", "too low", ""])
+    assert (result.total["obligors"], result.total["defaults"], result.total["grade"]) == (9500, 58, "all")
+    assert result.total["observed_expected"] == pytest.approx(58 / (2 + 7.5 + 12 + 20))
+    assert len(cite(result.references)) == 5
+
+
+@pytest.mark.parametrize(("direction", "other"), [("too low", "greater"), ("too high", "less")])
+def test_p_values_and_limits_are_those_of_scipy(direction, other):
+    result = audit_grades(*portfolio(SCALE), direction=direction)
+    tests = [binomtest(k, n, p, alternative=other) for n, k, p in SCALE.values()]
+    np.testing.assert_allclose(column(result, "p_exact"), [test.pvalue for test in tests], rtol=1e-9)
+    ends = [test.proportion_ci(1.0 - 0.05 / 4) for test in tests]
+    end, trivial = ("lower", "upper") if direction == "too low" else ("upper", "lower")
+    np.testing.assert_allclose(
+        column(result, end), [getattr(e, end[:-2].replace("upp", "high")) for e in ends], rtol=0.01
+    )
+    assert column(result, trivial) == [float(trivial == "upper")] * 4
+
+
+def test_verdicts_are_those_of_holm():
+    """Where Bonferroni finds one grade, at a fourth of the level, Holm judges the next at a third of it."""
+    grades = {"A": (2000, 4, 0.0005), "B": (2000, 12, 0.0025), "C": (900, 11, 0.005), "D": (500, 20, 0.04)}
+    result = audit_grades(*portfolio(grades), direction="too low")
+    p_value = result.grades["p_exact"]
+    ranked = np.sort(p_value)
+    by_hand = np.maximum.accumulate(ranked * [4, 3, 2, 1])
+    np.testing.assert_allclose(np.sort(result.grades["p_adjusted"]), np.minimum(1.0, by_hand))
+    assert ((result.grades["verdict"] == "too low") == (result.grades["p_adjusted"] <= 0.05)).all()
+    assert 0 < (p_value <= 0.0125).sum() < (result.grades["verdict"] != "").sum(), "more than Bonferroni finds"
+
+
+def test_numbers_of_riskval():
+    """riskval 0.1.1, documentation of grade_level_report and binomial_test."""
+    data = portfolio({"A": (500, 0, 0.03), "B": (300, 6, 0.01), "C": (200, 20, 0.05)})
+    below = {name: audit_grades(*data, direction=name).grades for name in ("too low", "too high", "either")}
+    rejected = {
+        name: dict(zip(grades["grade"], grades["p_exact"] < 0.05, strict=True)) for name, grades in below.items()
+    }
+    assert rejected["too low"] == {"A": False, "B": False, "C": True}
+    assert rejected["too high"] == {"A": True, "B": False, "C": False}
+    assert rejected["either"] == {"A": True, "B": False, "C": True}
+    ten = audit_grades(*portfolio({"A": (250, 10, 0.01)}), direction="too low")
+    assert column(ten, "p_exact") == [pytest.approx(0.00025, abs=5e-7)]
+
+
+def test_sizes_of_riskval():
+    """riskval 0.1.1, README: 100 obligors at 2%, level 5%: the exact test has a size of 1.5%, from 6 defaults on."""
+    sizes = [audit_grades(*portfolio({"A": (100, k, 0.02)}), direction="too low") for k in (4, 5, 6)]
+    assert {round(float(one.grades["size_exact"][0]), 3) for one in sizes} == {0.015}
+    assert [bool(one.grades["p_exact"][0] <= 0.05) for one in sizes] == [False, False, True]
+    assert [bool(one.grades["p_jeffreys"][0] <= 0.05) for one in sizes] == [False, True, True]
+    assert column(sizes[0], "size_jeffreys") == [pytest.approx(binom.sf(4, 100, 0.02))]
+
+
+MATHWORKS = [
+    # MathWorks, risk.validation.jeffreysTest, example: mean PD, defaults and loans by rating grade
+    (56, 6, 0.027845), (79, 18, 0.07689), (68, 16, 0.12764), (54, 21, 0.17523), (45, 11, 0.2268),
+    (40, 14, 0.27502), (40, 10, 0.327), (34, 13, 0.37635), (37, 19, 0.41964), (47, 22, 0.47274),
+]  # fmt: skip
+
+
+def test_decisions_of_mathworks():
+    grades = {f"{i:02}": each for i, each in enumerate(MATHWORKS, start=1)}
+    found = audit_grades(*portfolio(grades), direction="too low")
+    assert (found.grades["p_jeffreys"] < 0.05).tolist() == [True] * 4 + [False] * 6
+
+
+def test_lights_of_probcal():
+    """probcal 0.4.0, README: five grades, all green, so above 0.05 by Jeffreys' test for PDs that are too low."""
+    n, k, p = [1696, 2043, 2684, 1114, 463], [7, 22, 97, 70, 59], [0.0063, 0.0146, 0.0319, 0.0681, 0.1685]
+    found = audit_grades(*portfolio(dict(zip("ABCDE", zip(n, k, p, strict=True), strict=True))), direction="too low")
+    assert (found.grades["p_jeffreys"] > 0.05).all()
+
+
+@pytest.mark.parametrize(("n", "pd"), [(200, 0.0005), (200, 1e-6), (60, 0.1), (7, 0.9)])
+@pytest.mark.parametrize("direction", ["too low", "too high", "either"])
+def test_sizes_are_those_of_all_outcomes(n, pd, direction):
+    """Each number of defaults that is rejected, with its probability."""
+    each = [audit_grades(*portfolio({"A": (n, k, pd)}), direction=direction).grades for k in range(min(n, 30) + 1)]
+    chance = binom.pmf(np.arange(len(each)), n, pd)
+    for test in ("exact", "jeffreys"):
+        rejected = np.array([grades[f"p_{test}"][0] <= 0.05 for grades in each])
+        assert each[0][f"size_{test}"][0] == pytest.approx(chance[rejected].sum(), abs=1e-12)
+    assert each[0]["size_exact"][0] <= 0.05
+
+
+def test_jeffreys_test_rejects_right_pds_too_often():
+    """One default among 200 obligors rejects 0.05%, a chance of 0.095; 0.0001% is rejected whatever is seen."""
+    found = audit_grades(*portfolio({"A": (200, 0, 0.0005), "B": (200, 0, 1e-6)}), direction="too low")
+    sizes = dict(zip(column(found, "grade"), column(found, "size_jeffreys"), strict=True))
+    assert sizes["A"] == pytest.approx(1.0 - 0.9995**200)
+    assert sizes["A"] == pytest.approx(0.0952, abs=5e-5)
+    assert sizes["B"] == pytest.approx(1.0)
+    assert found.verdict is None
+
+
+def test_pds_of_0_and_1_and_grades_without_defaults():
+    found = audit_grades(
+        *portfolio({"none": (50, 0, 0.0), "some": (50, 2, 0.0), "half": (9, 0, 0.5), "all": (5, 5, 1.0)})
+    )
+    rows = {
+        name: {key: values[i] for key, values in found.grades.items()} for i, name in enumerate(found.grades["grade"])
+    }
+    assert (rows["none"]["p_exact"], rows["none"]["p_jeffreys"], rows["none"]["verdict"]) == (1.0, 1.0, "")
+    assert np.isnan(rows["none"]["observed_expected"])
+    assert (rows["some"]["p_exact"], rows["some"]["p_jeffreys"], rows["some"]["verdict"]) == (0.0, 0.0, "too low")
+    assert rows["some"]["observed_expected"] == np.inf
+    assert rows["half"]["lower"] == 0.0
+    assert rows["half"]["verdict"] == "too high"
+    assert (rows["all"]["p_exact"], rows["all"]["upper"]) == (1.0, 1.0)
+    assert "nan" in str(found)
+    assert json.loads(found.to_json())["grades"]["observed_expected"][:2] == [None, None]
+
+
+def test_different_pds_within_a_grade():
+    """The exact test is that of a sum of unequal events, with thinner tails than the binomial one at the mean PD."""
+    score = np.array([0.0] * 40 + [0.01] * 40 + [0.3] * 20)
+    default = np.zeros(100, dtype=int)
+    default[-14:] = 1
+    found = audit_grades(default, score, ["A"] * 100, direction="too low").grades
+    mass = np.convolve(binom.pmf(np.arange(41), 40, 0.01), binom.pmf(np.arange(21), 20, 0.3))
+    assert found["p_exact"][0] == pytest.approx(mass[14:].sum(), rel=1e-5)
+    assert found["p_exact"][0] < binom.sf(13, 100, score.mean())
+
+
+def test_very_many_obligors_of_different_pds_are_taken_for_binomial(monkeypatch):
+    from calibrant.distributions import event_count
+
+    default, score = np.arange(60) < 9, np.linspace(0.01, 0.2, 60)
+    exact = audit_grades(default, score, ["A"] * 60, direction="too low").grades["p_exact"][0]
+    monkeypatch.setattr(event_count, "_MOST", 50)
+    most = audit_grades(default, score, ["A"] * 60, direction="too low").grades["p_exact"][0]
+    assert exact < most == pytest.approx(binom.sf(8, 60, score.mean()))
+
+
+@pytest.mark.slow
+def test_grades_in_any_manner(tmp_path, result):
+    default, score, name = portfolio(SCALE)
+    frame = pd.DataFrame({"default": default, "pd": score, "grade": name}).sample(frac=1.0, random_state=1)
+    frame.to_csv(tmp_path / "loans.csv", index=False)
+    wanted = result.to_dict()
+    assert audit_grades(frame, grade="grade", **NAMED).to_dict() == wanted
+    assert audit_grades(tmp_path / "loans.csv", grade="grade", **NAMED).to_dict() == wanted
+    audit = cal.audit(frame, grade="grade", **NAMED)
+    assert audit.grades.to_dict() == wanted
+    assert set(result.references) <= set(audit.references)
+    assert "PDs are too low in C" in str(audit)
+    edges = audit_grades(frame, grade=[0.001, 0.0025, 0.01], **NAMED)
+    assert column(edges, "grade") == ["up to 0.001", "over 0.001 to 0.0025", "over 0.0025 to 0.01", "over 0.01"]
+    assert column(edges, "p_exact") == column(result, "p_exact")
+    assert audit_grades(tmp_path / "loans.csv", grade="0.001,0.0025,0.01", **NAMED).to_dict() == edges.to_dict()
+    assert cal.audit(default, score, grade=[0.001]).provenance.command.endswith("grade=(0.001,))")
+    assert cal.audit(default, score, grade=name).provenance.command.endswith("grade='rating grade')")
+
+
+def test_missing_grades_are_one_or_left_out():
+    default, score, name = portfolio(SCALE)
+    some = name.astype(object)
+    some[::7] = None
+    found = audit_grades(default, score, some)
+    assert sorted(column(found, "grade")) == [*SCALE, "missing"]
+    dropped = audit_grades(default, score, some, missing="drop")
+    assert column(dropped, "grade") == list(SCALE)
+    assert dropped.total["obligors"] == 9500 - len(range(0, 9500, 7))
+
+
+def test_grades_may_be_numbers_and_pds():
+    default, score, name = portfolio(SCALE)
+    number = np.array([ord(one) for one in name])
+    assert column(audit_grades(default, score, number), "grade") == ["65", "66", "67", "68"]
+    assert column(audit_grades(default, score, score), "grade") == ["0.0005", "0.0025", "0.006", "0.04"]
+
+
+def test_forms(result):
+    assert result.to_frame("pandas").shape == (4, 14)
+    text = str(result).splitlines()
+    assert text[0] == "All default rates are within their limits, with 95% confidence."
+    assert text[1] == "PDs are too low in C (all grades together, level 0.05)."
+    assert text[3].split()[:5] == ["Grade", "Obligors", "PD", "Defaults", "Rate"]
+    assert [line.split()[0] for line in text[4:]] == [*SCALE, "all"]
+    assert "<th" in result._repr_html_()
+    right = audit_grades(*portfolio({"A": (100, 5, 0.05), "\x1b[31m": (100, 9, 0.1)}))
+    assert "PDs are not shown to be off" in str(right)
+    assert "\x1b" not in str(right)
+
+
+@pytest.mark.slow
+def test_page(result):
+    audit = cal.audit(*portfolio(SCALE)[:2], grade=portfolio(SCALE)[2], tolerance=0.01)
+    page, text = audit.to_html(), audit.to_markdown()
+    assert 'id="audit-1-grades"' in page
+    assert "PDs are too low in C" in page
+    assert "## Rating grades" in text
+    assert "| Grade |" in text
+
+
+def test_picture(result):
+    from matplotlib.colors import to_hex
+
+    display = result.plot()
+    axis = display.ax_
+    assert axis.get_xscale() == "log"
+    assert [label.get_text() for label in axis.get_yticklabels()] == list(SCALE)
+    points = display.points_.get_offsets()
+    np.testing.assert_allclose(points[:, 0], result.grades["observed_rate"])
+    shades = [to_hex(colour) for colour in display.points_.get_facecolors()]
+    assert shades[2] not in shades[:2]
+    assert "default rate" in display.how_to_read
+    common = audit_grades(*portfolio({"A": (100, 25, 0.2), "B": (100, 50, 0.5)})).plot()
+    assert common.ax_.get_xscale() == "linear"
+    with pytest.raises(ArgumentError, match="expected rows without weights"):
+        cal.plots.GradeDisplay.from_predictions([0, 1], [0.1, 0.2], grade=["a", "b"], sample_weight=[1, 2])
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "message"),
+    [
+        ({}, ArgumentError, "expected grade, found none"),
+        ({"grade": ["A", "B"]}, DataError, "as many grades as rows, found 2 grades and 9500 rows"),
+        ({"grade": [0.3, 0.1]}, DataError, "edges of PDs in increasing order"),
+        ({"grade": [0.1], "direction": "up"}, ArgumentError, "direction to be one of 'either'"),
+        ({"grade": [0.1], "confidence_level": 1.0}, ArgumentError, "confidence_level"),
+        ({"grade": [f"{i}" for i in range(9500)]}, DataError, "9500 different values in 9500 rows"),
+    ],
+)
+def test_refusals(keywords, error, message):
+    with pytest.raises(error, match=message.replace("(", r"\(")):
+        audit_grades(*portfolio(SCALE)[:2], **keywords)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"by": {"x": [1]}}, "expected by or grade, found both"),
+        ({"sample_weight": [1] * 9500}, "where by or grade puts them into groups, found weights"),
+        ({"clusters": [1] * 9500}, "where by or grade puts them into groups, found clusters"),
+    ],
+)
+def test_an_audit_refuses(keywords, message):
+    with pytest.raises(ArgumentError, match=message):
+        cal.audit(*portfolio(SCALE)[:2], grade=[0.01], **keywords)
+
+
+def test_a_table_and_several_classes_are_refused():
+    default, score, name = portfolio(SCALE)
+    with pytest.raises(ArgumentError, match="which row belongs to which cluster or grade"):
+        cal.audit(cal.ScoreTable.from_scores(default, score), grade=[0.01])
+    with pytest.raises(ArgumentError, match="several classes without grade"):
+        cal.audit([0, 1, 2], np.eye(3), grade=name)
+
+
+ROWS = st.lists(
+    st.tuples(st.booleans(), st.sampled_from([0.0, 0.03, 0.25, 0.5, 1.0]), st.sampled_from("ABC")), min_size=1
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(ROWS)
+def test_labels_and_pds_turned_round(rows):
+    """Too low becomes too high, and limits are mirrored; nothing depends on the order of the rows."""
+    default, score, name = (np.array(column) for column in zip(*rows, strict=True))
+    low = audit_grades(default, score, name, direction="too low")
+    high = audit_grades(~default, 1.0 - score, name, direction="too high")
+    mirrored = np.argsort(high.grades["grade"], kind="stable")
+    order = np.argsort(low.grades["grade"], kind="stable")
+    for field in ("p_exact", "p_jeffreys", "size_exact", "size_jeffreys", "p_adjusted"):
+        np.testing.assert_allclose(low.grades[field][order], high.grades[field][mirrored], atol=1e-9)
+    np.testing.assert_allclose(low.grades["lower"][order], 1.0 - high.grades["upper"][mirrored], atol=1e-9)
+    assert audit_grades(default[::-1], score[::-1], name[::-1], direction="too low").to_dict() == low.to_dict()

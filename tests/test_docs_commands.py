@@ -54,7 +54,9 @@ def test_every_block_is_executed_somewhere():
     left = [
         f"{page.relative_to(ROOT)}: {body[:60]!r}"
         for page, language, body in blocks()
-        if language not in ("sh", "yaml") and ">>>" not in body and not any(key in body or key == page.name for key in ELSEWHERE)
+        if language not in ("sh", "yaml")
+        and ">>>" not in body
+        and not any(key in body or key == page.name for key in ELSEWHERE)
     ]
     assert not left, "\n".join(left)
 

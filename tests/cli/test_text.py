@@ -93,7 +93,9 @@ def audit(**parts):
         "left_out": None,
         "selective": None,
         "performance_unseen": None,
+        "certificate_ordinary": None,
         "heterogeneity": None,
+        "grades": None,
         "provenance": SimpleNamespace(
             version="0.1.0",
             date="2023-11-14T22:13:20Z",

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import calibrant
+from calibrant.auditing import audit_index
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.metrics import confusion_metrics
 from calibrant.plots.style import DARK
@@ -53,7 +54,7 @@ def audits(rows):
 
 
 @pytest.fixture(scope="module")
-def pages(audits, tmp_path_factory):
+def pages(audits, rows, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     for name, audit in audits.items():
         audit.to_html(folder / f"{name}.html")
@@ -63,6 +64,14 @@ def pages(audits, tmp_path_factory):
     class_audits.wrong().to_html(folder / "classes.html")
     class_audits.many().to_html(folder / "many classes.html")
     mean_audits.flat_tariff().to_html(folder / "means.html")
+    about = {"purpose": "Loans to companies; " * 5, "limits": "O:E in 0.9 to 1.1", "conclusion": "Fit for use"}
+    known = audits["rare"].with_about(about, model="PD", checklist="bank")
+    known.to_html(folder / "documented.html")
+    for name in ("one", "two"):
+        (folder / f"{name}.json").write_text(known.with_about(data_period=name).to_json(curves=False))
+    audit_index([folder / "one.json", folder / "two.json"]).to_html(folder / "index.html")
+    y, p = rows["usual"]
+    calibrant.compare(y, {"old": p, "new": p**2, "newest": p**1.2}, costs=(1, 4)).to_html(folder / "comparison.html")
     return folder
 
 
@@ -74,6 +83,8 @@ def window(tmp_path_factory):
 
 PAGES = ("usual", "rare", "very rare", "monitor", "several", "classes", "many classes", "means")
 FIRST = (*PAGES[:4], *PAGES[5:])  # which begin with a verdict and a picture
+
+OTHERS = ("documented", "index", "comparison")
 
 # Texts of pictures that reach beyond the frame of their picture, and how far.
 CLIPPED = """
@@ -107,7 +118,7 @@ return found;
 @needs_browser
 class TestLayout:
     @pytest.mark.parametrize("width", [1280, 390])
-    @pytest.mark.parametrize("name", PAGES)
+    @pytest.mark.parametrize("name", [*PAGES, *OTHERS])
     def test_nothing_is_clipped_or_too_wide(self, window, pages, name, width):
         window.open(pages / f"{name}.html", width=width)
         assert window.run(CLIPPED) == []
@@ -221,7 +232,7 @@ def _rgb(colour):
 @pytest.mark.slow
 @needs_browser
 class TestPrint:
-    @pytest.mark.parametrize("name", PAGES[:3])
+    @pytest.mark.parametrize("name", [*PAGES[:3], "documented", "comparison"])
     def test_pages_of_paper(self, window, pages, name):
         window.open(pages / f"{name}.html")
         printed = base64.b64decode(window.devtools("Page.printToPDF", preferCSSPageSize=True)["data"])

@@ -76,7 +76,7 @@ class Documented(Report):
 def about_of(about: str | PathLike[str] | Mapping[str, Any] | None, **fields: Any) -> dict[str, Any]:
     """Return what is said of a model, checked: words by field, those that are empty left out."""
     given = {**(_read(about) if isinstance(about, str | os.PathLike) else about or {}), **fields}
-    _check_names("fields", given, (*LABELS, _CHECKLIST, _ANSWERS))
+    _check_names("fields about a model", given, (*LABELS, _CHECKLIST, _ANSWERS))
     said: dict[str, Any] = {name: _words(given[name]) for name in LABELS if given.get(name) is not None}
     if given.get(_CHECKLIST) is not None:
         said[_CHECKLIST] = check_choice(_CHECKLIST, given[_CHECKLIST], (*resolve("checklists")(), NO_CHECKLIST))

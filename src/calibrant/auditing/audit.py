@@ -271,6 +271,7 @@ def audit(
         provenance=provenance_of(audit, given, rows=sample.n, digest=rows.units.digest),
         segments=segments,
         selective=statements.selective,
+        certificate_ordinary=statements.ordinary,
         grades=grades,
         heterogeneity=_heterogeneity(clustered, confidence_level),
         left_out=rows.intake.left_out,

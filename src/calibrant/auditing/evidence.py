@@ -54,6 +54,7 @@ class Statements(NamedTuple):
     max_regret: MaxRegret | None = None  # these two only of independent rows
     expected_error: ExpectedErrorCertificate | None = None
     selective: BinarySelection | None = None  # None also without a target
+    ordinary: Certificate | None = None  # of clusters, beside a verdict: the bound that is shown without one
 
 
 def statements_about(rows: AuditedRows, question: Question) -> Statements:
@@ -61,7 +62,7 @@ def statements_about(rows: AuditedRows, question: Question) -> Statements:
     table, prices, confidence_level = rows.table, question.prices, question.confidence_level
     decision = None
     if rows.clustered is not None:
-        certificate, test = _of_clusters(rows.clustered, question)
+        certificate, ordinary, test = _of_clusters(rows.clustered, question)
         if prices is not None:
             decision = cluster_saving(
                 rows.clustered,
@@ -70,7 +71,7 @@ def statements_about(rows: AuditedRows, question: Question) -> Statements:
                 confidence_level=confidence_level,
                 unseen=question.unseen,
             )
-        return Statements(certificate, test, decision)
+        return Statements(certificate, test, decision, ordinary=ordinary)
     if not table.independent:
         if question.tolerance is not None:
             raise _need_counts("a verdict was asked for", "`tolerance` to get point estimates only")
@@ -109,11 +110,13 @@ def _need_counts(since: str, omit: str) -> DataError:
     )
 
 
-def _of_clusters(rows: ClusteredRows, question: Question) -> tuple[Certificate | None, CalibrationTest | None]:
-    """Certificate and test; neither for clusters worth fewer than five, unless a verdict was asked for.
+def _of_clusters(
+    rows: ClusteredRows, question: Question
+) -> tuple[Certificate | None, Certificate | None, CalibrationTest | None]:
+    """Certificate, bound beside it and test; none for clusters worth fewer than five, unless a verdict was asked for.
 
     A verdict allows for clusters of a kind that none shows, and is proved where clusters are many: those count the same
-    then. A bound alone is about all rows, and asymptotic.
+    then. A bound alone is about all rows, and asymptotic; it is the same with and without a tolerance.
     """
     capped = cap_clusters(rows, question.max_rows_per_cluster)
     judged, verdict = capped, question
@@ -123,11 +126,13 @@ def _of_clusters(rows: ClusteredRows, question: Question) -> tuple[Certificate |
             verdict = replace(question, guarantee="unseen clusters")
         need_clusters(judged)
     report_progress(f"Summing {len(rows.size):,} clusters")
-    certificate = test = None
+    certificate = ordinary = test = None
     with subtask(0.5):
         if judged.effective_clusters >= LEAST_GROUPS:
             certificate = certify_clusters(judged, verdict)
     with subtask(0.5):
         if capped.effective_clusters >= LEAST_GROUPS:
             test = cluster_test(capped, question)
-    return certificate, test
+            if verdict.unseen and not question.unseen:
+                ordinary = certify_clusters(capped, replace(question, tolerance=None))
+    return certificate, ordinary, test

@@ -94,20 +94,25 @@ def _headline(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
 def _cost(decision: Decision, by_key: dict[str, Fact]) -> str:
     """Cost of decisions at the threshold of the costs, and the most that can be saved, in a few words."""
     value, *ends = by_key["cost"].with_limits().partition(" ")
-    saving, caveat = "", wording.saving_caveat(decision)
-    if "saving" in by_key:
+    saving = ""
+    if wording.saving_caveat(decision):
+        saving = "too few rows to limit savings"
+    elif "saving" in by_key:
         limit = " (asymptotic)" if decision.method == "cluster jackknife" else ""
-        saving = f"saving: {caveat}" if caveat else f"at most {by_key['saving'].value} can be saved{limit}"
+        saving = f"at most {by_key['saving'].value} can be saved{limit}"
     return joined(f"{value} per case{''.join(ends)}", saving, f"threshold {score_text(decision.threshold)}")
 
 
 def _bounds(audit: Findings) -> str:
     """Both bounds on the calibration error, in a few words."""
-    certificate = audit.certificate
-    if certificate is None:
-        return ""
-    proved = certificate.n_clusters is not None and certificate.method != "asymptotic"
-    return wording.bounds_text(certificate, ", proved for clusters of any kind" * proved)
+    certificate, ordinary = audit.certificate, audit.certificate_ordinary
+    if certificate is None or certificate.n_clusters is None:
+        return "" if certificate is None else wording.bounds_text(certificate)
+    how = ", asymptotic" if certificate.method == "asymptotic" else ", proved"
+    if ordinary is not None or how == ", proved":
+        how += " for clusters of any kind"
+    narrower = "" if ordinary is None else wording.bounds_text(ordinary, ", asymptotic")
+    return joined(narrower, wording.bounds_text(certificate, how))
 
 
 def _chance(audit: Findings) -> str:
@@ -202,10 +207,7 @@ def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
 
 
 def _certificate(audit: Findings) -> str:
-    """Confidence bounds, and with clusters how these are weighted, and why a proved bound is wide.
-
-    The bound that is shown without a tolerance is narrower: what it says is asymptotic, and of clusters like these.
-    """
+    """Confidence bounds, and with clusters how these are weighted, and why that of a verdict is wide."""
     certificate = audit.certificate
     if certificate is None:
         return f"none: {wording.no_bounds(audit)}"
@@ -217,6 +219,9 @@ def _certificate(audit: Findings) -> str:
             how += f"{wording.counting(certificate)}; estimate so weighted {number(certificate.estimate)}"
         if certificate.method != "asymptotic":
             how += "; proved, so it also allows for clusters of a kind that none of these shows: 'asymptotic' does not"
+        if audit.certificate_ordinary is not None:
+            how += "; a tolerance asks for a verdict, which must hold for clusters of a kind that none of these shows; "
+            how += f"for clusters like these the bound is {write_upper(audit.certificate_ordinary.bound)} (asymptotic)"
     if certificate.lower_bound > 0.0:
         above = f"; at least {limits.lower}, also with {sure} confidence (one-sided bounds)"
     if certificate.rows_needed is not None:

@@ -111,6 +111,8 @@ class Findings(Result):
         Cutoff calibration error with its interval, and what perfect calibration would give.
     certificate : Certificate or None
         Bound and verdict; None if the weights are not whole numbers, or there are fewer than five effective clusters.
+    certificate_ordinary : Certificate or None
+        With clusters beside a verdict: the narrower bound that `certificate` is without a tolerance.
     test : CalibrationTest or None
         Test of perfect calibration; None if the weights are not whole numbers, or the scores are very many and predict
         very few events.
@@ -120,8 +122,7 @@ class Findings(Result):
     performance : Performance
         Discrimination, accuracy and calibration in the large, each number with its interval.
     performance_unseen : Performance or None
-        The same with limits that allow for clusters of a kind that none of these shows; None without clusters, and if
-        `performance` has such limits.
+        The same for clusters of a kind that none of these shows; None without clusters, or if `performance` is so.
     decision : Decision or None
         Expected cost at the costs given; None if there were none.
     max_regret : MaxRegret or None
@@ -154,8 +155,7 @@ class Findings(Result):
     selective : BinarySelection or None
         Which cases may be decided without review; None without a `target_error`.
     heterogeneity : ClusterHeterogeneity or None
-        Calibration and AUC in each cluster, by name, and how far these differ. None without clusters, with fewer than 3
-        or more than 200, and with fewer positives than clusters.
+        Calibration and AUC in each cluster, and how they differ; None but of 3 to 200 clusters, with as many events.
     left_out : LeftOut or None
         Rows that were left out because a value is missing, by cause; None if such rows are refused.
     """
@@ -186,6 +186,7 @@ class Findings(Result):
     segments: SegmentAudit | None = None
     grades: GradeAudit | None = None
     selective: BinarySelection | None = None
+    certificate_ordinary: Certificate | None = None
     heterogeneity: ClusterHeterogeneity | None = None
     left_out: LeftOut | None = None
 

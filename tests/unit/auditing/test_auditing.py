@@ -593,7 +593,6 @@ def test_the_p_value_is_printed_and_no_saving_above_the_cost():
     p = rng.beta(0.3, 0.3, 60)
     found = cal.audit(rng.uniform(size=60) < p, p, costs=(1, 5))
     assert found.decision.saving_bound > found.decision.cost
-    text = " ".join(str(found).split())
-    assert "By chance 95% limit " in text
-    assert "saving: too few rows for a bound below the present cost; threshold 0.1667" in text
-    assert "; threshold 0.2" in str(cal.audit(*world(5_000), costs=(1, 4)))
+    assert "By chance  95% limit " in str(found)
+    assert "too few rows to limit savings; threshold 0.1667" in summary(found)
+    assert "can be saved; threshold 0.2" in summary(cal.audit(*world(5_000), costs=(1, 4)))

@@ -17,6 +17,7 @@ from calibrant.calibrators.base import Calibrator
 from calibrant.decisions import expected_cost
 from calibrant.metrics import observed_expected_ratio
 from calibrant.table.clusters import cluster_rows
+from calibrant.table.numbers import write_upper
 
 
 class Halved(Calibrator):
@@ -274,3 +275,25 @@ def test_rows_that_would_decide_are_told_in_clusters_like_these_where_there_are_
     """Arithmetic: 12,001 rows are 60.005 clusters of 200."""
     assert rows_needed(SimpleNamespace(rows_needed=12_001, n=5000, n_clusters=25)) == "61 clusters like these"
     assert rows_needed(SimpleNamespace(rows_needed=12_001, n=5000, n_clusters=None)) == "12,001 rows"
+
+
+@pytest.mark.parametrize("hospitals", [20, 60])
+def test_the_bound_for_clusters_like_these_does_not_hang_on_a_tolerance(hospitals):
+    """A verdict takes a wider one, asymptotic or proved, and both are said."""
+    rng = np.random.default_rng(0)
+    hospital, p = rng.integers(0, hospitals, 3_000), rng.beta(2.0, 12.0, 3_000)
+    y = rng.uniform(size=3_000) < p
+    free, judged = (cal.audit(y, p, clusters=hospital, tolerance=tolerance) for tolerance in (None, 0.06))
+    assert free.certificate_ordinary is None
+    assert judged.certificate_ordinary == free.certificate
+    assert judged.certificate.bound > free.certificate.bound
+    how = "asymptotic" if hospitals == 20 else "proved"
+    text = " ".join(str(judged).split())
+    assert f"at most {write_upper(free.certificate.bound)} (95% confidence, asymptotic); at most " in text
+    assert f"(95% confidence, {how} for clusters of any kind)" in text
+    assert "a tolerance asks for a verdict, which must hold for clusters of a kind that" in " ".join(
+        judged.details().split()
+    )
+    same = cal.audit(y, p, clusters=hospital, tolerance=0.06, method="asymptotic")
+    assert same.certificate_ordinary is None
+    assert same.certificate.bound == free.certificate.bound

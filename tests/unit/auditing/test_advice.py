@@ -41,7 +41,7 @@ def codes(result):
 def test_reversed_labels_are_never_recalibrated(tolerance):
     y, p = world(1_000)
     result = cal.audit(1 - y, p, tolerance=tolerance)
-    assert codes(result) == ["reversed_labels"]
+    assert [code for code in codes(result) if code != "wide_tolerance"] == ["reversed_labels"]
     assert result.advice.action == "check the labels"
     assert "Is the positive class reversed?" in details(result)
     assert result.advice.python == "cal.audit(y, p, pos_label=...)"

@@ -108,7 +108,6 @@ def audit(**parts):
         "decision": None,
         "max_regret": SimpleNamespace(bound=0.0431, confidence_level=0.95),
         "segments": None,
-        "grades": None,
         "recalibration": SimpleNamespace(
             method="beta",
             n_folds=5,

@@ -57,9 +57,12 @@ def random_effects(value: FloatArray, variance: FloatArray, level: float, *, log
     predicted, _ = bisect_all(
         lambda at: ndtr((at[:, None] - middle) / deviation).mean(axis=1) < tails, low, high, _HALVINGS
     )
+    # A new cluster is no better known than the mean, of which Student's distribution makes more where clusters are few.
+    limits = centre[0] - half, centre[0] + half
+    new = (min(predicted[0], limits[0]), max(predicted[1], limits[1]))
     if len(value) < LEAST_TO_PREDICT:
-        predicted = np.full(2, math.nan)
-    return RandomEffects(np.array([centre[0], centre[0] - half, centre[0] + half, *predicted]), np.sqrt(between[:3]))
+        new = math.nan, math.nan
+    return RandomEffects(np.array([centre[0], *limits, *new]), np.sqrt(between[:3]))
 
 
 def pool(value: FloatArray, variance: FloatArray, between: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -17,7 +17,7 @@ from calibrant.fits.logistic import LogisticProfile, logistic
 from calibrant.metrics.estimates import SampledRows
 from calibrant.metrics.in_the_large import ratio_of
 from calibrant.metrics.ranking import area_of
-from calibrant.metrics.slope import log_odds_scale, slope_of
+from calibrant.metrics.slope import log_odds_scale, slope_alone
 from calibrant.table import numbers
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
 from calibrant.table.pooling import FloatArray, key_order
@@ -153,7 +153,7 @@ def cluster_heterogeneity(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label
-        Labels of both classes, scores and whole weights, as in `brier_score`; rows, not a table.
+        Labels of both classes, scores and whole weights, as in `brier_score`. Rows: a cell of a table has no cluster.
     clusters : sequence of length n
         The cluster of each row.
     confidence_level : float
@@ -293,15 +293,15 @@ def _intercepts(whole: _Cluster, clusters: list[_Cluster], ratio: BetweenCluster
 
 def _slopes(whole: _Cluster, clusters: list[_Cluster]) -> BetweenClusters:
     """Slopes, with the information that each cluster has at that of all rows; infinite ones are left out."""
-    common, used, entries = slope_of(whole.rows).slope, [], []
+    common, used, entries = slope_alone(whole.rows)[0], [], []
     for one in clusters:
-        fit, x = slope_of(one.rows), one.log_odds
-        if math.isfinite(fit.slope):
+        fit, x = slope_alone(one.rows), one.log_odds
+        if math.isfinite(fit[0]):
             n, k = one.table.n.astype(np.float64), one.table.k.astype(np.float64)
             chance = logistic(LogisticProfile(x, n, k).other(1, common, 0.0) + common * x)
             weight = n * chance * (1.0 - chance)
             information = np.dot(weight, (x - np.average(x, weights=weight)) ** 2)
-            entries.append((fit.slope, *fit.slope_interval, fit.slope, 1.0 / information))
+            entries.append((*fit, fit[0], 1.0 / information))
             used.append(one)
     return _between("Calibration slope", used, entries, whole.level, PLAIN)
 

@@ -183,6 +183,13 @@ def slope_of(sample: SampledRows, clip: float | None = None) -> CalibrationSlope
     )
 
 
+def slope_alone(sample: SampledRows) -> tuple[float, float, float]:
+    """Return the slope of `calibration_slope` with its limits, for independent rows, without the rest, at less cost."""
+    scale = log_odds_scale(sample.table)
+    line, _ = _line(sample, scale, scale.of(sample.table.score), columns=(1,))
+    return line.value[1], *line.interval[1]
+
+
 class _Coefficients(NamedTuple):
     """Coefficients with their standard errors and intervals, and the deviance, which is NaN if there is no fit."""
 
@@ -249,8 +256,10 @@ def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _
     return _Coefficients((value,), (error,), ((estimate.lower, estimate.upper),), math.nan)
 
 
-def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coefficients, str]:
-    """Fit intercept and slope, or say why there are none."""
+def _line(
+    sample: SampledRows, scale: _Scale, logit: FloatArray, columns: tuple[int, ...] = (0, 1)
+) -> tuple[_Coefficients, str]:
+    """Fit intercept and slope, or say why there are none; `columns` are the coefficients whose limits are asked for."""
     table = sample.table
     unknown = (_NOTHING if table.independent else (math.nan, math.nan),) * 2
     no_errors = (math.nan, math.nan)
@@ -282,16 +291,15 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
         return _left_out(sample, values, _lines_without(sample, scale, *values), fit.deviance)
     if not table.independent:
         return _Coefficients(values, no_errors, unknown, fit.deviance), ""
-    errors, intervals = [], []
-    for column in (0, 1):
+    errors, intervals = [math.nan, math.nan], list(unknown)
+    for column in columns:
         variance = float(fit.covariance[column, column])
         scores = _profile_scores(profile, scale, column, values[1 - column])
         estimate = sample.root(scores, values[column], 1.0 / (variance * table.total), same_scores=True)
         if sample.clusters is not None:
             # by how much each row moves the coefficient
             variance = sample.variance_of_total(_residual(scale, fit.covariance[column], *values))
-        errors.append(math.sqrt(variance))
-        intervals.append((estimate.lower, estimate.upper))
+        errors[column], intervals[column] = math.sqrt(variance), (estimate.lower, estimate.upper)
     return _Coefficients(values, tuple(errors), tuple(intervals), fit.deviance), ""
 
 

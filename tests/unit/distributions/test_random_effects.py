@@ -80,3 +80,10 @@ def test_ratios_of_zero_need_nothing_added():
     effects = random_effects(ratio, variance, 0.95, log_normal=True)
     np.testing.assert_allclose(effects.tau[0] ** 2, np.log1p(ratio.var(ddof=1) - 0.2))
     np.testing.assert_allclose(effects.ends[0], -0.5 * effects.tau[0] ** 2)
+
+
+@pytest.mark.parametrize("n", [5, 6, 20])
+def test_a_new_cluster_is_no_better_known_than_the_mean(n):
+    """Where clusters are alike, a normal distribution with tau = 0 would be narrower than Student's."""
+    ends = random_effects(np.linspace(0.9, 1.1, n), np.full(n, 0.04), 0.95).ends
+    assert ends[3] <= ends[1] < ends[2] <= ends[4]

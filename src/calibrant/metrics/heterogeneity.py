@@ -153,7 +153,7 @@ def cluster_heterogeneity(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label
-        Labels of both classes, scores and whole weights, as in `brier_score`; rows, not a table.
+        Labels of both classes, scores and whole weights, as in `brier_score`. Rows: a cell of a table has no cluster.
     clusters : sequence of length n
         The cluster of each row.
     confidence_level : float

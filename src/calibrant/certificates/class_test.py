@@ -111,12 +111,13 @@ def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.r
     # tell observed labels from simulated ones.
     chosen = rng.permutation(n)[: min(_MOST_ROWS, max(1, _MOST_PROBABILITIES // classes))]
     proba, code = matrix[chosen], scores.code[chosen]
-    statistics, cumulative = _Statistics(proba, scores.predicted[chosen]), np.cumsum(proba, axis=1)
+    statistics, by_label = _Statistics(proba, scores.predicted[chosen]), scores.label_order
+    cumulative = np.cumsum(proba[:, by_label], axis=1)
     values = np.empty((n_simulations + 1, len(STATISTICS)))
     values[0] = statistics.of(code)
     for i in range(1, n_simulations + 1):
         report_progress("Simulated labels", i / (n_simulations + 1))
-        values[i] = statistics.of(draw_labels(cumulative, rng))
+        values[i] = statistics.of(by_label[draw_labels(cumulative, rng)])
     p_value, counts = judge(values)
     n_impossible = int((proba[np.arange(len(code)), code] == 0.0).sum())
     if n_impossible:

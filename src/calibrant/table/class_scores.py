@@ -17,7 +17,16 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError
 from calibrant.table import class_checks
 from calibrant.table.class_lists import clean_lists, codes_of_labels
-from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, places_of, pool_counts, score_order
+from calibrant.table.pooling import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    key_order,
+    places_of,
+    pool_counts,
+    score_order,
+)
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
@@ -99,7 +108,7 @@ class ClassScores:
         Returns
         -------
         ClassScores
-            The same for every order of the rows.
+            The same for every order of the rows; that of the columns shows in `classes`, and elsewhere by rounding.
 
         Raises
         ------
@@ -127,7 +136,8 @@ class ClassScores:
         if not certain:
             class_checks.check_order(code, proba, names)
         rescaled = int((gap > class_checks.ROUNDING).sum()) if len(names) > 2 else 0
-        order = score_order(*proba.T, code)
+        by_label = label_order(names)
+        order = score_order(*(proba[:, k] for k in by_label), key_order(by_label)[code])
         for column in proba.T:  # one by one, without a second matrix
             column[:] = column[order]
         return cls(tuple(names), code[order], proba, rescaled)
@@ -252,7 +262,15 @@ class ClassScores:
         parts = ((part.score, part.outcome.astype(np.int64)) for part in self.by_class())
         digests = (digest_rows(score, np.ones_like(k), k) for score, k in parts)
         # An odd factor for each class: else labels that swap classes of equal probabilities would share a seed.
-        return sum((2 * i + 1) * digest for i, digest in enumerate(digests)) % (1 << 64)
+        ranks: Iterable[int] = range(len(self.classes))
+        if self.listed is None:
+            ranks = key_order(self.label_order).tolist()
+        return sum((2 * rank + 1) * digest for rank, digest in zip(ranks, digests, strict=False)) % (1 << 64)
+
+    @cached_property
+    def label_order(self) -> IntArray:
+        """The columns in increasing order of their labels: what is random goes by it, whatever order they have."""
+        return label_order(self.classes)
 
     @cached_property
     def predicted(self) -> IntArray:
@@ -316,6 +334,12 @@ class ClassScores:
         for name, rows in zip(self.classes, places_of(self.predicted, len(self.classes)), strict=True):
             if len(rows):
                 yield ClassRows(str(name), rows, part.score[rows], part.outcome[rows])
+
+
+def label_order(classes: Sequence[Any]) -> IntArray:
+    """Return which of some labels comes first, second and so on in increasing order."""
+    position = {label: i for i, label in enumerate(classes)}
+    return np.array([position[label] for label in class_checks.in_order(list(classes))], dtype=np.int64)
 
 
 def tables_of(parts: Iterable[ClassRows]) -> Iterator[tuple[str, ScoreTable]]:

@@ -172,6 +172,22 @@ def test_order_of_rows_and_the_way_in_do_not_matter():
     assert {other.provenance.fingerprint for other in others} == {result.provenance.fingerprint}
 
 
+def test_the_order_of_columns_shows_in_rounding_only():
+    y, proba = world(200)
+    order = [2, 0, 1]
+    one, other = cal.audit(y, proba), cal.audit(y, proba[:, order], classes=order)
+    assert one.test.p_values == other.test.p_values
+    assert one.sum_estimates.cross_fitted == pytest.approx(other.sum_estimates.cross_fitted, rel=1e-9)
+    assert one.top_label.lower_bound == pytest.approx(other.top_label.lower_bound, rel=1e-9)
+    for now, then in zip(
+        (one.recalibration, one.recalibration.losses_after),
+        (other.recalibration, other.recalibration.losses_after),
+        strict=True,
+    ):
+        known = {name: value for name, value in now.to_dict().items() if isinstance(value, float)}
+        assert {name: getattr(then, name) for name in known} == pytest.approx(known, rel=1e-6)
+
+
 @pytest.mark.parametrize("audit", [wrong, six])
 def test_the_short_text_has_direction_and_bounds_uncut(audit):
     result = audit()

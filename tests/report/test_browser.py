@@ -105,7 +105,8 @@ return found;
 TOO_WIDE = """
 const found = [];
 for (const element of document.querySelectorAll("body *:not(svg *):not(script)")) {
-  if (!element.checkVisibility() || element.closest("thead, .quiet, .scroll > *")) continue;
+  const moved = ".scroll > *, [data-picture=differences] > svg";
+  if (!element.checkVisibility() || element.closest(`thead, .quiet, ${moved}`)) continue;
   const box = element.getBoundingClientRect();
   if (box.right > innerWidth + 1 || box.left < -1) found.push(`${element.tagName} ${element.textContent.slice(0, 40)}`);
 }

@@ -29,7 +29,6 @@ LABELS = {
     "approver": "Approved by",
 }
 NO_CHECKLIST = "none"
-_CHECKLIST, _ANSWERS = "checklist", "answers"
 
 
 class Documented(Report):
@@ -76,14 +75,14 @@ class Documented(Report):
 def about_of(about: str | PathLike[str] | Mapping[str, Any] | None, **fields: Any) -> dict[str, Any]:
     """Return what is said of a model, checked: words by field, those that are empty left out."""
     given = {**(_read(about) if isinstance(about, str | os.PathLike) else about or {}), **fields}
-    _check_names("fields about a model", given, (*LABELS, _CHECKLIST, _ANSWERS))
+    _check_names("fields about a model", given, (*LABELS, "checklist", "answers"))
     said: dict[str, Any] = {name: _words(given[name]) for name in LABELS if given.get(name) is not None}
-    if given.get(_CHECKLIST) is not None:
-        said[_CHECKLIST] = check_choice(_CHECKLIST, given[_CHECKLIST], (*resolve("checklists")(), NO_CHECKLIST))
-    if given.get(_ANSWERS):
+    if given.get("checklist") is not None:
+        said["checklist"] = check_choice("checklist", given["checklist"], (*resolve("checklists")(), NO_CHECKLIST))
+    if given.get("answers"):
         items = [item["item"] for one in resolve("checklists")().values() for item in one["items"]]
-        _check_names("items of a checklist", given[_ANSWERS], items)
-        said[_ANSWERS] = {item: _words(answer) for item, answer in given[_ANSWERS].items()}
+        _check_names("items of a checklist", given["answers"], items)
+        said["answers"] = {item: _words(answer) for item, answer in given["answers"].items()}
     return {name: words for name, words in said.items() if words}
 
 

@@ -89,7 +89,7 @@ class GradeAudit(WithTable, Statement, Drawable):
 
     def sentences(self) -> list[str]:
         """Say what is claimed, which grades are off, and what the sizes are."""
-        return [self.claim, f"{self.off_sentence()}.", "Size: probability that this test alone rejects right PDs."]
+        return [f"{self.off_sentence()}.", self.claim, "Size: probability that this test alone rejects right PDs."]
 
     def lines(self) -> list[list[str]]:
         """Return heads and rows of the table, all obligors last."""
@@ -202,7 +202,7 @@ def grade_audit(held: HeldRows, grade: Any, confidence_level: float, direction: 
     grades = _judge(tests, direction, level)
     total = _judge([_test("all", score[score_order(score)], held.label, direction, level)], direction, level)
     return GradeAudit(
-        claim=f"All default rates are within their limits, with {numbers.confidence(confidence_level)} confidence.",
+        claim=f"All true default rates are within limits, with {numbers.confidence(confidence_level)} confidence.",
         verdict="rejected" if grades["verdict"].any() else None,
         direction=direction,
         confidence_level=confidence_level,

@@ -113,8 +113,7 @@ class ComparisonDisplay(ModelsDisplay):
         if not models:
             raise ArgumentError("at least one model", "none", "pass a mapping of names to scores")
         self.models, self.name = dict(models), name
-        binned = all(model.curve.kind == "binned" for model in models.values())
-        self._limited = binned and len(models) <= _MOST_LIMITED
+        self._limited = len(models) <= _MOST_LIMITED and all(one.curve.kind == "binned" for one in models.values())
 
     @classmethod
     def from_predictions(

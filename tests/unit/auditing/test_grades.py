@@ -220,8 +220,8 @@ def test_grades_may_be_numbers_and_pds():
 def test_forms(result):
     assert result.to_frame("pandas").shape == (4, 14)
     text = str(result).splitlines()
-    assert text[0] == "All default rates are within their limits, with 95% confidence."
-    assert text[1] == "PDs are too low in C (all grades together, level 0.05)."
+    assert text[0] == "PDs are too low in C (all grades together, level 0.05)."
+    assert text[1] == "All true default rates are within limits, with 95% confidence."
     assert text[3].split()[:5] == ["Grade", "Obligors", "PD", "Defaults", "Rate"]
     assert [line.split()[0] for line in text[4:]] == [*SCALE, "all"]
     assert "<th" in result._repr_html_()

@@ -217,7 +217,7 @@ def test_hostile_names_of_columns_are_only_words(tmp_path):
 
 
 def test_a_report_is_checked_before_rows_are_read(months):
-    for name, said in (("x.txt", r"\.html, \.pdf or \.md"), ("nowhere/x.html", "no folder")):
+    for name, said in (("x.txt", r"\.html, \.pdf, \.md or \.tex"), ("nowhere/x.html", "no folder")):
         done = run(months / "0.csv", *OPTIONS, months / "s.json", "--report", months / name, code=2)
         assert re.search(said, done.stderr)
     state = months / "state.html"

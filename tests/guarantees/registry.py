@@ -225,6 +225,7 @@ SAYS_NOTHING = {
         "papers.rademacher_simulated",
         "papers.rademacher_with_ties",
     ],
+    "repeats what other results say": ["auditing.audit_index"],
     "describes the sample": [
         "curves.isotonic_curve",
         "curves.isotonic_means",

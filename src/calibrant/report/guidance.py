@@ -102,5 +102,5 @@ def _shown(audit: AnyFindings) -> dict[str, str]:
         sections |= {"plot": "reliability", "benefit": "decisions"}
         conditional |= {"thresholds": (audit.decision, "decisions"), "subgroups": (audit.segments, "segments")}
         conditional |= {"clusters": (audit.sample.clusters, "performance"), "missing": (audit.left_out, "performance")}
-        conditional |= {"heterogeneity": (audit.heterogeneity, "heterogeneity")}
+        conditional |= {"heterogeneity": (audit.heterogeneity, "heterogeneity"), "grades": (audit.grades, "grades")}
     return sections | {name: section for name, (part, section) in conditional.items() if part is not None}

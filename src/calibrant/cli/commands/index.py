@@ -13,9 +13,9 @@ def index(
     documents: Annotated[list[str], typer.Argument(help=_HELP, metavar="FILE.json...")],
     report: options.Report = None,
 ) -> None:
-    """List several audits of one model, such as those of its months, from their JSON.
+    """List several audits of one model from their JSON.
 
-    The table has error, O:E, verdict and advice of each; a report draws them too.
+    Such as those of its months: the table has error, O:E, verdict and advice of each; a report draws them too.
     """
     from calibrant.auditing import audit_index
     from calibrant.report.files import check_report, form_of

@@ -110,7 +110,7 @@ Report = Annotated[
 Title = Annotated[str | None, option("Heading of the report.", metavar="TEXT")]
 Note = Annotated[str | None, option("Remark in the report.", metavar="TEXT")]
 Author = Annotated[str | None, option("Who is responsible for the report.", metavar="TEXT")]
-About = Annotated[Path | None, option("TOML file of what you say of the model, for report and JSON, such as its owner.")]
+About = Annotated[Path | None, option("TOML file of what you say of the model, for report and JSON, such as owner.")]
 Checklist = Annotated[
     str | None,
     option("Items that the report answers: tripod+ai, tripod-cluster, bank, eu-ai-act or none.", metavar="NAME"),

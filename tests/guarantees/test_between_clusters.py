@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.optimize import brentq
+from scipy.special import expit, logit, ndtr, ndtri
 
 from calibrant.distributions.random_effects import random_effects
 from calibrant.metrics import cluster_heterogeneity
@@ -18,19 +19,21 @@ from calibrant.metrics.estimates import SampledRows
 from support.counting import assert_seldom
 
 ALLOWED, SAMPLES = 0.10, 300
+GRID = ndtri((np.arange(1000) + 0.5) / 1000)
 
 
 class Hospitals(NamedTuple):
-    """Hospitals of log-normal sizes; the log-odds of a patient of g are `mean + a_g + b_g (x - mean)`."""
+    """Hospitals of log-normal sizes; the log-odds of a patient of g are `m_g + a_g + b_g (x - m_g)`."""
 
     number: int
     events: float  # expected in each, on average
     rate: float
     intercept: float  # standard deviation between hospitals
     slope: float
+    risk: float = 0.0  # of m_g
 
     def mean(self) -> float:
-        grid, low, high = np.random.default_rng(0).standard_normal(4000), -12.0, 5.0
+        grid, low, high = np.hypot(1.0, self.risk) * GRID, -12.0, 5.0
         for _ in range(50):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if expit(middle + grid).mean() < self.rate else (low, middle)
@@ -39,7 +42,8 @@ class Hospitals(NamedTuple):
     def rows(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         size = np.exp(0.8 * rng.standard_normal(self.number))
         size = np.maximum(3, np.round(size / size.mean() * self.events / self.rate)).astype(int)
-        hospital, mean = np.repeat(np.arange(self.number), size), self.mean()
+        hospital = np.repeat(np.arange(self.number), size)
+        mean = self.mean() + rng.normal(0.0, self.risk, self.number)[hospital]
         spread = rng.standard_normal(len(hospital))
         a, b = self.effects(rng, self.number)
         return (
@@ -53,18 +57,37 @@ class Hospitals(NamedTuple):
 
     def truths(self) -> dict[str, np.ndarray]:
         """Measures of many hospitals, with all patients that they could have, on the scale of the summary."""
-        grid, mean = np.sort(np.random.default_rng(1).standard_normal(2000)), self.mean()
-        ratio, area = [], []
         effects = self.effects(np.random.default_rng(2), 1000)
-        for a, b in zip(*effects, strict=True):
-            chance = expit(mean + a + b * grid)
-            below = np.cumsum(1 - chance) - 0.5 * (1 - chance)
-            ratio.append(np.log(chance.sum() / expit(mean + grid).sum()))
-            area.append(logit(chance @ below / (chance.sum() * (1 - chance).sum())))
-        return {"observed_expected": np.array(ratio), "calibration_slope": effects[1], "roc_auc": np.array(area)}
+        means = self.mean() + np.random.default_rng(5).normal(0.0, self.risk, 1000)
+        values = [_truth(mean + GRID, mean + a + b * GRID) for mean, a, b in zip(means, *effects, strict=True)]
+        ratio, intercept, area = np.array(values).T
+        return {
+            "observed_expected": ratio,
+            "calibration_intercept": intercept,
+            "calibration_slope": effects[1],
+            "roc_auc": area,
+        }
 
 
-SCALES = {"observed_expected": np.log, "calibration_slope": np.asarray, "roc_auc": logit}
+def _truth(scored: np.ndarray, true: np.ndarray) -> tuple[float, float, float]:
+    """Return O:E, intercept and AUC of a hospital, on the scale of the summary, from two log-odds of its patients."""
+    chance = expit(true)
+    below = np.cumsum(1 - chance) - 0.5 * (1 - chance)
+    area = chance @ below / (chance.sum() * (1 - chance).sum())
+    intercept = brentq(lambda at: expit(at + scored).sum() - chance.sum(), -9.0, 9.0)
+    return np.log(chance.sum() / expit(scored).sum()), intercept, _distance(area)
+
+
+def _distance(area: float) -> float:
+    return -np.log1p(-area)
+
+
+SCALES = {
+    "observed_expected": np.log,
+    "calibration_intercept": np.asarray,
+    "calibration_slope": np.asarray,
+    "roc_auc": _distance,
+}
 
 
 def misses(world: Hospitals, samples: int, measures: tuple[str, ...]) -> Iterator[list[bool]]:
@@ -93,9 +116,17 @@ def without_limits_of_single_clusters(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_limits_of_single_clusters")
-@pytest.mark.parametrize("world", [Hospitals(20, 6.5, 0.06, 0.3, 0.15), Hospitals(20, 2, 0.1, 0.4, 0.1)], ids=str)
-def test_hospitals_with_few_events(world):
-    assert_seldom(misses(world, SAMPLES, ("observed_expected",)), SAMPLES, ALLOWED)
+@pytest.mark.parametrize(
+    "world",
+    [
+        Hospitals(20, 6.5, 0.06, 0.3, 0.15),
+        Hospitals(20, 2, 0.1, 0.4, 0.1),
+        Hospitals(20, 20, 0.12, 0.3, 0.2, risk=1.0),
+    ],
+    ids=str,
+)
+def test_hospitals_with_few_events_or_unequal_risks(world):
+    assert_seldom(misses(world, SAMPLES, ("observed_expected", "calibration_intercept")), SAMPLES, ALLOWED)
 
 
 @pytest.mark.slow
@@ -103,6 +134,25 @@ def test_hospitals_with_few_events(world):
 @pytest.mark.parametrize("world", [Hospitals(12, 40, 0.2, 0.3, 0.2)], ids=str)
 def test_hospitals_with_a_slope_and_an_area(world):
     assert_seldom(misses(world, SAMPLES, tuple(SCALES)), SAMPLES, ALLOWED)
+
+
+def near_one(samples: int) -> Iterator[list[bool]]:
+    """Yield the same for areas about .95, of 20 hospitals with 12 positives and 100 negatives each."""
+    rng, label, hospital = np.random.default_rng(6), np.tile(np.arange(112) < 12, 20), np.repeat(np.arange(20), 112)
+    for _ in range(samples):
+        areas = expit(logit(0.95) + 0.2 * rng.standard_normal(21))
+        score = ndtr(0.5 * (rng.standard_normal(2240) + label * np.sqrt(2.0) * ndtri(areas)[hospital]) - 1.0)
+        found = cluster_heterogeneity(label, score, hospital).roc_auc
+        yield [
+            not low <= area <= high
+            for (low, high), area in (((found.mean.lower, found.mean.upper), 0.95), (found.prediction, areas[20]))
+        ]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_limits_of_single_clusters")
+def test_hospitals_with_areas_near_one():
+    assert_seldom(near_one(SAMPLES), SAMPLES, ALLOWED)
 
 
 @pytest.mark.slow

@@ -31,11 +31,12 @@ class RandomEffects(NamedTuple):
     tau: FloatArray
 
 
-def random_effects(value: FloatArray, variance: FloatArray, level: float, *, log_normal: bool = False) -> RandomEffects:
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
+def random_effects(value: FloatArray, variance: FloatArray, level: float, *, skew: float = 0.0) -> RandomEffects:
     """Summarise the values of clusters whose sampling variances are known, and positive.
 
-    With `log_normal` they are ratios, 0 among them, whose logarithms are normal between clusters: what is returned is
-    about the logarithms, by their moments.
+    With `skew` they estimate ``(exp(skew x) - 1) / skew`` of an x that is normal between clusters, and what is returned
+    is about x, by the moments of a log-normal distribution. With 1 they are ratios less 1, whose logarithm is x.
     """
     from scipy.special import chdtri, ndtr, stdtrit
 
@@ -48,9 +49,10 @@ def random_effects(value: FloatArray, variance: FloatArray, level: float, *, log
     most = ((value - value.mean()) ** 2).sum() / squares
     between, _ = bisect_all(lambda at: pool(value, variance, at)[2] > squares, 0.0 * most, most, _HALVINGS)
     centre, error, excess = pool(value, variance, between)
-    if log_normal:
-        error, between = error / centre, np.log1p(between / centre**2)
-        centre = np.log(centre) - 0.5 * between
+    if skew:
+        ratio = 1.0 + skew * centre
+        error, between = error / ratio, np.log1p(between * (skew / ratio) ** 2) / skew**2
+        centre = np.log(ratio) / skew - 0.5 * skew * between
     half = -float(stdtrit(freedom, tails[0])) * math.sqrt(max(1.0, excess[0] / freedom)) * error[0]
     middle, deviation = centre[3:], np.sqrt(between + error**2)[3:]
     low, high = (np.full(2, end) for end in (min(middle - _FARTHEST * deviation), max(middle + _FARTHEST * deviation)))
@@ -59,15 +61,13 @@ def random_effects(value: FloatArray, variance: FloatArray, level: float, *, log
     )
     # A new cluster is no better known than the mean, of which Student's distribution makes more where clusters are few.
     limits = centre[0] - half, centre[0] + half
-    new = (min(predicted[0], limits[0]), max(predicted[1], limits[1]))
-    if len(value) < LEAST_TO_PREDICT:
-        new = math.nan, math.nan
+    wider = min(predicted[0], limits[0]), max(predicted[1], limits[1])
+    new = wider if len(value) >= LEAST_TO_PREDICT else (math.nan, math.nan)
     return RandomEffects(np.array([centre[0], *limits, *new]), np.sqrt(between[:3]))
 
 
 def pool(value: FloatArray, variance: FloatArray, between: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weighted mean for each variance between clusters, its standard error, and the weighted squared deviations."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        weight = 1.0 / (variance + between[:, None])
-        centre = weight @ value / weight.sum(axis=1)
-        return centre, np.sqrt(1.0 / weight.sum(axis=1)), (weight * (value - centre[:, None]) ** 2).sum(axis=1)
+    weight = 1.0 / (variance + between[:, None])
+    centre = weight @ value / weight.sum(axis=1)
+    return centre, np.sqrt(1.0 / weight.sum(axis=1)), (weight * (value - centre[:, None]) ** 2).sum(axis=1)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.distributions.cluster_jackknife import LOG_ODDS, PLAIN, Link
 from calibrant.distributions.random_effects import random_effects
 from calibrant.fits.logistic import LogisticProfile, logistic
 from calibrant.metrics.estimates import SampledRows
@@ -26,6 +26,9 @@ from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights
 
 # Clusters with fewer rows of either class have no AUC and no slope.
 LEAST_OF_CLASS = 10
+
+# Clusters whose positives vary less by chance, since scores are 0, 1 or next to it, have no intercept.
+_LEAST = 0.01
 
 _PARTS = re.compile(r"(\d+)")
 
@@ -48,12 +51,12 @@ class BetweenClusters(WithTable, Drawable):
         The number in each, with its interval for independent rows.
     mean : Estimate
         Random-effects mean: taken on the scale of `tau` and carried back, so that it is the median cluster where their
-        distribution is symmetric there. NaN with fewer than 3 clusters.
+        distribution is symmetric there. NaN with fewer than 3 clusters, or fewer in which anything varies by chance.
     prediction : (float, float)
         Where the value of a new cluster like these lies. NaN with fewer than 5 clusters.
     tau : Estimate
-        Standard deviation between clusters: of the logarithm of O:E, of the log-odds of the AUC, of intercept and slope
-        as they are. A value of 0 does not say that clusters are alike: the upper limit is how far they may differ.
+        Standard deviation between clusters: of the logarithm of O:E and of 1 - AUC, of intercept and slope as they
+        are. A value of 0 does not say that clusters are alike: the upper limit is how far they may differ.
 
     Examples
     --------
@@ -85,7 +88,7 @@ class BetweenClusters(WithTable, Drawable):
         """What clusters have in common, how far they differ, and where a new one lies, in words."""
         mean, tau, sure = self.mean, self.tau, numbers.confidence(self.mean.confidence_level)
         if math.isnan(mean.value):
-            return "too few clusters for a summary"
+            return "too few clusters with any variance for a summary"
         written = numbers.write_interval(mean.value, mean.lower, mean.upper, write=numbers.signed)
         spread = numbers.write_interval(tau.value, tau.lower, tau.upper, write=partial(numbers.significant, digits=2))
         alike = "" if tau.value else "which is common by chance, and no evidence that clusters are alike"
@@ -120,7 +123,7 @@ class ClusterHeterogeneity(Result):
     Attributes
     ----------
     observed_expected, calibration_intercept : BetweenClusters
-        O:E, and the same on the scale of log-odds, in all clusters.
+        O:E in all clusters with a score above 0, the intercept where not all scores are 0 or 1, or next to it.
     calibration_slope, roc_auc : BetweenClusters
         In clusters with at least 10 rows of either class; of slopes those that are finite.
 
@@ -177,9 +180,9 @@ def cluster_heterogeneity(
     -----
     O:E is summarised as a ratio, weighted by what is expected at the O:E of all rows: nothing is added to clusters
     without a positive, and no weight depends on a cluster's own positives. Mean and limits come back by the moments of
-    a log-normal distribution. The intercept is O:E on the scale of log-odds, carried over for the rows of all clusters.
-    AUC (on log-odds) and slope have variances from what clusters share: that of DeLong [1]_ as it is on average for so
-    many rows of either class, and the information at the slope that fits all rows best.
+    a log-normal distribution. So does 1 - AUC, with the variance of DeLong [1]_ as it is on average for so many rows
+    of either class. Intercepts are one step of Newton's method from what they have in common, with the information
+    there, and their mean allows for the curvature; slopes have the information at the slope that fits all rows best.
 
     The variance between clusters is that of Paule & Mandel [2]_, the limits of the mean are those of Hartung & Knapp
     [3]_ with a factor of at least 1, and the prediction interval carries the uncertainty of tau [4]_. All of it is
@@ -211,17 +214,16 @@ def heterogeneity_of(rows: ClusteredRows, confidence_level: float) -> ClusterHet
     parts = np.split(key_order(rows.cluster), np.cumsum(np.bincount(rows.cluster))[:-1])
     tables = (ScoreTable(rows.score[part], rows.n[part], rows.k[part]) for part in parts)
     each = (_Cluster(name, table, confidence_level) for name, table in zip(rows.names, tables, strict=True))
-    in_order = sorted(
-        each, key=lambda one: [int(part) if part.isdecimal() else part for part in _PARTS.split(one.name)]
-    )
+    in_order = sorted(each, key=_by_name)
     scored = [one for one in in_order if one.table.mean_score > 0.0]
-    large = [one for one in in_order if min(one.table.positives, one.table.negatives.sum()) >= LEAST_OF_CLASS]
+    both = [one for one in in_order if min(one.table.positives, one.table.negatives.sum()) >= LEAST_OF_CLASS]
     whole = _Cluster("", rows.table, confidence_level)
-    ratio = _ratios(whole, scored)
-    return ClusterHeterogeneity(ratio, _intercepts(whole, scored, ratio), _slopes(whole, large), _areas(whole, large))
+    ratio, at = _ratios(whole, scored)
+    return ClusterHeterogeneity(ratio, _intercepts(whole, scored, ratio, at), _slopes(whole, both), _areas(whole, both))
 
 
-class _Cluster(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Cluster:
     name: str
     table: ScoreTable
     level: float
@@ -230,14 +232,16 @@ class _Cluster(NamedTuple):
     def rows(self) -> SampledRows:
         return SampledRows(self.table, None, self.level)
 
-    @property
+    @cached_property
     def log_odds(self) -> FloatArray:
         return log_odds_scale(self.table).of(self.table.score)
 
-    def spread(self, intercept: float) -> float:
-        """Variance of the number of positives, if the log-odds are off by an intercept."""
+    def moments(self, intercept: float) -> tuple[float, float, float]:
+        """Positives beyond their mean, and variance and third moment, if the log-odds are off by an intercept."""
         chance = logistic(intercept + self.log_odds)
-        return float(np.dot(self.table.n, chance * (1.0 - chance)))
+        variance = self.table.n * chance * (1.0 - chance)
+        more = self.table.positives - np.dot(self.table.n, chance)
+        return float(more), float(variance.sum()), float(np.dot(variance, 1.0 - 2.0 * chance))
 
     def intercept_at(self, ratio: float) -> float:
         """Intercept, with slope 1, at which rows like these have so many positives for one that is expected."""
@@ -247,48 +251,55 @@ class _Cluster(NamedTuple):
         return LogisticProfile(self.log_odds, self.table.n.astype(np.float64), positives).other(1, 1.0, math.log(ratio))
 
 
-# Of each cluster a number with its limits, and that on the scale of the summary, with its variance.
-_Entries = list[tuple[float, float, float, float, float]]
+def _by_name(one: _Cluster) -> list[Any]:
+    """Order of names, with numbers in them by size, however many digits these have."""
+    parts = _PARTS.split(one.name)
+    return [(len(digits := part.lstrip("0")), digits, part) if part.isdecimal() else part for part in parts]
 
 
+_Back = Callable[[FloatArray], FloatArray]
+
+
+# An entry has the number of a cluster with its limits, and that on the scale of the summary, with its variance.
 def _between(
-    measure: str, clusters: list[_Cluster], entries: _Entries, level: float, link: Link, *, log_normal: bool = False
+    what: str, whole: _Cluster, used: list[_Cluster], entries: Sequence[tuple[float, ...]], back: _Back, skew: float
 ) -> BetweenClusters:
-    """Summarise the numbers of clusters."""
+    """Summarise the numbers of clusters, those with a variance, as `random_effects` does, and carry its ends back."""
     value, lower, upper, scaled, variance = np.array(entries).reshape(-1, 5).T
-    effects = random_effects(scaled, variance, level, log_normal=log_normal)
-    ends = link.back(effects.ends)
-    size, positives = (np.array([getattr(one.table, name) for one in clusters]) for name in ("total", "positives"))
-    summary = _summary(ends, level), (float(ends[3]), float(ends[4])), _summary(effects.tau, level)
-    names = np.array([one.name for one in clusters], np.str_)
-    return BetweenClusters(measure, names, size, positives, value, lower, upper, *summary)
+    effects = random_effects(scaled[variance > 0.0], variance[variance > 0.0], whole.level, skew=skew)
+    ends = back(effects.ends)
+    size, positives = (np.array([getattr(one.table, name) for one in used]) for name in ("total", "positives"))
+    summary = _summary(ends, whole.level), (float(ends[3]), float(ends[4])), _summary(effects.tau, whole.level)
+    names = np.array([one.name for one in used], np.str_)
+    return BetweenClusters(what, names, size, positives, value, lower, upper, *summary)
 
 
 def _summary(ends: FloatArray, level: float) -> Estimate:
     return Estimate(float(ends[0]), float(ends[1]), float(ends[2]), level, "random effects")
 
 
-def _ratios(whole: _Cluster, clusters: list[_Cluster]) -> BetweenClusters:
-    overall, entries = whole.table.base_rate / whole.table.mean_score, []
+def _ratios(whole: _Cluster, clusters: list[_Cluster]) -> tuple[BetweenClusters, float]:
+    """Return the O:E of clusters, and the intercept at which all rows have theirs."""
+    overall, entries = whole.table.base_rate / (whole.table.mean_score or math.nan), []
     intercept = whole.intercept_at(overall)
     for one in clusters:
         ratio, expected = ratio_of(one.rows), overall * one.table.total * one.table.mean_score
-        variance = one.spread(intercept) / expected**2
-        entries.append((ratio.value, ratio.lower, ratio.upper, ratio.value / overall, variance))
-    link = Link(np.log, lambda logarithm: overall * np.exp(logarithm))
-    return _between("O:E", clusters, entries, whole.level, link, log_normal=True)
+        variance = one.moments(intercept)[1] / expected / expected
+        entries.append((ratio.value, ratio.lower, ratio.upper, ratio.value / overall - 1.0, variance))
+    return _between("O:E", whole, clusters, entries, lambda x: overall * np.exp(x), 1.0), intercept
 
 
-def _intercepts(whole: _Cluster, clusters: list[_Cluster], ratio: BetweenClusters) -> BetweenClusters:
-    """Carry O:E over to log-odds: in each cluster for its rows, what is said of all for all rows."""
+def _intercepts(whole: _Cluster, clusters: list[_Cluster], ratio: BetweenClusters, at: float) -> BetweenClusters:
+    """Intercepts that give O:E, and in the summary a step to each, which is finite, from what they have in common."""
     limits = zip(clusters, ratio.value, ratio.lower, ratio.upper, strict=True)
-    value, lower, upper = np.array([[one.intercept_at(end) for end in ends] for one, *ends in limits]).T
-    mean, tau = ratio.mean, np.array([ratio.tau.value, ratio.tau.lower, ratio.tau.upper])
-    ends = np.array([whole.intercept_at(end) for end in (mean.value, mean.lower, mean.upper, *ratio.prediction)])
-    tau *= whole.table.total * whole.table.mean_score * mean.value / whole.spread(ends[0])
-    own: dict[str, Any] = {"measure": "Calibration intercept", "value": value, "lower": lower, "upper": upper}
-    own |= {"mean": _summary(ends, whole.level), "prediction": (float(ends[3]), float(ends[4]))}
-    return replace(ratio, **own, tau=_summary(tau, whole.level))
+    used = {one: [one.intercept_at(end) for end in ends] for one, *ends in limits if one.moments(at)[1] >= _LEAST}
+    for _ in range(4):
+        more, spread, third = np.array([one.moments(at) for one in used]).reshape(-1, 3).T
+        start, step = at, more / spread
+        at += float(np.clip(random_effects(step, 1.0 / spread, whole.level).ends[0], -1.0, 1.0))
+    entries = [(*own, *to) for own, *to in zip(used.values(), step, 1.0 / spread, strict=True)]
+    skew = float((third / spread).sum()) / max(1, len(used))
+    return _between("Calibration intercept", whole, list(used), entries, lambda x: start + x, skew)
 
 
 def _slopes(whole: _Cluster, clusters: list[_Cluster]) -> BetweenClusters:
@@ -303,21 +314,17 @@ def _slopes(whole: _Cluster, clusters: list[_Cluster]) -> BetweenClusters:
             information = np.dot(weight, (x - np.average(x, weights=weight)) ** 2)
             entries.append((*fit, fit[0], 1.0 / information))
             used.append(one)
-    return _between("Calibration slope", used, entries, whole.level, PLAIN)
+    return _between("Calibration slope", whole, used, entries, np.asarray, 0.0)
 
 
 def _areas(whole: _Cluster, clusters: list[_Cluster]) -> BetweenClusters:
-    """Areas, on log-odds, with the variance of DeLong as it is in all clusters for one row of each class."""
-    areas = [area_of(one.rows) for one in clusters]
-    value, error, positives, negatives = (
-        np.array([(area.value, area.standard_error, area.n_positives, area.n_negatives) for area in areas])
-        .reshape(-1, 4)
-        .T
-    )
-    half_pair, size = 0.5 / (positives * negatives), 1.0 / (1.0 / positives + 1.0 / negatives)
-    value = np.clip(value, half_pair, 1.0 - half_pair)  # so that an area of 1 has log-odds
+    """Areas, their distance to 1 as a ratio, with the variance of DeLong as it is for one row of each class."""
+    areas, fields = [area_of(one.rows) for one in clusters], ("value", "standard_error", "n_positives", "n_negatives")
+    # Rounded, so that areas of 1 have no distance and no variance.
+    value, error, positives, negatives = (np.round([getattr(area, name) for area in areas], 12) for name in fields)
+    size = 1.0 / (1.0 / positives + 1.0 / negatives)
     share = size / size.sum()
-    mean, variance = np.dot(share, value), np.dot(share, error**2 * size) / size
-    scaled = zip(LOG_ODDS.to(value), variance / (mean * (1.0 - mean)) ** 2, strict=True)
+    mean = float(np.dot(share, 1.0 - value)) or 1.0
+    scaled = zip(1.0 - (1.0 - value) / mean, np.dot(share, error**2 * size) / size / mean**2, strict=True)
     entries = [(area.value, area.lower, area.upper, *own) for area, own in zip(areas, scaled, strict=True)]
-    return _between("AUC", clusters, entries, whole.level, LOG_ODDS)
+    return _between("AUC", whole, clusters, entries, lambda x: 1.0 - np.minimum(1.0, mean * np.exp(-x)), -1.0)

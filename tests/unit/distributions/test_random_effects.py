@@ -68,7 +68,7 @@ def test_ratios_with_many_events_are_like_their_logarithms():
     rng = np.random.default_rng(0)
     expected, logarithm = rng.uniform(2e4, 6e4, 30), rng.normal(-0.2, 0.1, 30)
     ratio = rng.poisson(expected * np.exp(logarithm)) / expected
-    as_ratio = random_effects(ratio, ratio.mean() / expected, 0.95, log_normal=True)
+    as_ratio = random_effects(ratio - 1, ratio.mean() / expected, 0.95, skew=1.0)
     as_logarithm = random_effects(np.log(ratio), 1 / (ratio * expected), 0.95)
     np.testing.assert_allclose(as_ratio.ends, as_logarithm.ends, atol=0.01)
     np.testing.assert_allclose(as_ratio.tau, as_logarithm.tau, atol=0.01)
@@ -77,9 +77,15 @@ def test_ratios_with_many_events_are_like_their_logarithms():
 def test_ratios_of_zero_need_nothing_added():
     """O:E of 0, .4, ..., each with 5 expected: the mean of the logarithms is known from the moments of the ratios."""
     ratio, variance = np.array([0.0, 0.4, 0.8, 1.2, 1.6, 2.0]), np.full(6, 0.2)
-    effects = random_effects(ratio, variance, 0.95, log_normal=True)
+    effects = random_effects(ratio - 1, variance, 0.95, skew=1.0)
     np.testing.assert_allclose(effects.tau[0] ** 2, np.log1p(ratio.var(ddof=1) - 0.2))
     np.testing.assert_allclose(effects.ends[0], -0.5 * effects.tau[0] ** 2)
+
+
+def test_ratios_that_are_all_zero_have_no_logarithms():
+    effects = random_effects(np.full(6, -1.0), np.full(6, 0.2), 0.95, skew=1.0)
+    assert np.isnan(effects.tau).all()
+    assert not np.isfinite(effects.ends).any()
 
 
 @pytest.mark.parametrize("n", [5, 6, 20])

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
+from calibrant.distributions.random_effects import random_effects
 from calibrant.errors import ArgumentError
 from calibrant.metrics import calibration_slope, cluster_heterogeneity, observed_expected_ratio, roc_auc_interval
 
@@ -60,12 +61,96 @@ def test_a_cluster_without_events_counts_as_it_is(compared):
     assert 0 < ratio.prediction[0] < ratio.mean.lower < ratio.mean.value < ratio.mean.upper < ratio.prediction[1]
 
 
-def test_intercept_is_the_ratio_on_another_scale(rows, compared):
-    """An intercept that all rows share gives the mean O:E back."""
-    score = rows[1]
-    shifted = 1 / (1 + np.exp(-compared.calibration_intercept.mean.value) * (1 - score) / score)
-    np.testing.assert_allclose(shifted.sum() / score.sum(), compared.observed_expected.mean.value)
-    assert compared.calibration_intercept.tau.value > compared.observed_expected.tau.value
+def test_intercept_is_the_logarithm_of_the_ratio_where_positives_are_rare(rows):
+    label, score, hospital = rows
+    rare = cluster_heterogeneity(
+        np.repeat(label, 300) & (np.arange(300 * len(label)) % 300 == 0),
+        np.repeat(score / 300, 300),
+        np.repeat(hospital, 300),
+    )
+    ratio, intercept = rare.observed_expected, rare.calibration_intercept
+    np.testing.assert_allclose(intercept.mean.value, np.log(ratio.mean.value), atol=0.01)
+    np.testing.assert_allclose(intercept.prediction, np.log(ratio.prediction), atol=0.05)
+    np.testing.assert_allclose(intercept.tau.value, ratio.tau.value, atol=0.01)
+
+
+def test_intercepts_of_the_other_class_have_the_other_sign(rows, compared):
+    label, score, hospital = rows
+    own, other = (
+        compared.calibration_intercept,
+        cluster_heterogeneity(~label, 1 - score, hospital).calibration_intercept,
+    )
+    np.testing.assert_allclose(other.mean.value, -own.mean.value)
+    np.testing.assert_allclose(other.prediction, [-own.prediction[1], -own.prediction[0]])
+    np.testing.assert_allclose(other.tau.value, own.tau.value)
+
+
+@pytest.mark.parametrize(("high", "low", "rate"), [(0.7, 0.1, 0.2), (0.9, 0.1, 0.5)])
+def test_mean_intercept_where_risks_differ(high, low, rate):
+    """A large hospital with high risks, well predicted, and seven small ones with low scores, where more is observed.
+
+    The mean is that of hospitals. At the risks of all rows, no intercept gives the mean O:E of the second.
+    """
+    size = np.array([1000, *[40] * 7])
+    label = np.concatenate([np.arange(n) < round(n * p) for n, p in zip(size, [high, *[rate] * 7], strict=True)])
+    score, own = np.repeat([high, *[low] * 7], size), np.log(rate / (1 - rate) / low * (1 - low))
+    between = cluster_heterogeneity(label, score, np.repeat(np.arange(8), size)).calibration_intercept
+    np.testing.assert_allclose(between.value, [0.0, *[own] * 7], atol=1e-9)
+    np.testing.assert_allclose(between.mean.value, 7 / 8 * own, rtol=0.3)
+    assert between.mean.lower < 7 / 8 * own < between.mean.upper
+    assert -2 * own < between.prediction[0] < between.mean.lower < between.mean.upper < between.prediction[1] < 4 * own
+
+
+@pytest.mark.parametrize("scores", [np.ceil, np.zeros_like, np.ones_like], ids=["0 and 1", "0", "1"])
+def test_scores_without_odds(rows, scores):
+    label, score, hospital = rows
+    of = cluster_heterogeneity(label, scores(score - 0.2), hospital)
+    assert len(of.calibration_intercept.cluster) == 0
+    assert "too few clusters with any variance" in str(of.observed_expected)
+
+
+@pytest.mark.parametrize("score", [0.0, 1e-300, 1e-6, 1.0])
+def test_a_cluster_without_odds_has_no_intercept(rows, compared, score):
+    label, scores, hospital = rows
+    own = hospital == "Hospital 11"
+    of = cluster_heterogeneity(label, np.where(own, score, scores), hospital).calibration_intercept
+    assert "Hospital 11" not in of.cluster
+    assert len(of.cluster) == 11
+    assert np.isfinite([of.mean.value, of.mean.lower, of.mean.upper, *of.prediction, of.tau.upper]).all()
+
+
+def test_areas_are_summarised_by_their_distance_to_one():
+    """Five clusters of which one is told apart without error."""
+    rng, label, cluster = np.random.default_rng(0), np.tile([0, 0, 1], 75), np.repeat(np.arange(5), 45)
+    score = 1 / (1 + np.exp(-rng.standard_normal(225) - label * np.where(cluster == 0, 30, 2.5)))
+    of = cluster_heterogeneity(label, score, cluster).roc_auc
+    single = [roc_auc_interval(label[cluster == i], score[cluster == i]) for i in range(5)]
+    distance, variance = 1 - of.value, np.mean([one.standard_error**2 for one in single])
+    effects = random_effects(distance - 1, np.full(5, variance), 0.95, skew=1.0)
+    mean, lower, upper, low, high = 1 - np.exp(effects.ends[[0, 2, 1, 4, 3]])
+    np.testing.assert_allclose(of.value[0], 1.0)
+    np.testing.assert_allclose(
+        [of.mean.value, of.mean.lower, of.mean.upper, *of.prediction], [mean, lower, upper, low, high]
+    )
+    np.testing.assert_allclose(of.tau.value, effects.tau[0])
+    assert 0 < low < lower < mean < upper < high < 1
+
+
+@pytest.mark.parametrize("score", [0.3, None], ids=["one score", "no error"])
+def test_areas_without_variance_have_no_summary(score):
+    label, cluster = np.tile([0, 0, 1], 30), np.repeat(np.arange(3), 30)
+    scores = 0.6 * label + np.random.default_rng(0).uniform(0.1, 0.3, 90) if score is None else np.full(90, score)
+    of = cluster_heterogeneity(label, scores, cluster).roc_auc
+    assert len(of.value) == 3
+    assert of.summary_text == "too few clusters with any variance for a summary"
+    assert np.isnan([of.mean.value, *of.prediction, of.tau.value]).all()
+
+
+def test_numbers_in_names_may_be_long(rows):
+    label, score, _ = rows
+    names = np.array(["a" + "9" * 5000, "a1" + "0" * 5000, "a7", "a10", "a08", "9x"])
+    of = cluster_heterogeneity(label, score, names[np.arange(len(label)) % 6]).observed_expected
+    assert of.cluster.tolist() == names[[5, 2, 4, 3, 0, 1]].tolist()
 
 
 @pytest.mark.slow

@@ -466,3 +466,23 @@ class TestSegments:
         assert file.advice.python is None
         fine = cal.audit(frame, label="y", score="p", tolerance=0.05, by=["third"])
         assert fine.advice.action == "leave alone"
+
+
+def test_a_cluster_that_is_plainly_off_is_named_where_all_rows_are_right():
+    rng = np.random.default_rng(5)
+    p = np.tile(np.linspace(0.1, 0.9, 1000), 6)
+    topic = np.repeat(["a", "b", "law", "d", "e", "f"], 1000)
+    true = np.where(topic == "law", p - 0.08, p)
+    y = rng.uniform(size=len(p)) < true
+    advice = cal.audit(y, p, clusters=topic).advice
+    assert (advice.action, advice.command) == ("recalibrate by segment", None)
+    assert "over all rows, but not in cluster law, where O:E is 0.8" in advice.reason
+    y = rng.uniform(size=len(p)) < p
+    assert cal.audit(y, p, clusters=topic).advice.action != "recalibrate by segment"
+
+
+def test_a_plan_for_rare_positives_asks_for_a_small_tolerance():
+    rng = np.random.default_rng(6)
+    p = rng.uniform(0.005, 0.02, 3000)
+    advice = cal.audit(rng.uniform(size=3000) < p, p).advice
+    assert advice.command == "calibrant plan --tolerance 0.004 --brier 0.013"

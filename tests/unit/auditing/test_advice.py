@@ -471,12 +471,12 @@ class TestSegments:
 def test_a_cluster_that_is_plainly_off_is_named_where_all_rows_are_right():
     rng = np.random.default_rng(5)
     p = np.tile(np.linspace(0.1, 0.9, 1000), 6)
-    topic = np.repeat(["a", "b", "law", "d", "e", "f"], 1000)
-    true = np.where(topic == "law", p - 0.08, p)
+    topic = np.repeat(["a", "b", "tax", "d", "e", "f"], 1000)
+    true = np.where(topic == "tax", p - 0.08, p)
     y = rng.uniform(size=len(p)) < true
     advice = cal.audit(y, p, clusters=topic).advice
     assert (advice.action, advice.command) == ("recalibrate by segment", None)
-    assert "over all rows, but not in cluster law, where O:E is 0.8" in advice.reason
+    assert "over all rows, but not in cluster tax, where O:E is 0.8" in advice.reason
     y = rng.uniform(size=len(p)) < p
     assert cal.audit(y, p, clusters=topic).advice.action != "recalibrate by segment"
 

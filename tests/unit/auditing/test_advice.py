@@ -153,6 +153,7 @@ def patients(**keywords):
     return cal.audit(died, 1.0 / (1.0 + np.exp(-log_odds)), clusters=hospital, **keywords)
 
 
+@pytest.mark.slow
 def test_scores_are_not_left_alone_where_the_slope_is_off():
     """The test of the whole error sees little of it, and clusters allow for more chance."""
     for result in (patients(), patients(tolerance=0.05, method="asymptotic")):
@@ -324,6 +325,7 @@ def test_a_diagonal_inside_the_band_is_explained():
     assert band_sentence(cal.audit(*world(20_000, 2.0))) == ""
 
 
+@pytest.mark.slow
 def test_reversed_labels_of_clusters():
     y, p = world(1_000)
     result = cal.audit(1 - y, p, clusters=np.arange(1_000) // 5)
@@ -468,6 +470,7 @@ class TestSegments:
         assert fine.advice.action == "leave alone"
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_plainly_off_is_named_where_all_rows_are_right():
     rng = np.random.default_rng(5)
     p = np.tile(np.linspace(0.1, 0.9, 1000), 6)

@@ -8,12 +8,13 @@ holds it to the commands.
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from typer.main import get_command
 
@@ -59,13 +60,19 @@ def named(parameter: Any) -> str:
     return ", ".join(parameter.opts) + ("" if parameter.is_flag else f" {value}")
 
 
-def explained(parameter: Any) -> str:
+def helps(command: Any) -> dict[str, str]:
+    """Return the help of each parameter of a command, as it is written there: some versions of Typer lose it."""
+    hints = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
+    return {name: getattr(get_args(hint)[-1], "help", "") for name, hint in hints.items() if get_args(hint)}
+
+
+def explained(parameter: Any, text: str) -> str:
     """Return the help of an option or an argument, whether it is required, and its default."""
     default = parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
     if parameter.required and parameter.param_type_name == "option":
-        return f"{parameter.help} Required."
+        return f"{text} Required."
     plain = isinstance(default, str | float | int) and not isinstance(default, bool) and parameter.show_default
-    return f"{parameter.help} Default: {default}." if plain and default != "" else parameter.help or ""
+    return f"{text} Default: {default}." if plain and default != "" else text
 
 
 def lines() -> Iterator[str]:
@@ -82,9 +89,10 @@ def lines() -> Iterator[str]:
         yield first
         for other in others:
             yield from (".PP", other)
+        texts = helps(one)
         for parameter in one.params:
             if not getattr(parameter, "hidden", False):
-                yield from described(named(parameter), explained(parameter))
+                yield from described(named(parameter), explained(parameter, texts.get(parameter.name, "")))
     yield ".SH EXIT STATUS"
     for code, meaning in EXIT_CODES.items():
         yield from described(code, meaning)

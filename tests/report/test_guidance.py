@@ -62,6 +62,7 @@ def test_what_is_not_asked_of_all_audits():
     assert states(class_audits.wrong(), "bank")["EBA grades"] == "does not apply"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checklist", ["tripod+ai", "tripod-cluster", "bank", "eu-ai-act"])
 def test_marks_and_links_on_all_pages(rows, checklist):
     y, p, columns = rows

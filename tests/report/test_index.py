@@ -75,3 +75,12 @@ def test_command(files, tmp_path):
     assert done.exit_code == 0
     assert done.stdout.startswith("2 audits of PD <3> 2.\nAudit ")
     assert "2024-02" in (tmp_path / "index.md").read_text()
+
+
+def test_a_period_that_all_share_is_no_name(files, tmp_path):
+    document = json.loads((files / "m1.json").read_text())
+    for name in ("January", "February"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    index = audit_index([tmp_path / "January.json", tmp_path / "February.json"])
+    assert [entry["label"] for entry in index.entries] == ["January", "February"]
+    assert audit_index([tmp_path / "January.json"]).entries[0]["label"] == "2024-01"

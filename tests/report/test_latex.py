@@ -27,6 +27,7 @@ def results(y, p):
     yield cal.selective(y, p, target_error=0.3)
 
 
+@pytest.mark.slow
 def test_has_the_tables_of_the_page(rows):
     for result in results(*rows):
         text, tables = result.to_latex(), result.to_markdown().count("\n| ---")

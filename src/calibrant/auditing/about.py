@@ -74,7 +74,8 @@ class Documented(Report):
 
 def about_of(about: str | PathLike[str] | Mapping[str, Any] | None, **fields: Any) -> dict[str, Any]:
     """Return what is said of a model, checked: words by field, those that are empty left out."""
-    given = {**(_read(about) if isinstance(about, str | os.PathLike) else about or {}), **fields}
+    given = dict(_read(about) if isinstance(about, str | os.PathLike) else about or {})
+    given |= {name: value for name, value in fields.items() if value is not None}
     _check_names("fields about a model", given, (*LABELS, "checklist", "answers"))
     said: dict[str, Any] = {name: _words(given[name]) for name in LABELS if given.get(name) is not None}
     if given.get("checklist") is not None:

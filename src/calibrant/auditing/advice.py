@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import TypeAlias
+
+import numpy as np
 
 from calibrant.auditing.findings import Action, Advice, Findings
 from calibrant.auditing.next_steps import CallTexts, next_step
@@ -10,6 +13,7 @@ from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, REVERSED, WIDE_TOLERANCE, error_of_half
 from calibrant.auditing.wording import error_of
 from calibrant.certificates import Certificate
+from calibrant.printable import visible_name
 from calibrant.table.numbers import share, write_interval
 
 NO_ADVICE = Advice("none", "", None, None)  # of an audit that is not complete
@@ -56,8 +60,10 @@ def advise(audit: Findings, texts: CallTexts, *, segments_differ: bool | None, e
         reason = (
             f"{reason[:-1]}; {off}, but one map for all rows is enough: maps by segment gain no more than chance can."
         )
-    if action == "collect more data" and (certificate is None or certificate.n_clusters is not None):
-        # A plan counts independent rows, and would ask for too few.
+    if action in ("collect more data", "recalibrate by segment") and (
+        certificate is None or certificate.n_clusters is not None
+    ):
+        # A plan counts independent rows, and would ask for too few; the column of clusters is not known here.
         return Advice(action, reason, None, None)
     columns = () if segments is None else tuple(dict.fromkeys(name for of in segments.columns_of for name in of))
     next_ = next_step(step[0] if step else action, texts, certificate, columns, expected_brier=expected_brier)
@@ -84,6 +90,8 @@ def _weighed(audit: Findings) -> _Weighed:
     if recalibration is not None and recalibration.improves_log_loss:
         action: Action = "recalibrate" if recalibration.improves_brier_score else "collect more data"
         return action, f"{compatible}, but recalibration lowers the cross-validated log loss more than chance explains."
+    if cluster := _worst_cluster(audit):
+        return "recalibrate by segment", f"{compatible} over all rows, but not in cluster {cluster}."
     units = "rows" if certificate.n_clusters is None else "clusters"
     if certificate.verdict is not None:
         return "collect more data", f"{compatible}, but these {units} are too few to certify the tolerance."
@@ -121,6 +129,23 @@ def _slope(audit: Findings) -> str:
         return ""
     extreme = "too extreme" if slope.value < 1.0 else "not extreme enough"
     return f"predictions are {extreme}, calibration slope {write_interval(slope.value, slope.lower, slope.upper, 1.0)}"
+
+
+def _worst_cluster(audit: Findings) -> str:
+    """Name the cluster whose O:E is farthest from 1, if it is beyond chance among so many; else empty."""
+    if audit.heterogeneity is None:
+        return ""
+    ratios = audit.heterogeneity.observed_expected
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value, lower, upper = np.log([ratios.value, ratios.lower, ratios.upper])
+        distance = np.nan_to_num(np.abs(value) / (upper - lower), posinf=0.0)
+    i = int(np.argmax(distance))
+    normal = NormalDist()
+    width = 2.0 * normal.inv_cdf(0.5 + 0.5 * ratios.mean.confidence_level)
+    if 2.0 * normal.cdf(-width * distance[i]) * len(distance) > _BEYOND_CHANCE:
+        return ""
+    written = write_interval(float(ratios.value[i]), float(ratios.lower[i]), float(ratios.upper[i]), 1.0)
+    return f"{visible_name(str(ratios.cluster[i]))}, where O:E is {written}"
 
 
 def _certified(audit: Findings, certificate: Certificate, unchanged: str) -> _Weighed:

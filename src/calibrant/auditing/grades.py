@@ -245,11 +245,14 @@ def _judge(tests: list[tuple[Any, ...]], direction: str, level: float) -> dict[s
     columns |= zip(("p_exact", "size_exact", "p_jeffreys", "size_jeffreys"), tested, strict=True)
     order, adjusted = score_order(tested[0]), np.arange(len(tests), 0.0, -1.0)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(adjusted * tested[0][order]))
-    verdict = np.where(adjusted > level, "", np.where(k / n > mean, "too low", "too high"))
+    side = np.where(k / n > mean, "too low", "too high") if direction == "either" else direction
+    verdict = np.where(adjusted > level, "", side)
     return columns | {"p_adjusted": adjusted, "verdict": verdict}
 
 
 def _written(field: str, value: Any) -> str:
     if isinstance(value, str):
         return visible_name(value) if field == "grade" else value
+    if field.startswith(("p_", "size_")) and 0.0 < value < 1e-9:
+        return "<1e-9"  # some of these are rounding
     return _LIMITS.get(field, numbers.rows if isinstance(value, int) else _SHORT)(value)

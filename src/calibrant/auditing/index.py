@@ -83,7 +83,11 @@ def audit_index(paths: Sequence[str | PathLike[str]]) -> AuditIndex:
     """
     if not paths:
         raise ArgumentError(f"files with {_DOCUMENT}", "none", "name what calibrant audit --json wrote")
-    return AuditIndex(tuple(map(_entry, paths)))
+    entries = [_entry(path) for path in paths]
+    stems = [Path(path).stem for path in paths]
+    if len({entry["label"] for entry in entries}) == 1 < len(set(stems)):  # one period for all tells none apart
+        entries = [entry | {"label": stem} for entry, stem in zip(entries, stems, strict=True)]
+    return AuditIndex(tuple(entries))
 
 
 def _entry(path: str | PathLike[str]) -> dict[str, Any]:

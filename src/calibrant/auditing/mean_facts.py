@@ -144,13 +144,14 @@ def _headline(audit: MeanFindings) -> Iterator[Fact]:
     yield fact("where", "Where", band_sentence(audit), rank=2)
     for warning in audit.warnings:
         yield fact("warning", "Warning", warning.message, rank=3)
-    written = write_interval(audit.bias.value, audit.bias.lower, audit.bias.upper, 1.0)
+    ratio = round(audit.bias.value, 12)  # of predictions that were scaled to the total it is 1 but for rounding
+    written = write_interval(ratio, audit.bias.lower, audit.bias.upper, 1.0)
     totals = f"{amount(audit.observed)} observed, {amount(audit.predicted)} predicted"
     yield fact("bias", "Bias", f"{totals}: {written}", rank=5)
     yield fact("error", "Error", joined(f"{error_text(audit)}{_lower(audit)}", test_text(audit)), rank=6)
     parts = audit.decomposition
     explained = share(parts.discrimination / parts.uncertainty) if parts.uncertainty > 0.0 else "nothing"
-    ranking = f"Gini {number(audit.concentration.gini)}, explains {explained} of the deviance"
+    ranking = f"Gini {number(audit.concentration.gini)}, discrimination {explained} of the deviance"
     yield fact("ranking", "Ranking", ranking, rank=7)
     events = f"{rows(audit.n_events)} outcomes other than 0"
     clusters = "" if audit.clusters is None else f" in {rows(audit.clusters)} clusters"

@@ -106,7 +106,9 @@ def next_step(
         fit = f"calibrator = cal.PlattCalibrator().fit({texts.fit})"
         return NextStep(f"{repair} --method platt --model model.json", fit)
     if action == "collect more data":
-        tolerance = 0.05 if certificate is None or certificate.tolerance is None else certificate.tolerance
+        # Of rare positives a tolerance of 0.05 would be met by predicting none.
+        usual = min(0.05, float(significant(expected_brier / 3.0, digits=1))) if expected_brier else 0.05
+        tolerance = usual if certificate is None or certificate.tolerance is None else certificate.tolerance
         accepted = given(tolerance)
         options = {"brier": write_upper(expected_brier, write=partial(significant, digits=2))} if expected_brier else {}
         if certificate is not None and certificate.confidence_level != 0.95:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calibrant.export.class_writer import write_classes
 from calibrant.export.layouts import formula_of
-from calibrant.export.onnx_estimators import convert_estimator, estimators, finish, set_shapes
+from calibrant.export.onnx_estimators import convert_estimator, convert_imputer, estimators, finish, set_shapes
 from calibrant.export.onnx_graph import DOUBLE, Graph
 from calibrant.fits.class_pool import MulticlassAuto
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Operators that compute in single precision, whatever their inputs are.
 _SINGLE = {"LinearClassifier", "Normalizer", "Scaler", "SVMClassifier", "TreeEnsembleClassifier"}
+# Operators that ONNX Runtime has in single precision only.
+_NOT_DOUBLE = {"Imputer"}
 # How much rounding may part scores, as a share of them: as where calibrators are fitted, and in single precision.
 _DOUBLE_ROUNDING, _SINGLE_ROUNDING = 1e-12, 1e-6
 
@@ -47,6 +49,7 @@ def _response(
     from skl2onnx import convert_sklearn
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType
     from sklearn.frozen import FrozenEstimator
+    from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
 
     estimator = pair.estimator
@@ -56,7 +59,7 @@ def _response(
     numbers = FloatTensorType | DoubleTensorType | Int64TensorType
 
     def converted(*, in_double: bool) -> tuple[Any, str]:
-        given = {variable.full_name: variable.type for variable in operator.inputs}
+        given = {variable.raw_name: variable.type for variable in operator.inputs}  # as the estimator names columns
         number = DoubleTensorType if in_double else FloatTensorType
         types = {name: number(of.shape) if isinstance(of, numbers) else of for name, of in given.items()}
         nested = convert_sklearn(
@@ -64,7 +67,8 @@ def _response(
             initial_types=list(types.items()),
             target_opset=container.target_opset_all,
             options={id(last): {"raw_scores": True}} if pair.margin_scale is not None else None,
-            custom_conversion_functions=dict.fromkeys(estimators(), convert_estimator),
+            custom_conversion_functions=dict.fromkeys(estimators(), convert_estimator)
+            | {SimpleImputer: convert_imputer},
             custom_shape_calculators=dict.fromkeys(estimators(), set_shapes),
         )
         response = nested.graph.output.pop().name
@@ -73,6 +77,8 @@ def _response(
             nested.graph.node.remove(node)
         if in_double:
             checker.check_model(nested, full_check=True)
+            if _NOT_DOUBLE & {node.op_type for node in nested.graph.node}:
+                raise NotImplementedError(*_NOT_DOUBLE)
         return nested, response
 
     try:

@@ -55,9 +55,30 @@ def finish(graph: Graph, operator: Any, container: Any, proba: str, versions: se
     labels = graph.constant(classes, np.int64 if classes.dtype.kind in "biuf" else np.object_)
     graph.apply("Gather", labels, likeliest, output=label.full_name)
     graph.apply("Cast", proba, output=probabilities.full_name, to=guess_proto_type(probabilities.type))
+    _hand_over(graph, container, versions)
+
+
+def _hand_over(graph: Graph, container: Any, versions: set[tuple[str, int]]) -> None:
     container.nodes.extend(graph.nodes)
     container.initializers.extend(graph.constants)
     container.node_domain_version_pair_sets.update(versions | {("", container.target_opset_any_domain(""))})
+
+
+def convert_imputer(scope: Any, operator: Any, container: Any) -> None:
+    """Add the nodes of a `SimpleImputer` of numbers, for which ONNX Runtime has no operator in double precision."""
+    from skl2onnx.common._registration import get_converter
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    model, names = operator.raw_operator, operator.input_full_names
+    numbers = all(isinstance(variable.type, DoubleTensorType) for variable in operator.inputs)
+    if not numbers or model.missing_values == model.missing_values or not np.isfinite(model.statistics_).all():
+        get_converter("SklearnSimpleImputer")(scope, operator, container)
+        return
+    graph = Graph(dict.fromkeys(names, DOUBLE), prefix=scope.get_unique_operator_name("imputed"))
+    features = graph.apply("Concat", *names, axis=1)
+    gap = graph.apply("IsNaN", features)
+    graph.apply("Where", gap, graph.literal(model.statistics_), features, output=operator.outputs[0].full_name)
+    _hand_over(graph, container, set())
 
 
 def set_shapes(operator: Any) -> None:

@@ -29,7 +29,7 @@ _LOGIT_REMEDY = (
 _PERCENT_REMEDY = "these look like percentages: divide them by 100"
 _DECIMAL_COMMA = (
     'write a point, not a comma, before the decimals; a file can be read as it is with --query "SELECT * FROM '
-    "read_csv('FILE', decimal_separator=',')\", in Python with calibrant.Query"
+    "read_csv('FILE', decimal_separator=',')\", with encoding='latin-1' if it is so, in Python with calibrant.Query"
 )
 _RANGE_REMEDY = "pass the predicted probability of the positive class"
 _SEEM_NOT_KNOWN = NOT_KNOWN | {"none", "missing", "-"}  # but these may be classes

@@ -89,3 +89,5 @@ def test_the_file_of_the_documents(audit, tmp_path):
     about = audit.with_about(tmp_path / "model.toml").provenance.about
     assert (about["checklist"], about["exclusions"]) == ("bank", "staff; loans in default at the start")
     assert about["answers"]["EBA grades"] == "does not apply: no grades"
+    # As a command passes options that were not given.
+    assert audit.with_about(tmp_path / "model.toml", checklist=None, owner=None).provenance.about == about

@@ -153,6 +153,7 @@ def patients(**keywords):
     return cal.audit(died, 1.0 / (1.0 + np.exp(-log_odds)), clusters=hospital, **keywords)
 
 
+@pytest.mark.slow
 def test_scores_are_not_left_alone_where_the_slope_is_off():
     """The test of the whole error sees little of it, and clusters allow for more chance."""
     for result in (patients(), patients(tolerance=0.05, method="asymptotic")):
@@ -324,6 +325,7 @@ def test_a_diagonal_inside_the_band_is_explained():
     assert band_sentence(cal.audit(*world(20_000, 2.0))) == ""
 
 
+@pytest.mark.slow
 def test_reversed_labels_of_clusters():
     y, p = world(1_000)
     result = cal.audit(1 - y, p, clusters=np.arange(1_000) // 5)
@@ -466,3 +468,24 @@ class TestSegments:
         assert file.advice.python is None
         fine = cal.audit(frame, label="y", score="p", tolerance=0.05, by=["third"])
         assert fine.advice.action == "leave alone"
+
+
+@pytest.mark.slow
+def test_a_cluster_that_is_plainly_off_is_named_where_all_rows_are_right():
+    rng = np.random.default_rng(5)
+    p = np.tile(np.linspace(0.1, 0.9, 1000), 6)
+    topic = np.repeat(["a", "b", "tax", "d", "e", "f"], 1000)
+    true = np.where(topic == "tax", p - 0.08, p)
+    y = rng.uniform(size=len(p)) < true
+    advice = cal.audit(y, p, clusters=topic).advice
+    assert (advice.action, advice.command) == ("recalibrate by segment", None)
+    assert "over all rows, but not in cluster tax, where O:E is 0.8" in advice.reason
+    y = rng.uniform(size=len(p)) < p
+    assert cal.audit(y, p, clusters=topic).advice.action != "recalibrate by segment"
+
+
+def test_a_plan_for_rare_positives_asks_for_a_small_tolerance():
+    rng = np.random.default_rng(6)
+    p = rng.uniform(0.005, 0.02, 3000)
+    advice = cal.audit(rng.uniform(size=3000) < p, p).advice
+    assert advice.command == "calibrant plan --tolerance 0.004 --brier 0.013"

@@ -277,6 +277,7 @@ def test_rows_that_would_decide_are_told_in_clusters_like_these_where_there_are_
     assert rows_needed(SimpleNamespace(rows_needed=12_001, n=5000, n_clusters=None)) == "12,001 rows"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hospitals", [20, 60])
 def test_the_bound_for_clusters_like_these_does_not_hang_on_a_tolerance(hospitals):
     """A verdict takes a wider one, asymptotic or proved, and both are said."""

@@ -313,3 +313,15 @@ def test_labels_and_pds_turned_round(rows):
         np.testing.assert_allclose(low.grades[field][order], high.grades[field][mirrored], atol=1e-9)
     np.testing.assert_allclose(low.grades["lower"][order], 1.0 - high.grades["upper"][mirrored], atol=1e-9)
     assert audit_grades(default[::-1], score[::-1], name[::-1], direction="too low").to_dict() == low.to_dict()
+
+
+def test_the_direction_that_was_asked_is_the_one_that_is_named():
+    """At a high level a grade may be called too low although fewer default than expected."""
+    asked = {"direction": "too low", "confidence_level": 0.1}
+    assert column(audit_grades([0] * 6 + [1] * 4, [0.5] * 10, ["A"] * 10, **asked), "verdict") == ["too low"]
+
+
+def test_rounding_is_not_shown():
+    impossible, unlikely = (([0] * 99 + [1] * 40, np.full(139, pd)) for pd in (0.0, 0.001))
+    assert "1e-9" not in str(audit_grades(*impossible, ["A"] * 139))
+    assert str(audit_grades(*unlikely, ["A"] * 139)).splitlines()[-1].split().count("<1e-9") == 2

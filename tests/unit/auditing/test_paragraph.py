@@ -14,6 +14,7 @@ def rows():
     return (rng.uniform(size=2_000) < p).astype(int), p
 
 
+@pytest.mark.slow
 def test_of_labels(rows):
     audit = cal.audit(*rows, costs=(1, 4), tolerance=0.1, clusters=np.arange(2_000) // 20)
     text = audit.sentence(rows="patients", events="deaths", clusters="hospitals")

@@ -1,5 +1,7 @@
 """A calibrated classifier and a pipeline that ends in it predict as ONNX, by skl2onnx, what they do in scikit-learn."""
 
+import re
+
 import numpy as np
 import onnxruntime
 import pandas as pd
@@ -16,6 +18,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -65,7 +68,10 @@ def run(model, X, **options):
     converted = to_onnx(model, X[:1], **options)
     session = onnxruntime.InferenceSession(converted.SerializeToString(), providers=["CPUExecutionProvider"])
     columns = {given.name for given in session.get_inputs()}
-    feed = {name: X[[name]].to_numpy() for name in columns} if isinstance(X, pd.DataFrame) else {columns.pop(): X}
+    if not isinstance(X, pd.DataFrame):
+        return session.run(["label", "probabilities"], {columns.pop(): X})
+    feed = {re.sub(r"\W", "_", name): X[[name]].to_numpy() for name in X}  # as ONNX names them
+    assert columns == feed.keys()
     return session.run(["label", "probabilities"], feed)
 
 
@@ -134,12 +140,15 @@ def test_a_pipeline_in_it_of_columns_of_all_kinds():
     X, y, new = world()
 
     def frame(X):
-        columns = {"a": X[:, 0], "b": (X[:, 1] * 3).astype(np.int64), "c": np.array(["u", "v"])[(X[:, 2] > 0) + 0]}
-        return pd.DataFrame(columns)
+        gaps = np.where(X[:, 3] > 1.0, np.nan, X[:, 3])
+        columns = {"a [y]": X[:, 0], "b": (X[:, 1] * 3).astype(np.int64), "c %": gaps}
+        return pd.DataFrame(columns | {"d": np.array(["u", "v"])[(X[:, 2] > 0) + 0]})
 
-    encoder = make_column_transformer((OneHotEncoder(), ["c"]), (StandardScaler(), ["a"]), remainder="passthrough")
-    pipeline = make_pipeline(encoder, LogisticRegression())
-    assert_same(CalibratedClassifier(pipeline, PlattCalibrator(), cv=2).fit(frame(X), y == 1), frame(new), 1e-9)
+    filled = make_pipeline(SimpleImputer(), StandardScaler())
+    encoder = make_column_transformer((OneHotEncoder(), ["d"]), (filled, ["a [y]", "c %"]), remainder="passthrough")
+    for classifier in (LogisticRegression(), CLASSIFIERS["histogram boosting"]):
+        model = CalibratedClassifier(make_pipeline(encoder, classifier), PlattCalibrator(), cv=2)
+        assert_same(model.fit(frame(X), y == 1), frame(new), 1e-9)
 
 
 @pytest.mark.slow

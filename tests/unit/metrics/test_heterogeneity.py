@@ -198,6 +198,7 @@ def test_edges():
         cluster_heterogeneity(label, score, cluster, confidence_level=1.5)
 
 
+@pytest.mark.slow
 def test_an_audit_compares_clusters_however_they_are_read(rows, compared, tmp_path):
     label, score, hospital = rows
     frame = pd.DataFrame({"y": label.astype(int), "p": score, "hospital": hospital, "country": "NL"})

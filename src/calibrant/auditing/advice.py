@@ -60,10 +60,8 @@ def advise(audit: Findings, texts: CallTexts, *, segments_differ: bool | None, e
         reason = (
             f"{reason[:-1]}; {off}, but one map for all rows is enough: maps by segment gain no more than chance can."
         )
-    if action in ("collect more data", "recalibrate by segment") and (
-        certificate is None or certificate.n_clusters is not None
-    ):
-        # A plan counts independent rows, and would ask for too few; the column of clusters is not known here.
+    if action == "collect more data" and (certificate is None or certificate.n_clusters is not None):
+        # A plan counts independent rows, and would ask for too few.
         return Advice(action, reason, None, None)
     columns = () if segments is None else tuple(dict.fromkeys(name for of in segments.columns_of for name in of))
     next_ = next_step(step[0] if step else action, texts, certificate, columns, expected_brier=expected_brier)
@@ -91,7 +89,7 @@ def _weighed(audit: Findings) -> _Weighed:
         action: Action = "recalibrate" if recalibration.improves_brier_score else "collect more data"
         return action, f"{compatible}, but recalibration lowers the cross-validated log loss more than chance explains."
     if cluster := _worst_cluster(audit):
-        return "recalibrate by segment", f"{compatible} over all rows, but not in cluster {cluster}."
+        return "collect more data", f"{compatible} over all rows, but not in cluster {cluster}: look at it by itself."
     units = "rows" if certificate.n_clusters is None else "clusters"
     if certificate.verdict is not None:
         return "collect more data", f"{compatible}, but these {units} are too few to certify the tolerance."

@@ -30,6 +30,7 @@ LEAST_OF_CLASS = 10
 # Clusters whose positives vary less by chance, since scores are 0, 1 or next to it, have no intercept.
 _LEAST = 0.01
 
+_TWO_DIGITS = partial(numbers.significant, digits=2)
 _PARTS = re.compile(r"(\d+)")
 
 
@@ -90,9 +91,11 @@ class BetweenClusters(WithTable, Drawable):
         if math.isnan(mean.value):
             return "too few clusters with any variance for a summary"
         written = numbers.write_interval(mean.value, mean.lower, mean.upper, write=numbers.signed)
-        spread = numbers.write_interval(tau.value, tau.lower, tau.upper, write=partial(numbers.significant, digits=2))
+        limits: Any = "0, without limits: clusters vary less than chance makes them"
+        if tau.upper:
+            limits = numbers.write_interval(tau.value, tau.lower, tau.upper, write=_TWO_DIGITS)
         alike = "" if tau.value else "which is common by chance, and no evidence that clusters are alike"
-        return joined(f"mean {written.value} ({sure} CI {written.ends})", f"tau {spread}", alike, self.prediction_text)
+        return joined(f"mean {written.value} ({sure} CI {written.ends})", f"tau {limits}", alike, self.prediction_text)
 
     @property
     def prediction_text(self) -> str:

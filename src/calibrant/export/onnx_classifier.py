@@ -77,14 +77,15 @@ def _response(
             nested.graph.node.remove(node)
         if in_double:
             checker.check_model(nested, full_check=True)
-            if _NOT_DOUBLE & {node.op_type for node in nested.graph.node}:
-                raise NotImplementedError(*_NOT_DOUBLE)
         return nested, response
 
     try:
-        (nested, response), in_double = converted(in_double=True), True
+        nested, response = converted(in_double=True)
+        in_double = not _NOT_DOUBLE & {node.op_type for node in nested.graph.node}
     except Exception:  # of whatever kind: skl2onnx has some classifiers in single precision only
-        (nested, response), in_double = converted(in_double=False), False
+        in_double = False
+    if not in_double:
+        nested, response = converted(in_double=False)
     versions.update((opset.domain, opset.version) for opset in nested.opset_import)
     prefix = f"{graph.prefix}_{len(graph.nodes)}_"
     part = compose.add_prefix(nested, prefix).graph

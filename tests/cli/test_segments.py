@@ -63,7 +63,7 @@ def test_report(file, tmp_path):
     assert done.exit_code == 1, done.output
     text = page.read_text()
     assert ">Segments</h2>" in text
-    assert "refuted; none off by more than" in text
+    assert "segments, none off by more than" in text
     assert "branch = south, sex = F" in text
     assert "<b>" not in text
     assert 'data-picture="segment-map"' in text

@@ -127,7 +127,7 @@ class SampledRows:
         of_top, of_bottom = self._by_cluster(top), self._by_cluster(bottom) / unit
 
         def difference(ratio: float) -> Terms:
-            return lambda label, score: top(label, score) - ratio / unit * bottom(label, score)
+            return lambda label, score: top(label, score) - ratio * (bottom(label, score) / unit)
 
         sizes = self._sizes(difference(value * unit), same_scores=same_scores)
 

@@ -52,7 +52,8 @@ def run(app: Callable[[], None]) -> None:
     try:
         app()
     except Exception as error:
-        sys.exit(_end(error))
+        # While classes are made, Python 3.11 wraps an interruption into an error.
+        sys.exit(_end(error.__cause__ if isinstance(error.__cause__, KeyboardInterrupt) else error))
 
 
 def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:

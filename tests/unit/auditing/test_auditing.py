@@ -366,8 +366,8 @@ def test_agreement_that_cells_may_hide():
 def test_no_chance_is_blamed_for_what_is_not_seen(once):
     """Half of the rows at one score: what their bucket hides is far above the 95% limit."""
     y, p = world(20_000)
-    p[::2] = 0.37
-    y[::2] = np.random.default_rng(6).uniform(size=10_000) < 0.37
+    p[1::2] = 0.37
+    y[1::2] = np.random.default_rng(6).uniform(size=10_000) < 0.37
     hidden = once(y, p)
     assert hidden.cutoff.value < hidden.cutoff.null_q95 < hidden.cutoff.value_upper
     assert hidden.advice.reason.startswith("the error, as far as it is known from pooled scores, is compatible")
@@ -503,7 +503,8 @@ def test_groups_may_have_any_names_and_rows_any_order():
     y, p, patient = clustered_world()
     order = np.random.default_rng(0).permutation(len(y))
     names = [f"patient {i}" for i in patient[order]]
-    assert cal.audit(y[order], p[order], clusters=names).to_json() == cal.audit(y, p, clusters=patient).to_json()
+    named = cal.audit(y[order], p[order], clusters=names).to_json().replace('"patient ', '"')
+    assert named == cal.audit(y, p, clusters=patient).to_json()
 
 
 @pytest.mark.parametrize(

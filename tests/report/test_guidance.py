@@ -45,7 +45,7 @@ def test_what_was_asked_is_ticked_and_no_more(rows):
         assert found[f"TRIPOD+AI {item}"] == "done", item
     assert found["TRIPOD+AI 6b"] == "not done"  # an empty field
     of_clusters = states(cal.audit(y, p, clusters=columns["clusters"]), "tripod-cluster")
-    assert (of_clusters["TRIPOD-Cluster 9a"], of_clusters["TRIPOD-Cluster 12b"]) == ("done", "done")
+    assert (of_clusters["TRIPOD-Cluster 10a"], of_clusters["TRIPOD-Cluster 13b"]) == ("done", "done")
 
 
 def test_answers_of_the_author(rows):
@@ -79,6 +79,22 @@ def test_marks_and_links_on_all_pages(rows, checklist):
             assert item.state != "done" or item.section
         text = known.to_markdown()
         assert all(item.name in text for item in found.items)
+
+
+def test_numbers_are_those_of_the_published_checklists():
+    # Collins et al. (2024), supplement; Debray et al. (2023), table 3: number and a word of its subject.
+    published = {
+        "tripod+ai": "5b dates, 6b eligibility, 10 sample, 11 missing, 12d clusters, 12e measures, 12f updating, "
+        "15 thresholds, 21 events, 23a confidence, 23b heterogeneity, 24 updating, 26 limitations",
+        "tripod-cluster": "4a eligibility, 5 sample, 7d missing, 8e performance, 8f heterogeneity, 8g updating, "
+        "9 subgroup, 10a participants, 13a uncertainty, 13b heterogeneity, 14 updating, 15 subgroup",
+    }
+    for name, known in published.items():
+        words = dict(one.split(" ") for one in known.split(", "))
+        items = {item["item"].split(" ")[1]: item["asks"] for item in checklists()[name]["items"][::-1]}
+        numbered = {number: asks for number, asks in items.items() if number[0].isdigit()}
+        assert numbered.keys() == words.keys()
+        assert all(words[number] in asks for number, asks in numbered.items())
 
 
 def test_the_file_of_checklists():

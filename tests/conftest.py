@@ -1,15 +1,17 @@
 """Two tiers of tests, and the settings of hypothesis.
 
 ``pytest -n auto`` runs a thin slice in about two minutes: of the guarantees one case of each test, of the properties a
-few examples. ``pytest -n auto --thorough`` runs every test, of those that count failures in many samples every fifth
-case; with ``--only-heavy`` in its place, what the quick tests leave out of that. Examples are the same everywhere;
-before a release, run all cases and draw other examples with ``--thorough --hypothesis-profile=random``. With
-``--no-skips`` skipped tests fail, but for the reasons below. No test judges how fast a busy machine is.
+few examples. ``pytest -n auto --thorough`` runs every test: of those that count failures in many samples every tenth
+case, of other guarantees so many that each value of each parameter occurs; with ``--only-heavy`` in its place, what the
+quick tests leave out of that. Examples are the same everywhere; before a release, run all cases and draw other examples
+with ``--thorough --hypothesis-profile=random``. With ``--no-skips`` skipped tests fail, but for the reasons below. No
+test judges how fast a busy machine is.
 """
 
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Generator
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -30,7 +32,7 @@ settings.register_profile("quick", settings.get_profile("thorough"), max_example
 
 # Folders whose tests repeat one statement over a grid of cases; elsewhere the marker `grid` says so.
 _GRIDS = {"guarantees", "scale", "reference"}
-# Tests that count failures in so many samples that the thorough run takes every fifth case of them.
+# Tests that count failures in so many samples that the thorough run takes every tenth case of them.
 _LONG = ("_in_many_samples", "_in_large_samples", "_in_a_longer_search")
 
 # Why a test may be skipped on Linux.
@@ -79,25 +81,45 @@ def _has_more_examples(item: pytest.Item) -> bool:
     return of_test.max_examples == settings.default.max_examples
 
 
+def _some_cases(cases: list[pytest.Item], quick: set[pytest.Item]) -> list[pytest.Item]:
+    """Of one test so many cases that each value of each parameter occurs, the quick tests among them.
+
+    Values are the parts of a case's name. The order in which cases are looked at has nothing to do with them.
+    """
+    seen, some = set(), []
+    for case in sorted(cases, key=lambda case: (case not in quick, crc32(case.nodeid.encode()))):
+        values = set(enumerate(case.nodeid.partition("[")[2].split("-")))
+        if case in quick or not values <= seen:
+            seen |= values
+            some.append(case)
+    return some
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("markexpr"):
         return
-    everything = config.getoption("--hypothesis-profile") == "random"
-    selected, rest, cases, quick_cases = [], [], Counter(), Counter()
+    tests = defaultdict(list)
     for item in items:
-        test = item.nodeid.split("[")[0]
-        in_grid = item.get_closest_marker("grid") or _GRIDS & set(item.path.parts)
-        quick = not item.get_closest_marker("slow") and not (quick_cases[test] and in_grid)
-        thorough = everything or not (test.endswith(_LONG) and cases[test] % 5)
-        cases[test] += 1
-        quick_cases[test] += quick
-        if config.getoption("--only-heavy"):
-            runs = thorough and (not quick or _has_more_examples(item))
+        tests[item.nodeid.split("[")[0]].append(item)
+    quick, thorough = set(), set()
+    for test, cases in tests.items():
+        fast = [item for item in cases if not item.get_closest_marker("slow")]
+        folders = set(cases[0].path.parts)
+        quick |= {
+            item for i, item in enumerate(fast) if not (i and (item.get_closest_marker("grid") or _GRIDS & folders))
+        }
+        if config.getoption("--hypothesis-profile") == "random":
+            thorough |= set(cases)
+        elif test.endswith(_LONG):
+            thorough |= set(cases[::10])
         else:
-            runs = thorough if config.getoption("--thorough") else quick
-        (selected if runs else rest).append(item)
-    items[:] = selected
-    config.hook.pytest_deselected(items=rest)
+            thorough |= set(_some_cases(cases, quick) if "guarantees" in folders else cases)
+    if config.getoption("--only-heavy"):
+        runs = {item for item in thorough if item not in quick or _has_more_examples(item)}
+    else:
+        runs = thorough if config.getoption("--thorough") else quick
+    config.hook.pytest_deselected(items=[item for item in items if item not in runs])
+    items[:] = [item for item in items if item in runs]
 
 
 def _fail_if_skipped(report: pytest.TestReport | pytest.CollectReport, config: pytest.Config):

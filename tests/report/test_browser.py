@@ -61,6 +61,11 @@ def pages(audits, rows, tmp_path_factory):
     several = render(list(audits.values()) * 3, title="Nine audits with names that are compared", note="A note.")
     (folder / "several.html").write_text(several, encoding="utf-8")
     monitor_with_an_alarm().to_html(folder / "monitor.html")
+    y, p = rows["usual"]
+    by = {"sex": ["women", "men"] * 1000, "age": np.repeat(["below 50", "above 70"], 1000)}
+    grade = np.searchsorted([0.2, 0.5], p)
+    parts = [calibrant.audit(y, p, by=by, depth=2), calibrant.audit(y, p, grade=grade)]
+    (folder / "parts.html").write_text(render(parts, title="Segments and grades"), encoding="utf-8")
     class_audits.wrong().to_html(folder / "classes.html")
     class_audits.many().to_html(folder / "many classes.html")
     mean_audits.flat_tariff().to_html(folder / "means.html")
@@ -70,7 +75,6 @@ def pages(audits, rows, tmp_path_factory):
     for name in ("one", "two"):
         (folder / f"{name}.json").write_text(known.with_about(data_period=name).to_json(curves=False))
     audit_index([folder / "one.json", folder / "two.json"]).to_html(folder / "index.html")
-    y, p = rows["usual"]
     calibrant.compare(y, {"old": p, "new": p**2, "newest": p**1.2}, costs=(1, 4)).to_html(folder / "comparison.html")
     return folder
 
@@ -84,7 +88,7 @@ def window(tmp_path_factory):
 PAGES = ("usual", "rare", "very rare", "monitor", "several", "classes", "many classes", "means")
 FIRST = (*PAGES[:4], *PAGES[5:])  # which begin with a verdict and a picture
 
-OTHERS = ("documented", "index", "comparison")
+OTHERS = ("documented", "index", "comparison", "parts")
 
 # Texts of pictures that reach beyond the frame of their picture, and how far.
 CLIPPED = """
@@ -133,7 +137,7 @@ class TestLayout:
             bottom = window.run(f"return document.querySelector('{what}').getBoundingClientRect().bottom")
             assert 0 < bottom <= 800, what
 
-    @pytest.mark.parametrize("name", FIRST)
+    @pytest.mark.parametrize("name", [*FIRST, "parts"])
     def test_type_is_legible_on_a_telephone(self, window, pages, name):
         window.open(pages / f"{name}.html", width=390, height=844)
         smallest = window.run(

@@ -87,7 +87,9 @@ def test_captions_say_which_confidence(html):
 
 
 def test_the_matrix_of_pairs_is_moved_in_its_box(html):
-    assert re.search(r'<div class="scroll" tabindex="0">\s*<table class="numeric">\s*<caption>Rows observed', html)
+    assert re.search(
+        r'<div class="scroll" tabindex="0">\s*<table class="numeric">\s*<caption><span>Rows observed', html
+    )
 
 
 @pytest.mark.slow

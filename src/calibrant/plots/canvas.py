@@ -220,7 +220,7 @@ def set_scale(ax: Axes, view: View, axes: str = "xy") -> None:
 
 def _spread_out(low: float, high: float) -> list[float]:
     """0, and 1, 2 or 5 times powers of ten, as far apart on a square-root axis as their labels need."""
-    gap, above = 0.1 * math.sqrt(high), math.inf
+    gap, above = 0.13 * math.sqrt(high), math.inf
     ticks: list[float] = []
     for power in range(math.floor(math.log10(high)), -9, -1):
         for step in (5, 2, 1):

@@ -229,7 +229,7 @@ class CostCurveDisplay(Display):
             "order-preserving recalibration costs less on them."
         )
         if self.curve.cost_after is not None:
-            yield "Where the line after lies below the line before, recalibration reduces the cost."
+            yield "Where the line after recalibration lies below that before, it reduces the cost."
 
     def columns(self) -> dict[str, Any]:
         """Return the costs, one entry per cost parameter."""
@@ -246,7 +246,7 @@ class CostCurveDisplay(Display):
         best = "best threshold (in-sample)" if first else "_nolegend_"
         ax.plot(p, curve.cost_best, color=palette.ink, linewidth=1.0, label=best)
         manner: dict[str, Any] = {"color": canvas.colour(), "linewidth": 1.6}
-        text = canvas.label("thresholding the scores" if curve.cost_after is None else "before", name)
+        text = canvas.label("thresholding the scores" if curve.cost_after is None else "before recalibration", name)
         (self.line_,) = ax.plot(p, curve.cost_before, **(manner | keywords | {"label": text}))
         if curve.cost_after is not None:
             # A ratio that is not defined is not written.

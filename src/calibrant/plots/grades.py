@@ -11,7 +11,6 @@ from calibrant.auditing.grades import GradeAudit, audit_grades
 from calibrant.errors import ArgumentError
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
-from calibrant.table.numbers import share
 from calibrant.table.shown import short_name
 
 _NAME, _SMALL = 38, 0.05  # letters of a name; a rate below which the axis is logarithmic
@@ -43,7 +42,7 @@ class GradeDisplay(Display):
     """
 
     def __init__(self, audit: GradeAudit, *, name: str | None = None) -> None:
-        self.audit, self.name, self.size = audit, name, (6.4, 1.4 + 0.24 * len(audit.grades["grade"]))
+        self.audit, self.name, self.size = audit, name, (5.4, 1.4 + 0.24 * len(audit.grades["grade"]))
 
     @classmethod
     def from_predictions(
@@ -64,8 +63,9 @@ class GradeDisplay(Display):
 
     def _sentences(self) -> Iterator[str]:
         yield (
-            "x-axis: default rate. Points: observed rates of grades, on the limits of the true ones, which hold "
-            "together. Strokes: PDs. Orange: the PD is off. On a logarithmic axis 0 is at the left end."
+            "x-axis: default rate. The point of a grade is its observed rate; the line through it are the limits of "
+            "its true rate, which hold for all grades together; the upright stroke is its PD. Orange: the PD is off. "
+            "On a logarithmic axis 0 is at the left end."
         )
 
     def columns(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class GradeDisplay(Display):
         self.points_ = ax.scatter(rate, heights, **(manner | keywords))
         ax.plot(pd, heights, "|", color=palette.ink, markersize=11, markeredgewidth=1.6, clip_on=False, label="PD")
         ax.set(xscale="log" if left else "linear", xlim=(left, 1.1 * float(upper.max())), ylim=(len(pd) - 0.4, -0.6))
-        ax.xaxis.set_major_formatter(lambda value, _: share(value))
+        ax.xaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.6g}%")
         ax.xaxis.set_minor_formatter("")
         ax.set_yticks(heights, labels=[short_name(grade, _NAME) for grade in table["grade"]], parse_math=False)
         ax.set_xlabel("Default rate")

@@ -99,7 +99,7 @@ class SegmentDisplay(_AuditDisplay):
         check_count("most", most, 1, "how many segments to draw")
         super().__init__(audit, name=name)
         self.places = notable(audit)[:most]
-        self.size = (6.4, 1.2 + 0.2 * len(self.places))
+        self.size = (5.4, 1.2 + 0.2 * len(self.places))
 
     def _sentences(self) -> Iterator[str]:
         yield (
@@ -135,6 +135,7 @@ class SegmentDisplay(_AuditDisplay):
         ax.set_ylim(len(names) - 0.4, -0.6)
         ax.set_xlim(0.0, 1.04 * max(audit.bound, audit.tolerance or 0.0))  # no upper bound is above that of all
         write_ticks(ax.xaxis)
+        ax.locator_params(axis="x", nbins=4)  # long names leave little of the width
         ax.set_xlabel("Calibration error")
         canvas.legend(columns=4, height=1.0)
 
@@ -153,7 +154,7 @@ class SegmentMapDisplay(_AuditDisplay):
 
     Attributes
     ----------
-    image_ : matplotlib.image.AxesImage
+    image_ : matplotlib.collections.QuadMesh
         The map. Segments with too few rows are left empty.
 
     Raises
@@ -189,7 +190,7 @@ class SegmentMapDisplay(_AuditDisplay):
         if self.turned:
             self.down, self.across = self.across, self.down
         # Not narrower than other pictures: a page that gives all the same width would magnify its text.
-        width = max(6.4, 2.4 + 0.42 * len(self.across))
+        width = max(5.4, 2.4 + 0.42 * len(self.across))
         self.size = (width, 1.2 + 0.28 * len(self.down) + 0.05 * max(map(len, self.across)))
 
     def _levels(self, name: str, side: int) -> list[str]:
@@ -201,7 +202,7 @@ class SegmentMapDisplay(_AuditDisplay):
 
     def _sentences(self) -> Iterator[str]:
         yield (
-            "Calibration error of each pair of levels, in percentage points: the darker, the larger. + predictions "
+            "Calibration error of each pair of levels, in percentage points: the bluer, the larger. + predictions "
             "too low, \N{MINUS SIGN} too high. Framed: with a lower bound above "
             + ("0." if self.audit.tolerance is None else "the tolerance: refuted.")
         )
@@ -213,7 +214,8 @@ class SegmentMapDisplay(_AuditDisplay):
 
         audit, ax, palette = self.audit, canvas.ax, canvas.palette
         errors = np.full((len(self.down), len(self.across)), np.nan)
-        shades = LinearSegmentedColormap.from_list("errors", [palette.band, palette.blue])
+        # One colour, as light as the words on it need: pages have its counterpart for dark grounds.
+        shades = LinearSegmentedColormap.from_list("errors", [(palette.blue, 0.04), (palette.blue, 0.5)])
         written = len(self.across) <= _WRITTEN
         top = max(float(audit.error[self.places].max()), 1e-9)
         decimals = max(0, 1 - math.floor(math.log10(100.0 * top)))  # two significant digits of the largest
@@ -225,11 +227,18 @@ class SegmentMapDisplay(_AuditDisplay):
                 ax.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, edgecolor=palette.orange, lw=1.6))
             if written:
                 sign = {"too low": "+", "too high": "\N{MINUS SIGN}"}.get(str(audit.direction[i]), "")
-                ink = palette.ground if audit.error[i] > 0.55 * top else palette.ink
                 text = f"{sign}{100.0 * audit.error[i]:.{decimals}f}"
-                ax.text(x, y, text, ha="center", va="center", fontsize=7, color=ink)
-        manner: dict[str, Any] = {"cmap": shades, "vmin": 0.0, "vmax": top, "aspect": "auto"}
-        self.image_ = ax.imshow(errors, **(manner | keywords))
+                ax.text(x, y, text, ha="center", va="center", fontsize=8.5, color=palette.ink)
+        manner: dict[str, Any] = {
+            "cmap": shades,
+            "vmin": 0.0,
+            "vmax": top,
+            "edgecolors": palette.ground,
+            "linewidth": 1.0,
+        }
+        edges = (np.arange(n + 1) - 0.5 for n in errors.shape[::-1])
+        self.image_ = ax.pcolormesh(*edges, errors, **(manner | keywords))
+        ax.invert_yaxis()
         columns, lines = ([short_name(level, _NAME) for level in levels] for levels in (self.across, self.down))
         ax.set_xticks(range(len(columns)), labels=columns, rotation=90, parse_math=False)
         ax.set_yticks(range(len(lines)), labels=lines, parse_math=False)

@@ -36,7 +36,7 @@ class TestCosts:
         curve = cost_curve(y, s, s**1.5)
         lines = drawn(display.ax_)
         assert display.line_.get_xdata().tolist() == curve.cost_parameter.tolist()
-        assert lines["before"] == curve.cost_before.tolist()
+        assert lines["before recalibration"] == curve.cost_before.tolist()
         assert lines[f"after: {curve.overall_ratio:.3g} times the cost"] == curve.cost_after.tolist()
         assert lines["best threshold (in-sample)"] == curve.cost_best.tolist()
         assert "reduces the cost" in display.how_to_read

@@ -55,6 +55,17 @@ def test_map_has_the_longer_side_downwards_and_frames_what_is_refuted(audit):
     assert display.to_frame("pandas").shape[0] == 10
 
 
+def test_map_follows_the_colours_of_a_page(audit):
+    figure = Figure()
+    display = SegmentMapDisplay(audit).plot(figure.subplots())
+    drawing = figure_svg(figure)
+    assert "<image" not in drawing
+    # The stronger the blue the larger the error, never so strong that the words on it are lost.
+    strengths = display.image_.cmap(display.image_.norm(audit.error[display.places]))[:, 3]
+    assert 0.04 <= strengths.min() < strengths.max() == pytest.approx(0.5)
+    assert drawing.count("fill: var(--plot-blue, #0072b2); fill-opacity") == 10
+
+
 def test_segments_with_too_few_rows_are_empty(rows):
     y, p, by = rows
     kept = (by["sex"] == "M") | (by["town"] != "$t0$")

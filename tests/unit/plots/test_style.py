@@ -73,7 +73,7 @@ def test_ticks_of_a_square_root_axis_are_round_and_far_apart(high):
     ticks = tick_places(-1e-4, high, View(0.0, high, square_root=True))
     assert ticks[0] == 0.0
     assert 4 <= len(ticks) <= 9
-    assert np.diff(np.sqrt(ticks)).min() >= 0.1 * np.sqrt(high) * (1 - 1e-9)
+    assert np.diff(np.sqrt(ticks)).min() >= 0.13 * np.sqrt(high) * (1 - 1e-9)
     assert {f"{tick:.0e}"[0] for tick in ticks[1:]} <= {"1", "2", "5"}
 
 

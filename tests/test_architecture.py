@@ -149,6 +149,7 @@ def edges() -> Iterable[tuple[Path, Path, str]]:
             yield from ((path, other, kind) for kind, other in imports_by_kind(parsed(path)))
 
 
+@pytest.mark.slow
 def test_the_imports_of_all_kinds_are_seen():
     code = (
         "import calibrant.errors\nfrom calibrant import clock\n"
@@ -181,6 +182,7 @@ def test_imports_point_down():
     assert not upward
 
 
+@pytest.mark.slow
 def test_files_import_each_other_in_no_circle():
     """All kinds of imports together."""
     graph = {path: set() for path in FILES}
@@ -265,6 +267,7 @@ def test_no_file_imports_the_package_itself():
     assert not offenders(lambda _, tree: [name for name in imports_of(tree) if name == "calibrant"])
 
 
+@pytest.mark.slow
 def test_no_file_reads_locals():
     """Arguments are handed on by name, so that a renamed parameter is an error and no local leaks into a provenance."""
 
@@ -297,6 +300,7 @@ def test_measuring_loads_no_more_than_numpy():
     assert not loaded_by(code) & HEAVY
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @pytest.mark.parametrize(
     "call",
@@ -327,6 +331,7 @@ def test_an_audit_loads_what_judges_segments_only_where_it_is_asked_for_them():
 FIT = ["rows.csv", "--label", "y", "--score", "p"]
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @pytest.mark.parametrize(
     "words",

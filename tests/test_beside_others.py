@@ -42,6 +42,7 @@ def test_an_option_that_does_not_give_the_old_result_is_found():
         beside_others.table(Package("calibrant", "import calibrant", (move,)))
 
 
+@pytest.mark.slow
 def test_calls_run_that_stand_beside_packages_which_do_not():
     label, score = beside_others.data()["distinct"]
     names = {"cal": cal, "y": label, "p": score, "g": np.arange(len(label)) // 5, "t": 0.5}

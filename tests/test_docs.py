@@ -167,6 +167,7 @@ def test_every_public_name_has_an_example(enrich):
     assert not NO_EXAMPLE.keys() - without, "these have an example now, or are gone"
 
 
+@pytest.mark.slow
 def test_every_result_describes_its_fields(enrich):
     missing = [
         f"{name}.{field}"

@@ -30,6 +30,7 @@ def range_of_sorted_residuals(rows):
     return max(walk.max(), 0) - min(walk.min(), 0)
 
 
+@pytest.mark.slow
 def test_elo_forecasts_of_football_games():
     done, data, rows = audited("nfl_elo_games.csv", "--tolerance", "0.02")
     assert done.exit_code == 0
@@ -40,6 +41,7 @@ def test_elo_forecasts_of_football_games():
     assert data["certificate"]["verdict"] == "certified"
 
 
+@pytest.mark.slow
 def test_election_night_forecasts_with_many_ties():
     done, data, rows = audited("us_senate_election_night.csv", "--tolerance", "0.01")
     assert data["sample"]["n"] == 18_229  # the README of the file
@@ -52,6 +54,7 @@ def test_election_night_forecasts_with_many_ties():
     assert "clusters=" in data["warnings"][0]["message"]
 
 
+@pytest.mark.slow
 def test_pairs_of_forecasts_are_seen():
     """Both candidates of a race have rows; the football games are independent of each other, as far as can be seen."""
     done, data, _ = audited("us_senate_election_night.csv", "--tolerance", "0.05")

@@ -25,6 +25,7 @@ some = settings(max_examples=3 * settings.default.max_examples)
 QUANTUM = 2.0**-41
 
 
+@pytest.mark.slow
 @many
 @given(small_rows())
 def test_cutoff_error_is_the_largest_over_all_intervals(rows: Rows):

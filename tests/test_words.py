@@ -51,6 +51,7 @@ def offenders(words, *places):
     ]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("place", PLACES)
 def test_old_words_are_gone(place):
     found = offenders(OLD_WORDS, ROOT / place)
@@ -80,12 +81,14 @@ def empty_names(root):
     ]
 
 
+@pytest.mark.slow
 def test_variables_say_what_they_hold(tmp_path):
     assert not empty_names(ROOT / "src")
     (tmp_path / "a.py").write_text("found = 1\nfor place in (error.found,):\n    pass\n")
     assert empty_names(tmp_path) == ["a.py:1: found", "a.py:2: place"]
 
 
+@pytest.mark.slow
 def test_one_name_for_one_class():
     """Those of one file alone, which begin with an underscore, are left out."""
     files = sorted((ROOT / "src").rglob("*.py"))

@@ -63,6 +63,7 @@ class TestAudit:
         assert "\nCost       0." in done.stdout
         assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
+    @pytest.mark.slow
     def test_refuted_is_exit_code_1_and_still_reports(self, bad_scores, tmp_path):
         report = tmp_path / "audit.html"
         done = run("audit", bad_scores, "--label", "y", "--score", "p", "--tolerance", 0.02, "--report", report)
@@ -70,6 +71,7 @@ class TestAudit:
         assert done.stdout.startswith("REFUTED")
         assert report.exists()
 
+    @pytest.mark.slow
     def test_scores_that_are_too_high_alone_pass_where_too_low_is_asked(self, bad_scores):
         asked = ("audit", bad_scores, "--label", "y", "--score", "p", "--tolerance", 0.05, "--direction")
         done = run(*asked, "too low")
@@ -82,6 +84,7 @@ class TestAudit:
         done = run("audit", bad_scores, "--label", "y", "--score", "p")
         assert done.exit_code == 0
 
+    @pytest.mark.slow
     def test_json_equals_python(self, scores):
         done = run("audit", scores, "--label", "y", "--score", "p", "--tolerance", 0.02, "--json")
         data = json.loads(done.stdout)
@@ -100,6 +103,7 @@ class TestAudit:
         assert sample[0] == 2_000
         assert all(isinstance(value, int) for value in [*sample, data["cutoff"]["n"], data["certificate"]["n"]])
 
+    @pytest.mark.slow
     def test_details_on_request(self, bad_scores):
         arguments = ("audit", bad_scores, "--label", "y", "--score", "p")
         short, long = run(*arguments).stdout, run(*arguments, "--details").stdout

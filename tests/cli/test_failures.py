@@ -251,6 +251,7 @@ def test_a_signal_that_is_ignored_stays_so(scores):
         assert process.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stopped_run_leaves_no_temporary_files(tmp_path, number):

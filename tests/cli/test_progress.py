@@ -53,6 +53,7 @@ def bars(monkeypatch):
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @pytest.mark.parametrize(
     "arguments", [["--cluster", "patient"], ["--report", "REPORT"]], ids=["clusters", "with a report"]

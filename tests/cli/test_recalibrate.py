@@ -214,6 +214,7 @@ def branches(tmp_path):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @pytest.mark.parametrize("method", ["auto", "platt"])
 def test_a_repair_by_segment_is_fitted_stored_and_applied(method, branches, tmp_path):

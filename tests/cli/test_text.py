@@ -268,6 +268,7 @@ def test_golden_text(name, width, request):
     assert len(texts[0].splitlines()) <= 14
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", CASES)
 def test_twelve_lines_at_any_usual_width(name):
     for width in range(60, 200):

@@ -10,6 +10,7 @@ from fuzz.runner import once
 QUICK = {"audit": 3, "recalibrate": 6}
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_on_random_files(command):
     for seed in range(QUICK.get(command, 10)):
@@ -23,6 +24,7 @@ def test_commands_on_many_random_files(command):
     assert codes.count(2) < 0.9 * len(codes)  # what is drawn can be used, or nothing would be tested
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("command", agreement.COMMANDS)
 def test_commands_agree_with_arrays(command):
     for seed in range(QUICK.get(command, 6) // 2):
@@ -36,6 +38,7 @@ def test_commands_agree_with_many_arrays(command):
     assert answers.count("answered") > 0.6 * len(answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "runs"), [(functions, 60), (frames, 20)], ids=["columns", "frames"])
 def test_functions_on_columns_and_frames(kind, runs):
     for seed in range(runs):

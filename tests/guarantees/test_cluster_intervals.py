@@ -157,6 +157,7 @@ def test_intervals_hold_in_many_samples(name):
     check(name, 4000)
 
 
+@pytest.mark.slow
 def test_clusters_of_a_kind_that_none_shows_are_missed():
     """Nobody may claim otherwise: in most samples with none of the outbreaks, intervals do not reach the truth."""
     counts, valid = misses("outbreak", 400)

@@ -98,6 +98,7 @@ def means_missed(truth, y, scores, units, rng):
     return any(not one.lower <= true <= one.upper for one, true in zip(found, truth.values(), strict=True))
 
 
+@pytest.mark.slow
 def test_positives_that_only_one_model_finds_are_rarely_seen():
     """Both models put every positive first but for 15% of them, of which samples of few positives may hold none."""
     rng, failed, runs, n = np.random.default_rng(0), 0, 150, 500
@@ -152,6 +153,7 @@ def test_errors_that_are_largest_where_only_one_model_tells_scores_apart():
     assert_failures_within(failed, runs, 0.025)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("part", "name"), [("calibration", "one score each"), ("means", "both calibrated")])
 def test_intervals_that_are_narrower_fail(part, name):
     """Nearly by half for the calibration error, where it is tightest; by a quarter for the others, together."""

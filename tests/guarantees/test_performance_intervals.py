@@ -278,6 +278,7 @@ def test_rows_of_clusters_taken_as_independent_are_caught():
         assert_failures_within(counts["observed_expected"], valid, OF_CLUSTERS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("prevalence", "auc"), [(0.3, 0.7), (0.1, 0.8)])
 def test_intervals_have_the_width_planned(prevalence, auc):
     """O:E comes out narrower, since its interval does not count what the scores explain as chance."""

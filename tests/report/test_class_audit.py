@@ -18,6 +18,7 @@ def html():
     return wrong().to_html()
 
 
+@pytest.mark.slow
 def test_headings_in_order(html):
     assert Page(html).headings == [
         ("h1", "Calibration audit: model"),

@@ -25,6 +25,7 @@ def states(audit, checklist="tripod+ai", **about):
     return {item.name: item.state for item in chosen.items}
 
 
+@pytest.mark.slow
 def test_there_is_none_unless_it_is_chosen(rows):
     audit = cal.audit(*rows[:2])
     assert checklist_of(audit) is checklist_of(audit.with_about(checklist="none")) is None
@@ -38,6 +39,7 @@ def test_without_costs_clusters_or_segments(rows):
     assert found["TRIPOD+AI 23a"] == "done"
 
 
+@pytest.mark.slow
 def test_what_was_asked_is_ticked_and_no_more(rows):
     y, p, columns = rows
     found = states(cal.audit(y, p, costs=(1, 4), by={"sex": columns["sex"]}), data_period="2024", exclusions=" ")

@@ -28,6 +28,7 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_says_what_the_audits_say(files):
     index = audit_index([files / "m1.json", files / "m2.json"])
     document = json.loads((files / "m2.json").read_text())

@@ -52,6 +52,7 @@ CASES = ["costs and segments", *(pytest.param(name, marks=pytest.mark.slow) for 
 CASES += ["target", "infinite log loss"]
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @pytest.mark.parametrize("case", CASES)
 def test_all_forms_of_an_audit_show_the_same_facts(audits, case):

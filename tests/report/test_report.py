@@ -54,6 +54,7 @@ def page(html):
 
 
 class TestOneAudit:
+    @pytest.mark.slow
     def test_headings_in_order(self, page):
         assert page.headings == [
             ("h1", "Audit of the scores"),
@@ -160,6 +161,7 @@ def three():
 
 
 class TestSeveralAudits:
+    @pytest.mark.slow
     def test_comparison_first_then_one_section_each(self, three):
         tops = [text for tag, text in three.headings if tag == "h2"]
         assert tops == ["Comparison", *(f"model {i}" for i in range(3)), "References"]

@@ -57,6 +57,7 @@ class TestItem:
             assert number.standard_error >= 0.0
 
 
+@pytest.mark.slow
 def test_the_pages_are_what_the_results_give():
     pages = render()
     for name, text in pages.items():

@@ -190,6 +190,7 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
+@pytest.mark.slow
 def test_the_command_line(in_duckdb, tmp_path):
     columns = ["--label", "y", "--score", "p"]
     done = run("audit", "--query", "SELECT * FROM scores", "--database", in_duckdb, *columns, "--tolerance", 0.2)

@@ -49,6 +49,7 @@ def test_of_a_file_a_mapping_and_keywords(audit, file):
     assert known.provenance.fingerprint == audit.provenance.fingerprint
 
 
+@pytest.mark.slow
 def test_is_at_the_top_of_every_form():
     comparison = cal.compare([0, 1, 1, 0] * 20, {"a": [0.1, 0.6, 0.8, 0.7] * 20, "b": [0.2, 0.5, 0.8, 0.6] * 20})
     for result in (class_audits.wrong(), mean_audits.flat_tariff(), comparison):

@@ -134,6 +134,7 @@ def test_the_advice_is_about_what_recalibrate_fits():
     assert (result.recalibration.method, result.recalibration.unchanged) == ("auto", False)
 
 
+@pytest.mark.slow
 def test_scores_within_a_wide_tolerance_are_left_alone_and_the_gain_of_a_map_is_said():
     rng = np.random.default_rng(0)
     log_odds = rng.normal(size=2_000)
@@ -163,6 +164,7 @@ def test_scores_are_not_left_alone_where_the_slope_is_off():
         assert "predictions are too extreme, calibration slope 0." in result.advice.reason
 
 
+@pytest.mark.slow
 def test_what_would_also_pass_half_of_every_risk_is_too_few_rows():
     rng = np.random.default_rng(0)
     p = rng.beta(2.0, 60.0, 1_500)
@@ -171,6 +173,7 @@ def test_what_would_also_pass_half_of_every_risk_is_too_few_rows():
     assert advice.reason.endswith("but also with a large one: these rows are too few to tell.")
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("rate", "tolerance", "said"),
     [
@@ -259,6 +262,7 @@ def test_clusters_have_no_plan():
     assert (result.advice.command, result.advice.python) == (None, None)
 
 
+@pytest.mark.slow
 def test_rows_that_are_not_in_memory():
     y, p = world(3_000, 1.5)
     frame = pl.LazyFrame({"y": y, "p": p})
@@ -484,6 +488,7 @@ def test_a_cluster_that_is_plainly_off_is_named_where_all_rows_are_right():
     assert "not in cluster" not in cal.audit(y, p, clusters=topic).advice.reason
 
 
+@pytest.mark.slow
 def test_a_plan_for_rare_positives_asks_for_a_small_tolerance():
     rng = np.random.default_rng(6)
     p = rng.uniform(0.005, 0.02, 3000)

@@ -65,6 +65,7 @@ def test_verdict_and_advice(n, distortion, tolerance, verdict, action):
     assert result.advice.action == action
 
 
+@pytest.mark.slow
 def test_scores_that_point_the_wrong_way_are_refuted_and_flattened():
     # The higher the score, the lower the rate: the best nondecreasing map is the constant base rate.
     y, p = world(10_000)
@@ -96,6 +97,7 @@ def test_expected_cost():
     assert same == decision
 
 
+@pytest.mark.slow
 def test_the_same_whatever_the_order_of_rows():
     y, p = world(500)
     order = np.random.default_rng(5).permutation(500)
@@ -210,6 +212,7 @@ def test_memory_is_about_twenty_numbers_per_row():
     assert peak < 25 * 8 * len(p)
 
 
+@pytest.mark.slow
 def test_what_only_the_page_said_is_in_the_json():
     y, p = world(1_000)
     result = cal.audit(y, p, confidence_level=0.9)
@@ -235,6 +238,7 @@ def test_too_few_rows_are_not_cross_fitted():
     assert cal.audit([0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4]).recalibration is None
 
 
+@pytest.mark.slow
 def test_weights():
     y, p = world(300)
     counts = np.random.default_rng(0).integers(0, 3, 300)
@@ -323,6 +327,7 @@ def once(monkeypatch):
     return lambda y, p, **keywords: cal.audit(cal.ScoreTable.from_chunks(iter([(y, p)])), **keywords)
 
 
+@pytest.mark.slow
 def test_an_error_known_within_limits_is_shown_as_such(once):
     y, p = world(20_000, 1.1)
     result = once(y, p, tolerance=0.1)
@@ -420,6 +425,7 @@ def test_costs_need_rows():
         cal.audit([0, 1], [0.2, 0.7], sample_weight=[0.5, 0.5], costs=(1, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @pytest.mark.parametrize("target", [0.1, [0.1], (0.1, 0.05)])
 def test_a_target_asks_what_needs_no_review(target):
@@ -528,6 +534,7 @@ def test_groups_need_rows():
         cal.audit(y, p, clusters=patient[:-1])
 
 
+@pytest.mark.slow
 def test_the_audit_tests_and_prices_at_any_costs():
     y, p = world(3000)
     result = cal.audit(y, p, confidence_level=0.9)
@@ -555,6 +562,7 @@ def test_a_slope_says_how_scores_of_0_and_1_were_counted():
     assert slope.value == math.inf
 
 
+@pytest.mark.slow
 def test_costs_as_an_array():
     y, p = [0, 1, 0, 1] * 50, [0.2, 0.4, 0.6, 0.8] * 50
     assert cal.audit(y, p, costs=np.array([1, 4])).to_dict() == cal.audit(y, p, costs=[1, 4]).to_dict()
@@ -588,6 +596,7 @@ def test_the_least_p_value_of_simulations_is_written_as_one_that_may_be_smaller(
     assert evidence_text(replace(simulated, p_value=0.0101)).startswith("p = 0.01 ")
 
 
+@pytest.mark.slow
 def test_the_p_value_is_printed_and_no_saving_above_the_cost():
     """Few rows, where everything else takes many lines."""
     rng = np.random.default_rng(0)

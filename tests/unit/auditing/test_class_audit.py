@@ -172,6 +172,7 @@ def test_order_of_rows_and_the_way_in_do_not_matter():
     assert {other.provenance.fingerprint for other in others} == {result.provenance.fingerprint}
 
 
+@pytest.mark.slow
 def test_the_order_of_columns_shows_in_rounding_only():
     y, proba = world(200)
     order = [2, 0, 1]

@@ -50,6 +50,7 @@ def audit(rows):
     return cal.audit(*rows, clusters=HOSPITALS, costs=(1, 9))
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_hospitals_like_these(audit):
     """They were up to 14 times as wide, since they allowed for hospitals of a kind that none shows."""
     area, wide = audit.performance.roc_auc, audit.performance_unseen.roc_auc
@@ -59,6 +60,7 @@ def test_intervals_are_those_of_hospitals_like_these(audit):
     assert audit.performance_unseen.brier.method == "unseen clusters"
 
 
+@pytest.mark.slow
 def test_there_is_one_cost_on_the_page(rows, audit):
     """The cost of all rows: that of the mean hospital stood beside it, and in the terminal."""
     cost = expected_cost(*rows, false_positive_cost=1, false_negative_cost=9)
@@ -83,6 +85,7 @@ def test_bins_and_decision_curve_have_limits_for_clusters(audit):
     assert (curve.lower[one], curve.upper[one]) == pytest.approx((expected.lower, expected.upper), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_report_says_what_holds_for_other_hospitals_and_what_is_missing(audit):
     page = re.sub(r"\s+", " ", audit.to_html())
     assert "<summary>If there may be clusters of a kind that none of these shows</summary>" in page
@@ -142,6 +145,7 @@ def test_no_map_is_assessed_on_clusters_that_it_was_fitted_on():
     assert np.sort(np.concatenate(left_out)).tolist() == np.unique(score).tolist()
 
 
+@pytest.mark.slow
 def test_limits_that_allow_for_unseen_clusters_on_demand(rows, audit):
     found = cal.audit(*rows, clusters=HOSPITALS, costs=(1, 9), guarantee="unseen clusters")
     assert found.performance == audit.performance_unseen
@@ -152,6 +156,7 @@ def test_limits_that_allow_for_unseen_clusters_on_demand(rows, audit):
     assert found.decision.cost == audit.decision.cost
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("clusters", "enough"), [(4, False), (5, True)])
 def test_five_clusters_of_equal_size_are_enough_for_a_bound_and_a_test(clusters, enough):
     rng = np.random.default_rng(0)
@@ -160,6 +165,7 @@ def test_five_clusters_of_equal_size_are_enough_for_a_bound_and_a_test(clusters,
     assert (found.certificate is not None, found.test is not None) == (enough, enough)
 
 
+@pytest.mark.slow
 def test_few_clusters_are_named(rows):
     y, risk = rows
     found = cal.audit(y, risk, clusters=HOSPITALS % 4)

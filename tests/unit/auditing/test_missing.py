@@ -124,6 +124,7 @@ def test_segments_in_arrays_beside_a_dataframe():
         cal.audit(frame, **NAMES, by={"ward": frame.ward}, missing="drop")
 
 
+@pytest.mark.slow
 def test_arrays():
     frame = patients()
     weights = np.ones(N)
@@ -177,6 +178,7 @@ def test_scores_of_rows_without_an_outcome():
     assert str(nothing) == "none of 500 rows"
 
 
+@pytest.mark.slow
 def test_one_message_leads_to_the_first_result(tmp_path, monkeypatch):
     """Missing scores, missing labels, labels of text and scores outside of 0 to 1 are told at once, with the cure."""
     monkeypatch.chdir(tmp_path)

@@ -28,6 +28,7 @@ def test_of_labels(rows):
     assert ratio.upper <= high <= ratio.upper + 0.001
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("tolerance", "said"),
     [(0.2, "which is within the tolerance of 0.2."), (0.01, "do not show whether it is within the tolerance of 0.01.")],

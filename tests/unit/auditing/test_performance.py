@@ -119,6 +119,7 @@ def test_weights_that_are_no_rows_have_no_intervals():
             assert math.isnan(one.upper)
 
 
+@pytest.mark.slow
 def test_which_interval_of_the_area_was_taken_is_printed():
     """Few rows decide where nearly all pairs are ordered rightly: the usual interval would be too short."""
     s = np.append(np.linspace(0.01, 0.3, 60), np.linspace(0.7, 0.99, 60))

@@ -71,6 +71,7 @@ def test_every_route_gives_the_same_fingerprint_and_digest(folder):
     assert len(ours["fingerprint"]) == len(ours["digest"]) == 16
 
 
+@pytest.mark.slow
 def test_dates_and_words_are_no_part_of_the_fingerprint(monkeypatch):
     y, p = rows()
     audit = cal.audit(y, p, tolerance=0.1)
@@ -165,6 +166,7 @@ def test_other_kernels_give_the_same_fingerprint():
     assert len(found) == 1
 
 
+@pytest.mark.slow
 def test_calls_are_recorded_in_words(folder):
     y, p = rows()
     frame = pd.DataFrame({"y": y, "p": p, "who": np.arange(len(y)) // 4})
@@ -185,6 +187,7 @@ def test_calls_are_recorded_in_words(folder):
     assert (told.title, told.note, told.author) == ("T", "N", "A")
 
 
+@pytest.mark.slow
 def test_files_are_identified(folder):
     one = cal.audit(folder / "a.csv", **NAMES).provenance
     content = (folder / "a.csv").read_bytes()

@@ -306,6 +306,7 @@ def test_the_text_counts_the_segments_that_it_does_not_list():
     assert str(found).endswith("... and 5 more segments")
 
 
+@pytest.mark.slow
 def test_what_is_wrong_comes_first():
     """Numbers of positives are counted, corrected for the number of segments, where no lower bound is above 0."""
     rng = np.random.default_rng(0)

@@ -192,6 +192,7 @@ def test_a_repair_finds_what_one_map_for_all_rows_cannot():
         assert abs(repaired[rows].mean() - truth[rows].mean()) < 0.02
 
 
+@pytest.mark.slow
 def test_slopes_are_repaired_too():
     score, y, columns, _ = world(10_000, by_sex=0.0, slope=-0.8)
     fitted = SegmentCalibrator(by=["branch"]).fit(score, y, columns)
@@ -280,6 +281,7 @@ def repaired():
     return SegmentCalibrator().fit(score, y, columns), score, y, columns
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_does_not_show(repaired):
     fitted, score, y, columns = repaired
     order = np.random.default_rng(0).permutation(len(y))
@@ -288,6 +290,7 @@ def test_the_order_of_rows_does_not_show(repaired):
     assert other.shares_.tolist() == fitted.shares_.tolist()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
 def test_the_form_of_the_columns_does_not_show(repaired, form):
     fitted, score, y, columns = repaired
@@ -348,6 +351,7 @@ def test_one_dataframe_with_scores_and_segments_can_be_cross_validated(repaired,
             SegmentCalibrator(by=named).fit(one, y)
 
 
+@pytest.mark.slow
 def test_another_map_for_all_rows(repaired):
     _, score, y, columns = repaired
     fitted = SegmentCalibrator(PlattCalibrator()).fit(score, y, columns)
@@ -364,6 +368,7 @@ def test_levels_that_were_not_met_get_the_map_for_all_rows(repaired):
     assert (fitted.predict(score[:5], some) > fitted.predict(score[:5], strange)).all()
 
 
+@pytest.mark.slow
 def test_of_very_many_levels_the_small_ones_and_new_ones_are_one_segment():
     rng = np.random.default_rng(0)
     score, level = rng.beta(2.0, 3.0, 5000), rng.integers(1100, size=5000)
@@ -374,6 +379,7 @@ def test_of_very_many_levels_the_small_ones_and_new_ones_are_one_segment():
     assert fitted.predict([0.4], {"level": ["new"]}) == fitted.predict([0.4], {"level": [rare]})
 
 
+@pytest.mark.slow
 def test_scores_of_0_and_1_and_columns_with_many_rare_levels():
     rng = np.random.default_rng(0)
     score = np.r_[0.0, 1.0, 5e-324, 1e-300, np.round(rng.uniform(size=1996), 2)]

@@ -165,6 +165,7 @@ def test_constant_scores_and_few_rows():
     assert found.difference("roc_auc").value == 0.0
 
 
+@pytest.mark.slow
 def test_frames_files_and_arrays_agree(rows, tmp_path):
     y, scores = rows
     expected = cal.compare(y, two(scores), clusters=np.arange(N) // 2)
@@ -192,6 +193,7 @@ def test_scores_in_a_dataframe(rows):
         assert cal.compare(y, frame).differences == expected
 
 
+@pytest.mark.slow
 def test_ten_equal_models_take_no_time(rows):
     y, scores = rows
     before = time.process_time()
@@ -285,6 +287,7 @@ def test_plain_data(three):
     assert three.to_frame("polars").columns[:3] == ["measure", "first", "second"]
 
 
+@pytest.mark.slow
 def test_it_shows_itself(three, rows):
     assert repr(three) == "<Comparison 'models': n=600, models=old, new, other>"
     html = three._repr_html_()
@@ -295,6 +298,7 @@ def test_it_shows_itself(three, rows):
     assert "<b>" not in with_name.to_html()
 
 
+@pytest.mark.slow
 def test_a_page(three, tmp_path):
     page = three.to_html(tmp_path / "models.html")
     assert (tmp_path / "models.html").read_text(encoding="utf-8") == page == three.to_html()
@@ -316,6 +320,7 @@ class TestCurves:
         alone = net_benefit(y, p**2, at=at)
         np.testing.assert_array_equal(models["two"].decision_curve.lower, alone.lower)
 
+    @pytest.mark.slow
     def test_of_clusters_have_their_limits(self):
         rng = np.random.default_rng(6)
         p, hospital = rng.uniform(size=600), np.arange(600) // 20

@@ -137,6 +137,7 @@ def test_changes_are_counted_row_by_row(rows, random):
             assert changes[label, i] == gained + lost
 
 
+@pytest.mark.slow
 @given(ROWS, st.randoms(use_true_random=False))
 def test_order_and_repeats_do_not_matter(rows, random):
     after = other_scores(rows, random)

@@ -17,6 +17,7 @@ def simulated_power(n, risk, coverage, target, samples=20_000):
     return (errors <= walk_boundary(n, target, 0.05).allowed(accepted)).mean()
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @pytest.mark.parametrize(("risk", "coverage", "target", "power"), CASES)
 def test_power_is_what_samples_show(risk, coverage, target, power):

@@ -146,6 +146,7 @@ def test_scores_that_are_no_finite_numbers(bad, tmp_path):
         assert of_file.mean_score == -2.0
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", ["csv", "parquet", "jsonl", "pandas", "polars", "lazy", "duckdb"])
 def test_all_inputs_say_the_same(name, tmp_path):
     correct, score = sample(3_000, 4)

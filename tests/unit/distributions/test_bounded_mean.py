@@ -48,6 +48,7 @@ def tail(values, t):
     )
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("kind", ["even", "few large", "few small", "narrow", "three"])
 @pytest.mark.parametrize("n", [1, 4, 40])
 @pytest.mark.parametrize("end", [1.0, 30.0])
@@ -151,6 +152,7 @@ def test_fewer_terms_and_smaller_ones_never_raise_a_limit():
             assert (np.diff(found) < 0.0).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30),

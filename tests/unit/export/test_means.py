@@ -109,6 +109,7 @@ def test_zero_is_mapped_where_no_logarithm_is_taken():
         assert mapped == result
 
 
+@pytest.mark.grid
 @every
 def test_a_file_of_predictions_is_mapped(name, tmp_path):
     source, out = str(tmp_path / "rows.parquet"), tmp_path / "out.parquet"

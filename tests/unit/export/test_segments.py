@@ -49,6 +49,7 @@ def as_table(rows, **types):
     return frame.astype({COLUMNS[1]: "Int64"} | types)
 
 
+@pytest.mark.slow
 def test_json(fitted, rows):
     text = to_json(fitted)
     again = from_json(text)
@@ -304,6 +305,7 @@ def shortened():
     return document | {"sha256": _checksum({name: of for name, of in document.items() if name != "sha256"})}
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @pytest.mark.parametrize("part", range(4))
 def test_damage_is_refused_and_named_or_gives_no_nonsense(part):

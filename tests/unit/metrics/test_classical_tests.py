@@ -251,6 +251,7 @@ class TestCalibrationSlope:
         assert found.note == "all scores are 0 or 1, whose log-odds are infinite"
         assert found.slope_interval == found.calibration_intercept_interval == (-math.inf, math.inf)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("y", "s", "slope", "note"),
         [
@@ -357,6 +358,7 @@ class TestKs:
             assert math.isnan(found.p_value) is not known
 
 
+@pytest.mark.slow
 @given(small_rows(weighted=("whole",)))
 def test_weights_are_rows(rows):
     for function in ALL:

@@ -50,6 +50,7 @@ def test_coefficients_without_each_cluster_are_about_those_of_the_other_rows():
     assert found.calibration_intercept_interval == pytest.approx((value - half, value + half), abs=0.003)
 
 
+@pytest.mark.slow
 def test_both_coefficients_of_low_scores_without_each_cluster_are_about_those_of_the_other_rows():
     """Far from a score of 1/2 either moves with the other."""
     rng = np.random.default_rng(5)

@@ -28,6 +28,7 @@ def compared(rows):
     return cluster_heterogeneity(*rows)
 
 
+@pytest.mark.slow
 def test_each_cluster_has_the_numbers_of_its_rows(rows, compared):
     label, score, hospital = rows
     for i, name in enumerate(compared.observed_expected.cluster):
@@ -109,6 +110,7 @@ def test_scores_without_odds(rows, scores):
     assert "too few clusters with any variance" in str(of.observed_expected)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("score", [0.0, 1e-300, 1e-6, 1.0])
 def test_a_cluster_without_odds_has_no_intercept(rows, compared, score):
     label, scores, hospital = rows

@@ -33,6 +33,7 @@ def test_one_score_is_clopper_and_pearson(n, k):
     assert intercept == pytest.approx(odds, rel=1e-5)
 
 
+@pytest.mark.slow
 @given(small_rows(weighted=("none", "whole")))
 def test_all_three_agree_whether_predictions_are_right_on_the_whole(rows):
     """The same term decides: 0 in the one interval, 1 in the other, 0 for the intercept."""

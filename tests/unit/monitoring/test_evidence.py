@@ -127,6 +127,7 @@ def test_expectation_over_all_labels_of_eight_rows(kind):
             assert (expectation(odds / (1 + odds)) <= start * (1 + 1e-12)).all()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("score", [0.0, 0.01, 0.5, 0.9])
 @pytest.mark.parametrize("mode", ["total", "rate"])
 def test_expectation_at_one_score_at_the_edge_of_a_tolerance(score, mode):
@@ -143,6 +144,7 @@ def test_expectation_at_one_score_at_the_edge_of_a_tolerance(score, mode):
     assert (chances @ paths > start)[-1]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("kind", BLOCKS)
 def test_expectation_where_rows_of_a_block_depend_in_any_way(kind):
     """All labels of a block come from one uniform variable, shared as it is or turned around at random."""
@@ -176,6 +178,7 @@ def test_batches_of_any_size_give_the_alarm_of_single_rows(kind):
         assert other_path[known] == pytest.approx(path[known], rel=1e-9)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scores", ["uniform", "rare"])
 def test_no_row_of_a_group_has_more_evidence_than_its_bound(kind, scores):
@@ -195,6 +198,7 @@ def test_no_row_of_a_group_has_more_evidence_than_its_bound(kind, scores):
             found.read(y[part], score[part])
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_alarm_takes_the_evidence_itself(kind):
     """Not a bound on it, which is larger where rows of a group speak against a component."""
@@ -215,6 +219,7 @@ def test_an_alarm_takes_the_evidence_itself(kind):
     assert seen
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("tolerance", [0.0001, 0.001, 0.01])
 @pytest.mark.parametrize("level", [0.02, 0.05])
 def test_chance_of_a_false_alarm_over_all_labels_of_six_rows(tolerance, level):

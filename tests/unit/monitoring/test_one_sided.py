@@ -15,6 +15,7 @@ def alarm_row(rate, n, seed):
     return monitor.state.alarm_row if monitor.state.alarm else None
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("rate", [0.0, 0.01, TARGET])
 def test_no_alarm_up_to_the_target(rate):
     """At the target in about 1 of 100 runs of 3,000 rows; below it hardly ever."""

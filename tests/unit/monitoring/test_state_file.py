@@ -149,6 +149,7 @@ def assert_refused_or_harmless(name, number, seed):
     assert refused > number / 2
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", CASES)
 def test_forged_states_are_refused_or_do_no_harm(name):
     assert_refused_or_harmless(name, 40, 1)
@@ -287,6 +288,7 @@ def test_pictures_pages_and_monitors_need_no_locks_of_posix():
     subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that ends a process at once")
 def test_a_lock_ends_with_its_process_and_leaves_the_old_state(tmp_path):
     path = tmp_path / "state.json"

@@ -88,6 +88,7 @@ class TestEveryKind:
 
 
 class TestReliability:
+    @pytest.mark.slow
     def test_axes_say_what_they_are(self, audit_of):
         ax, beneath = reliability_of(audit_of("spread")).own_figure().get_axes()
         assert ax.get_ylabel() == "observed rate"
@@ -174,6 +175,7 @@ class TestWalk:
 
 
 class TestHeader:
+    @pytest.mark.slow
     def test_a_long_verdict_is_inside_the_figure_and_below_the_name(self, monkeypatch):
         rng = np.random.default_rng(0)
         p = rng.uniform(size=4_000)

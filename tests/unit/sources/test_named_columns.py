@@ -56,6 +56,7 @@ def test_same_audit_as_of_arrays(kind, weight, frame, sources):
     assert found.provenance.fingerprint == expected.provenance.fingerprint
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "path", "query"])
 @pytest.mark.parametrize("clusters", ["a", ["a", "b"]])
@@ -66,6 +67,7 @@ def test_same_audit_as_of_clustered_arrays(kind, clusters, frame, sources):
     assert found.certificate.bound == expected.certificate.bound
 
 
+@pytest.mark.slow
 def test_positive_label(frame):
     words = frame.assign(y=np.where(frame["y"] == 1, "yes", "no"))
     for clusters in (None, "a"):

@@ -89,6 +89,7 @@ BAD = [
 ]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("column", "value", "expected", "found", "remedy"), BAD)
 def test_files_name_the_row_that_cannot_be_used(column, value, expected, found, remedy, folder):
     frame = pd.DataFrame(columns_of()).astype(str)

@@ -62,6 +62,7 @@ print(read_table(sys.argv[1], label="y", score="p").total)
 """
 
 
+@pytest.mark.slow
 def test_a_notebook_without_widgets(write):
     """DuckDB then refuses settings of its progress bar."""
     path = write("scores.csv", PLAIN)

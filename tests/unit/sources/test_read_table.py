@@ -85,6 +85,7 @@ def test_json(write, rows):
         same(read_table(write(name, text), label="y", score="p", **weight_of(rows)), expected(rows))
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(rows=small_rows(weighted=("none", "whole")))
 def test_parquet(tmp_path, rows):

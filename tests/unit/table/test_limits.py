@@ -93,6 +93,7 @@ def test_a_certificate_claims_no_more_than_it_proved(seed):
         assert found.bound <= float(text) < found.bound + 1e-3
 
 
+@pytest.mark.slow
 def test_an_audit_prints_no_more_than_it_proved():
     audit = cal.audit(*sample(0, 400), tolerance=0.05)
     written = str(audit)
@@ -104,6 +105,7 @@ def test_an_audit_prints_no_more_than_it_proved():
     assert auc.upper <= float(upper)
 
 
+@pytest.mark.slow
 def test_a_bound_just_above_the_tolerance_is_not_written_as_the_tolerance():
     rows = sample(0, 2_000)
     tolerance = math.floor(certify(*rows).bound * 1e6) / 1e6  # undecided by less than is usually written

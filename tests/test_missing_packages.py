@@ -95,13 +95,9 @@ REFUSED = {
     "jinja2": {"html", "monitor page"},
 }
 
-QUICK = {"matplotlib"}
 
-
-@pytest.mark.grid
-@pytest.mark.parametrize(
-    "missing", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in REFUSED]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", REFUSED)
 def test_only_what_needs_it_is_refused(missing, tmp_path):
     lines = printed(SCRIPT.format(without=without(missing), remedy=REMEDY[missing]), tmp_path)
     assert {line.removeprefix("refused ") for line in lines} == REFUSED[missing]

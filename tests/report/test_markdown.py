@@ -15,6 +15,8 @@ from calibrant.report import models
 from calibrant.table.results import Fact
 from support.html_page import NASTY, Page
 
+pytestmark = pytest.mark.slow  # the audits take ten seconds
+
 # A number as it is written: with its sign, digits in groups, an exponent or a percent sign.
 NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?%?")
 
@@ -48,12 +50,10 @@ def audits():
 
 # Sentences in place of which pages have tables, or the advice with its steps.
 ONLY_IN_TEXT = ("accuracy", "cost", "conclusion", "origin")
-CASES = ["costs and segments", *(pytest.param(name, marks=pytest.mark.slow) for name in ("clusters", "weights"))]
+CASES = ["costs and segments", "clusters", "weights"]
 CASES += ["target", "infinite log loss"]
 
 
-@pytest.mark.slow
-@pytest.mark.grid
 @pytest.mark.parametrize("case", CASES)
 def test_all_forms_of_an_audit_show_the_same_facts(audits, case):
     audit = audits[case]
@@ -77,7 +77,6 @@ def test_all_forms_of_an_audit_show_the_same_facts(audits, case):
                 assert told in markdown
 
 
-@pytest.mark.grid
 @pytest.mark.parametrize("case", CASES)
 def test_every_number_of_the_terminal_is_in_the_page_and_in_markdown(audits, case):
     audit = audits[case]
@@ -141,7 +140,6 @@ def others():
     }
 
 
-@pytest.mark.grid
 @pytest.mark.parametrize("case", ["segments", "comparison", "three models", "monitor", "empty monitor"])
 def test_other_results_say_the_same_in_all_forms(others, case):
     result = others[case]
@@ -157,7 +155,6 @@ def test_other_results_say_the_same_in_all_forms(others, case):
         assert [number for number in numbers(unescape(value)) if number not in text] == [], label
 
 
-@pytest.mark.slow
 def test_a_further_fact_of_a_comparison_reaches_its_page(others, monkeypatch):
     """Wherever it stands in the list, beside the sentence about the rows."""
     comparison = others["comparison"]
@@ -170,7 +167,6 @@ def test_a_further_fact_of_a_comparison_reaches_its_page(others, monkeypatch):
             assert next(fact.value for fact in facts if fact.key == "data") in text
 
 
-@pytest.mark.slow
 def test_the_ending_of_the_report_decides(tmp_path):
     y, p = rows(500)
     path = tmp_path / "scores.csv"

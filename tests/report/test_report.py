@@ -160,8 +160,8 @@ def three():
     return Page(render(audits, title="Three models", note="They differ in their power."))
 
 
+@pytest.mark.slow
 class TestSeveralAudits:
-    @pytest.mark.slow
     def test_comparison_first_then_one_section_each(self, three):
         tops = [text for tag, text in three.headings if tag == "h2"]
         assert tops == ["Comparison", *(f"model {i}" for i in range(3)), "References"]

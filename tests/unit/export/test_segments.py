@@ -23,6 +23,8 @@ from support.damage import damaged
 from support.golden_models import OF_SEGMENTS
 from support.segment_cases import COLUMNS, close, repaired_rows
 
+pytestmark = pytest.mark.slow  # the two repairs take five seconds to fit
+
 
 @pytest.fixture(scope="module", params=[None, IsotonicCalibrator(log_safe=False)], ids=["auto", "isotonic"])
 def fitted(request):
@@ -49,7 +51,6 @@ def as_table(rows, **types):
     return frame.astype({COLUMNS[1]: "Int64"} | types)
 
 
-@pytest.mark.slow
 def test_json(fitted, rows):
     text = to_json(fitted)
     again = from_json(text)
@@ -268,7 +269,6 @@ def test_onnx_of_rare_levels_that_are_pooled(rows):
     np.testing.assert_allclose(found, fitted.predict(score[:6], {"name": given}), **close(fitted))
 
 
-@pytest.mark.slow
 def test_what_is_refused(fitted):
     score, y, columns = repaired_rows(2000)
     long = SegmentCalibrator().fit(score, y, {"id": np.where(np.array(columns["member"]), 2**60, 2**60 + 1)})

@@ -140,7 +140,7 @@ def test_earlier_alarms_of_mode_rate_stay_on_the_page():
     state, text = monitor.state, Page(monitor.to_html()).text
     assert not state.alarm
     assert state.number_of_alarms > 3
-    assert f"Since row {state.alarm_row:,}, the latest of {state.number_of_alarms} alarms, there is" in text
+    assert f"since the alarm at row {state.alarm_row:,}, the latest of {state.number_of_alarms} alarms, that" in text
     listed = ", ".join(f"{row:,}" for row in monitor.history().alarms)
     assert f"Alarms {state.number_of_alarms} at rows {listed}" in text
 

@@ -198,6 +198,14 @@ def file_of(files: list[FileSpan], row: int) -> str | None:
     return name_of(names) if names else None
 
 
-def files_since(files: list[FileSpan], row: int) -> list[str]:
-    """Return the files of which half the rows or more came at a row or after it, and in any case the latest one."""
-    return [file.name for file in files if 2 * row <= file.first + file.last or file is files[-1]]
+def files_since(files: list[FileSpan], since: Departure) -> list[str]:
+    """Return the files with rows since a departure, and in any case the latest one.
+
+    Without times, by which the rows could be chosen, at least half of those of a file have to be since then.
+    """
+    timed = since.time is not None
+    return [
+        file.name
+        for file in files
+        if since.row <= (file.last if timed else (file.first + file.last) / 2) or file is files[-1]
+    ]

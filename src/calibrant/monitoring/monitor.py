@@ -266,7 +266,7 @@ class Monitor(Report):
                 bias_lower=lower,
                 bias_upper=upper,
                 departure=current_departure,
-                repair_files=[] if current_departure is None else files_since(self._files, current_departure.row),
+                repair_files=[] if current_departure is None else files_since(self._files, current_departure),
                 waiting=last_update.waiting,
                 earlier=last_update.earlier,
                 unlabelled=last_update.unlabelled,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -121,8 +122,8 @@ def _times(time: Any, n: int) -> tuple[npt.NDArray[Any], Kind]:
         try:
             seconds, dates = raw.astype("datetime64[s]"), raw.astype("datetime64[us]")
         except (ValueError, TypeError):
-            first = repr(raw[0].item() if hasattr(raw[0], "item") else raw[0]) if len(raw) else "nothing"
-            raise DataError("times that are numbers or dates", first, _WRITTEN) from None
+            first = next((value for value in raw.tolist() if not _is_date(value)), raw[0])
+            raise DataError("times that are numbers or dates", repr(first), _rewritten(str(first))) from None
         # In microseconds a year such as 20260131 would overflow, and become another without a word.
         strange = (seconds < _FIRST) | (seconds > _LAST)
         if strange.any():
@@ -139,6 +140,28 @@ def _times(time: Any, n: int) -> tuple[npt.NDArray[Any], Kind]:
         where = f"none in row {int(np.argmax(missing))}"
         raise DataError("a time in every row", where, "drop rows without one, or fill it in")
     return numbers, kind
+
+
+def _is_date(value: Any) -> bool:
+    try:
+        np.datetime64(value, "us")
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _rewritten(date: str) -> str:
+    """Say how a date is to be written that is not read, since its day and its month might be mistaken."""
+    order = re.fullmatch(r"\s*\d\d?([./-])\d\d?\1(\d{4}|\d\d)(\s.*)?", date)
+    if order is None:
+        return _WRITTEN
+    mark, year = order[1], "%Y" if len(order[2]) == 4 else "%y"
+    day_first = f"'%d{mark}%m{mark}{year}'"
+    month_first = "" if mark == "." else f", or '%m{mark}%d{mark}{year}' if the month comes first"
+    return (
+        f"{_WRITTEN}: of a CSV file read_csv('FILE', dateformat={day_first}) in a query does so, of columns in pandas "
+        f"to_datetime(column, format={day_first}){month_first}"
+    )
 
 
 def _refuse_digits(times: npt.NDArray[Any]) -> None:

@@ -54,7 +54,8 @@ class MonitorState(Result):
     departure : Departure or None
         At an alarm: since when, where, and what would repair it.
     repair_files : list of str
-        With a departure, the latest files, to fit the repair on: those of which at least half the rows came since then.
+        With a departure, the latest files, to fit the repair on: with times, from which rows since then can be chosen,
+        those with any such row, else those of which at least half the rows came since then.
     waiting, earlier, unlabelled : int
         Rows of this update that are too young to be read, that were skipped because their time is not after that of
         the last row read before, and that were old enough, had no label, and counted as 0.
@@ -101,12 +102,14 @@ class MonitorState(Result):
         """Return what there is to say, by label: at most nine lines."""
         lines = {"ALARM" if self.alarm else "No alarm": self._verdict()}
         seen = "infinite" if math.isinf(self.evidence) else f"{self.evidence:.3g}"
-        since = " since the latest alarm" if self.alarm and self.evidence < self.threshold else ""
+        since = ""
+        if self.alarm_row is not None:
+            since = " since the latest alarm" if self.evidence < self.threshold else " at the alarm"
         lines["Evidence"] = f"{seen}{since} (alarm at {self.threshold:.3g}); {rows(self.rows)} rows read"
         if math.isfinite(self.bias):
             bias = write_interval(self.bias, self.bias_lower, self.bias_upper)
             sequence = f"{confidence(self.confidence_level)} confidence sequence {bias.ends}"
-            lines["Bias"] = f"observed rate minus mean predicted so far {bias.value} ({sequence})"
+            lines["Bias"] = f"observed rate minus mean predicted from row 1 on {bias.value} ({sequence})"
         unread = {
             "wait until they are old enough: pass them again": self.waiting,
             "skipped: no later than the last row read before": self.earlier,
@@ -119,11 +122,15 @@ class MonitorState(Result):
         return lines
 
     def _verdict(self) -> str:
-        if not self.alarm:
-            return f"too little evidence so far that {self.alternative}"
         if self.alarm_row is None:
-            return f"all streams together: {self.alternative}"
-        return f"row {rows(self.alarm_row)}{where(self.alarm_file, self.alarm_time)}: {self.alternative}"
+            streams = f"all streams together: {self.alternative}"
+            return streams if self.alarm else f"too little evidence so far that {self.alternative}"
+        alarm = f"row {rows(self.alarm_row)}{where(self.alarm_file, self.alarm_time)}"
+        if self.number_of_alarms > 1:
+            alarm += f", the latest of {rows(self.number_of_alarms)} alarms"
+        if not self.alarm:
+            return f"too little evidence since the alarm at {alarm}, that {self.alternative}"
+        return f"{alarm}: {self.alternative}"
 
     def _departure_lines(self, departure: Departure) -> dict[str, str]:
         row = f"row {rows(departure.row)}{where(departure.file, departure.time)}"
@@ -132,6 +139,8 @@ class MonitorState(Result):
         never = "; perhaps never calibrated" if departure.row_lower == 1 else ""
         everywhere = math.isinf(departure.low) and math.isinf(departure.high)
         scores = "all scores" if everywhere else _scores(departure.low, departure.high)
+        if departure.repair == "slope":
+            scores += ", by amounts that change with the score"
         averaged = "on average" if everywhere else "as an average over all rows"
         gains = f"a shift {departure.gain_shift:.1f}, shift and slope {departure.gain_slope:.1f}"
         gains += f", a new map {departure.gain_refit:.1f}"
@@ -139,8 +148,8 @@ class MonitorState(Result):
             "Since": f"about {row}; approximate 95% set: {first} to {last}{never}; "
             f"if the alarm is right, it began by row {rows(self.alarm_row or 0)}",
             "Where": f"{scores}: predictions too {'low' if departure.bias > 0 else 'high'} "
-            f"by {number(abs(departure.bias))} {averaged} since then",
-            "Repair": f"{_REPAIRS[departure.repair]} (gains in log-likelihood: {gains})",
+            f"by {number(abs(departure.bias))} {averaged} from then to the alarm",
+            "Repair": f"{_REPAIRS[departure.repair]} (gains in log-likelihood up to the alarm: {gains})",
         }
 
 

@@ -113,10 +113,9 @@ def _meaning(state: MonitorState, settings: Settings) -> str:
             then = "Repair the scores, and begin a new monitor: this one stands still."
         against = "By that row, outcomes contradict the scores by more than what is accepted."
         return f"{against} {guarantee(settings)} {then}"
-    since = "So far"
     if state.number_of_alarms:
-        since = f"Since row {rows(state.alarm_row or 0)}, the latest of {rows(state.number_of_alarms)} alarms,"
-    return f"{since} there is too little evidence for an alarm. The scores may be wrong all the same."
+        return "After an alarm evidence begins anew; there is too little for another. The scores may still be wrong."
+    return "So far there is too little evidence for an alarm. The scores may be wrong all the same."
 
 
 def _repair(departure: Departure) -> str:

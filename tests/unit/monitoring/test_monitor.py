@@ -214,6 +214,71 @@ def test_a_file_of_which_most_came_before_the_change_is_left_to_no_repair():
     assert found.repair_files == ["4", "5"]
 
 
+def months_of_drift(months=24, n=500, first=12):
+    """A portfolio month by month, of which 1.5 times as many loans default as predicted from month 13 on."""
+    rng = np.random.default_rng(1)
+    for month in range(months):
+        score = rng.beta(0.8, 30, n)
+        y = rng.uniform(size=n) < score * (1.5 if month >= first else 1.0)
+        yield str(np.datetime64("2024-01") + month), y, score
+
+
+@pytest.mark.parametrize("mode", ["total", "rate"])
+def test_the_month_of_an_alarm_is_named_in_every_later_month(mode):
+    monitor, alarm = cal.Monitor(odds_tolerance=1.1, mode=mode), None
+    for month, y, score in months_of_drift():
+        state = monitor.update(y, score, time=np.full(len(y), month), file=f"{month}.csv")
+        if state.alarm and alarm is None:
+            alarm = f"row {state.alarm_row:,} ({month}.csv, {month}-01)"
+            assert "from then to the alarm" in state.lines()["Where"]
+        assert state.alarm == str(state).startswith("ALARM")
+        if alarm is not None and state.number_of_alarms == 1:
+            assert alarm in str(state).splitlines()[0]
+            evidence = state.lines()["Evidence"]
+            assert ("at the alarm" if state.evidence >= state.threshold else "since the latest alarm") in evidence
+    assert "2025-" in str(alarm)
+    assert state.lines()["Bias"].startswith("observed rate minus mean predicted from row 1 on 0.")
+
+
+def test_rows_since_a_change_are_not_left_out_with_a_file_that_began_before():
+    """With times, by which they can be chosen, the repair has the same rows whether they came at once or in turn."""
+    past, recent = list(months_of_drift())[:17], list(months_of_drift())[17:]
+    months, labels, scores = ([rows[i] for rows in past] for i in range(3))
+    monitor = cal.Monitor(odds_tolerance=1.1)
+    state = monitor.update(np.concatenate(labels), np.concatenate(scores), np.repeat(months, 500), file="past.csv")
+    assert state.alarm
+    assert 2 * state.departure.row > state.rows + 1  # most of its rows came before
+    for month, y, score in recent:
+        state = monitor.update(y, score, time=np.full(len(y), month), file=f"{month}.csv")
+    assert state.repair_files == ["past.csv", *(f"{month}.csv" for month, _, _ in recent)]
+
+
+def test_a_slope_is_not_told_as_one_error_of_all_scores():
+    rng = np.random.default_rng(0)
+    odds = rng.normal(size=4000)
+    score = 1 / (1 + np.exp(-odds))
+    state = cal.Monitor(tolerance=0).update(rng.uniform(size=4000) < 1 / (1 + np.exp(-0.6 * odds)), score)
+    assert state.departure.repair == "slope"
+    assert state.lines()["Where"].startswith("all scores, by amounts that change with the score: predictions too ")
+
+
+@pytest.mark.parametrize(
+    ("dates", "said"),
+    [
+        (
+            ["2025-12-30", "31.12.2025"],
+            r"'31\.12\.2025'; write dates as 2026-11-23: .*dateformat='%d\.%m\.%Y'\)[^/]*$",
+        ),
+        (["01.02.25"], r"'%d\.%m\.%y'"),
+        (["03/04/2025"], r"'%d/%m/%Y'.*, or '%m/%d/%Y' if the month comes first$"),
+        (["Jan 2025"], "write dates as 2026-11-23$"),
+    ],
+)
+def test_dates_in_another_order_are_refused_with_the_way_to_write_them(dates, said):
+    with pytest.raises(DataError, match=said):
+        cal.Monitor(tolerance=0.1).update([0] * len(dates), [0.5] * len(dates), time=dates)
+
+
 def test_an_interval_of_scores_is_found():
     rng = np.random.default_rng(2)
     score = rng.uniform(size=20_000)

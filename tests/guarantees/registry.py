@@ -47,6 +47,8 @@ ELSEWHERE = {
         "guarantees/test_between_clusters.py::test_hospitals_with_few_events_or_unequal_risks",
         "guarantees/test_between_clusters.py::test_hospitals_with_a_slope_and_an_area",
         "guarantees/test_between_clusters.py::test_hospitals_with_areas_near_one",
+        "guarantees/test_between_clusters.py::test_normal_values_with_known_variances",
+        "guarantees/test_between_clusters.py::test_shorter_intervals_between_hospitals_are_caught",
         "guarantees/test_between_clusters.py::test_the_usual_summary_fails",
     ],
     "certificates.widths.anytime_width": [

@@ -1,4 +1,4 @@
-"""Intervals for what clusters have in common, and for a new cluster, miss about as often as they say.
+"""Intervals for what clusters have in common, for tau, and for a new cluster, miss about as often as they say.
 
 They are approximate: 10% is allowed where 5% is stated (docs/theory/19-between-clusters.md).
 """
@@ -16,7 +16,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 from calibrant.distributions.random_effects import random_effects
 from calibrant.metrics import cluster_heterogeneity
 from calibrant.metrics.estimates import SampledRows
-from support.counting import assert_seldom
+from support.counting import assert_failures_within, assert_seldom
 
 ALLOWED, SAMPLES = 0.10, 300
 GRID = ndtri((np.arange(1000) + 0.5) / 1000)
@@ -90,8 +90,20 @@ SCALES = {
 }
 
 
-def misses(world: Hospitals, samples: int, measures: tuple[str, ...]) -> Iterator[list[bool]]:
-    """Yield of each sample whether the means, and the values of a new hospital, are outside their intervals."""
+Limits = tuple[float, float, float]  # a value, which is NaN for a new cluster, and its ends
+
+
+def outside(truths: tuple[float, ...], limits: Iterator[Limits], shrink: float) -> list[bool]:
+    """Whether intervals leave out the truth, made shorter about their value, or their middle if there is none."""
+    failed = []
+    for truth, (value, lower, upper) in zip(truths, limits, strict=True):
+        centre = 0.5 * (lower + upper) if np.isnan(value) else value
+        failed.append(not centre - shrink * (centre - lower) <= truth <= centre + shrink * (upper - centre))
+    return failed
+
+
+def misses(world: Hospitals, samples: int, measures: tuple[str, ...], shrink: float = 1.0) -> Iterator[list[bool]]:
+    """Yield of each sample whether the means, the values of a new hospital and taus are outside their intervals."""
     rng, truths = np.random.default_rng(3), world.truths()
     for _ in range(samples):
         label, score, hospital = world.rows(rng)
@@ -100,12 +112,39 @@ def misses(world: Hospitals, samples: int, measures: tuple[str, ...]) -> Iterato
         compared, new, failed = cluster_heterogeneity(label, score, hospital), rng.integers(1000), []
         for measure in measures:
             found, scale, values = getattr(compared, measure), SCALES[measure], truths[measure]
-            for limits, truth in (
-                ((found.mean.lower, found.mean.upper), values.mean()),
-                (found.prediction, values[new]),
-            ):
-                failed.append(not scale(limits[0]) <= truth <= scale(limits[1]))
+            mean, tau = found.mean, found.tau
+            ends = scale(np.array([mean.value, mean.lower, mean.upper, np.nan, *found.prediction])).reshape(2, 3)
+            limits = iter([*map(tuple, ends), (tau.value, tau.lower, tau.upper)])
+            failed += outside((values.mean(), values[new], values.std()), limits, shrink)
         yield failed
+
+
+def misses_of_normal_values(samples: int, shrink: float = 1.0) -> Iterator[list[bool]]:
+    """Yield the same of 12 clusters whose values are normal, with known variances, where theory needs no more."""
+    rng, variance = np.random.default_rng(9), np.linspace(0.02, 0.3, 12)
+    for _ in range(samples):
+        true = rng.normal(0.0, 0.5, 13)
+        effects = random_effects(true[:12] + rng.normal(0.0, np.sqrt(variance)), variance, 0.95)
+        ends = effects.ends
+        limits = iter([tuple(ends[:3]), (np.nan, ends[3], ends[4]), tuple(effects.tau)])
+        yield outside((0.0, true[12], 0.5), limits, shrink)
+
+
+def assert_caught(outcomes: Iterator[list[bool]], allowed: float) -> None:
+    """Raise unless each of some shorter intervals fails its test."""
+    failed = np.array(list(outcomes))
+    for count in failed.sum(axis=0).tolist():
+        with pytest.raises(AssertionError, match="failures in"):
+            assert_failures_within(count, len(failed), allowed)
+
+
+@pytest.mark.parametrize(
+    ("samples", "shrink"), [(80, 0.4), pytest.param(2000, 0.85, marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_normal_values_with_known_variances(samples, shrink):
+    """All three miss in 5%, and shorter ones are caught."""
+    assert_seldom(misses_of_normal_values(samples), samples, 0.05)
+    assert_caught(misses_of_normal_values(samples, shrink), 0.05)
 
 
 @pytest.fixture
@@ -122,6 +161,7 @@ def without_limits_of_single_clusters(monkeypatch):
         Hospitals(20, 6.5, 0.06, 0.3, 0.15),
         Hospitals(20, 2, 0.1, 0.4, 0.1),
         Hospitals(20, 20, 0.12, 0.3, 0.2, risk=1.0),
+        Hospitals(20, 20, 0.1, 1.0, 0.0),
     ],
     ids=str,
 )
@@ -153,6 +193,13 @@ def near_one(samples: int) -> Iterator[list[bool]]:
 @pytest.mark.usefixtures("without_limits_of_single_clusters")
 def test_hospitals_with_areas_near_one():
     assert_seldom(near_one(SAMPLES), SAMPLES, ALLOWED)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_limits_of_single_clusters")
+def test_shorter_intervals_between_hospitals_are_caught():
+    outcomes = misses(Hospitals(20, 6.5, 0.06, 0.3, 0.15), 100, ("observed_expected", "calibration_intercept"), 0.4)
+    assert_caught(outcomes, ALLOWED)
 
 
 @pytest.mark.slow

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
-from calibrant.distributions.random_effects import pool, random_effects
+from calibrant.distributions.random_effects import pool, random_effects, root_scale
 
 # Trials of the BCG vaccine (Colditz et al. 1994), as in R's metafor: cases and others, vaccinated and not.
 CASES = np.array(
@@ -93,3 +94,25 @@ def test_a_new_cluster_is_no_better_known_than_the_mean(n):
     """Where clusters are alike, a normal distribution with tau = 0 would be narrower than Student's."""
     ends = random_effects(np.linspace(0.9, 1.1, n), np.full(n, 0.04), 0.95).ends
     assert ends[3] <= ends[1] < ends[2] <= ends[4]
+
+
+@pytest.mark.parametrize("mean", [0.01, 0.3, 2.0, 20.0])
+def test_roots_of_counts_have_the_moments_that_are_said(mean):
+    """By sums over all counts: mean and variance where x is 0, and the skew from the means beside it."""
+    count, step = np.arange(150), 1e-3
+    value, variance, skew = root_scale(count / mean, np.full(150, 1 / mean), np.ones(150))
+    low, here, high = (poisson.pmf(count, mean * np.exp(x)) @ value for x in (-step, 0.0, step))
+    np.testing.assert_allclose(here, 0.0, atol=1e-9)
+    np.testing.assert_allclose(poisson.pmf(count, mean) @ value**2, variance[0])
+    np.testing.assert_allclose((high - low) / (2 * step), 1.0, atol=1e-4)
+    np.testing.assert_allclose((high + low) / step**2, skew[0], atol=1e-4)
+    assert 0.499 < skew[0] < 1.0
+
+
+def test_roots_of_large_counts_and_of_ratios_without_curvature():
+    value, variance, skew = root_scale(np.full(2, 1.1), np.array([1 / 31.99, 1 / 32.01]), np.ones(2))
+    np.testing.assert_allclose(value[0], value[1], rtol=2e-3)
+    np.testing.assert_allclose(variance[0], variance[1], rtol=5e-3)
+    np.testing.assert_allclose(skew, 0.5, rtol=1e-3)
+    moved, variance, skew = root_scale(1 + 1e-9 * np.array([0.7]), np.array([1e-18 / 4]), np.array([1e-9]))
+    np.testing.assert_allclose(moved, 7e-4, rtol=1e-2)

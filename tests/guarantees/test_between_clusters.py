@@ -139,7 +139,7 @@ def assert_caught(outcomes: Iterator[list[bool]], allowed: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("samples", "shrink"), [(80, 0.4), pytest.param(2000, 0.85, marks=pytest.mark.slow)], ids=["few", "many"]
+    ("samples", "shrink"), [(40, 0.3), pytest.param(600, 0.7, marks=pytest.mark.slow)], ids=["few", "many"]
 )
 def test_normal_values_with_known_variances(samples, shrink):
     """All three miss in 5%, and shorter ones are caught."""

@@ -7,6 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import ArgumentError
+from calibrant.report.latex import latex_columns
 from support import class_audits, mean_audits
 
 NASTY = r"a\b & 5% of $x_1^2$ {~#} <b>"
@@ -54,3 +55,24 @@ def test_as_a_file(rows, tmp_path):
     assert audit.to_latex(tmp_path / "tables.tex") == (tmp_path / "tables.tex").read_text()
     with pytest.raises(ArgumentError, match=r"ends in \.tex"):
         audit.to_latex(tmp_path / "tables.html")
+
+
+@pytest.mark.parametrize(
+    "words", [("sex = female", "0.12"), ("region of residence = north-west " * 3, "a long remark " * 9)]
+)
+def test_columns_fit_the_line(words):
+    layout = str(latex_columns(("Segment", "Rows", "Verdict"), [(words[0], "1,234", words[1])], True))
+    shares = [float(share) for share in re.findall(r"dimexpr([0-9.]+)\\linewidth", layout)]
+    gaps = [float(points) for points in re.findall(r"linewidth-([0-9.]+)pt", layout)]
+    if len(words[0]) < 20:
+        assert layout.endswith(r"\begin{tabular}{@{}lrr@{}}")
+    else:
+        assert (len(shares), sum(shares)) == (3, pytest.approx(1.0, abs=3e-4))
+        assert sum(gaps) == pytest.approx(2 * 2 * 3.0, abs=0.03)
+        assert layout.count("raggedleft") == 1
+
+
+def test_many_columns_are_set_in_smaller_letters():
+    cells = ("prediction",) * 7
+    assert r"\scriptsize" in latex_columns(cells, [cells] * 2, False)
+    assert r"\footnotesize" in latex_columns(cells[1:], [cells[1:]], False)

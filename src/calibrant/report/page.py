@@ -22,6 +22,7 @@ from calibrant.printable import visible_lines
 from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.guidance import checklist_of
+from calibrant.report.latex import as_latex, latex_columns
 from calibrant.report.pictures import Picture, forests, pictures
 from calibrant.report.review import selection_parts, sides
 from calibrant.table.numbers import confidence, number, rows, write_upper
@@ -234,6 +235,7 @@ def _environment(form: Form) -> Any:
         extensions=["jinja2.ext.do"],
     )
     environment.filters.update(upper_limit=write_upper, confidence=confidence, code=_as_code)
+    environment.globals.update(latex_columns=latex_columns)
     return environment
 
 
@@ -252,21 +254,7 @@ def _as_markdown(value: Any) -> Any:
     return Markup(re.sub(r"([\\`*_\[\]|~#])", r"\\\1", words))
 
 
-def _as_latex(value: Any) -> Any:
-    """Escape what LaTeX would take for more than words; what a template wrote stays as it is."""
-    from markupsafe import Markup
-
-    return value if hasattr(value, "__html__") else Markup(" ".join(str(value).split()).translate(_IN_LATEX))
-
-
-# What LaTeX reads as commands, or has no letter for in its old fonts.
-_LETTERS = {"\\": "backslash", "^": "asciicircum", "~": "asciitilde", "<": "less", ">": "greater"}
-_IN_LATEX = str.maketrans(
-    {letter: f"\\{letter}" for letter in "#$%&_{}"}
-    | {letter: f"\\text{name}{{}}" for letter, name in _LETTERS.items()}
-    | {"\N{MINUS SIGN}": "$-$"}
-)
-_WRITERS: dict[Form, Callable[[Any], Any]] = {"html": _as_html, "markdown": _as_markdown, "latex": _as_latex}
+_WRITERS: dict[Form, Callable[[Any], Any]] = {"html": _as_html, "markdown": _as_markdown, "latex": as_latex}
 
 
 def _as_code(text: str) -> Any:

@@ -29,9 +29,9 @@ from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 _SHARES, _POWER = (0.01, 0.05, 0.2), 0.8
 _CHANCE = 0.05  # largest p-value of a number of positives that is called wrong, times the number of segments
 MIXTURE = (
-    "Where segments overlap, rare levels are pooled or numbers are cut at quantiles of these rows: the error of a "
-    "segment is that of its mixture of levels at the shares that they have in these rows, given who is in which "
-    "segment."
+    "Where segments overlap, rare levels are pooled or numbers are cut at quantiles of these rows, a segment is a "
+    "mixture of levels, and what is said of it is for the shares that they have in these rows. Where these shares "
+    "change, audit new rows. A level of one column that has rows enough, audited by that column alone, is no mixture."
 )
 _ASSUMPTIONS = (
     COUNTED_ROWS,
@@ -166,7 +166,7 @@ def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
 
 def of_mixtures(*, mixed: bool) -> str:
     """Say so where rows of a segment are not taken for identically distributed."""
-    return ", for the mixture of levels at the shares in these rows, given who is in which segment" if mixed else ""
+    return ", as long as each segment has the same mixture of levels as in these rows" if mixed else ""
 
 
 def level_text(table: SegmentTable) -> str:

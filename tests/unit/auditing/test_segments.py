@@ -228,7 +228,7 @@ def test_search_finds_the_segment(frame):
     found = find_segments(frame, by=["sex", "branch", "age"], **NAMED)
     assert found.worst == "sex = F, branch = north"
     assert found.claim.startswith("The segment sex = F, branch = north is off by at least 0.")
-    assert "with 95% confidence (asymptotic), for the mixture of levels" in found.claim
+    assert "with 95% confidence (asymptotic), as long as each segment has the same mixture of levels" in found.claim
     assert "mixture" not in find_segments(frame, by="branch", **NAMED).claim
     assert found.lower_bound == found.lower[0] > 0.05
     assert (np.diff(found.lower) <= 0).all()

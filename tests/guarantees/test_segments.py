@@ -90,6 +90,15 @@ def close(found, wanted):
     return wanted * (1.0 - 1e-3) <= found <= wanted * 1.01
 
 
+def error_of(label, score, errors):
+    """Largest rise, or fall, of the cumulative residuals at the ends of ties, or the larger of both ranges."""
+    order = np.argsort(score, kind="stable")
+    ends = np.append(score[order][1:] != score[order][:-1], True)
+    walk = np.append(0.0, np.cumsum((label - score)[order])[ends]) / len(label)
+    rises = (walk - np.minimum.accumulate(walk)).max(), (np.maximum.accumulate(walk) - walk).max()
+    return {"too low": rises[0], "too high": rises[1], "either": max(rises)}[errors]
+
+
 def check(found, by, label, score, families, mixed, pooled=()):
     """Compare all bounds of a result with the formulas."""
     shares = {name: 0.5 / count + 0.0 for name, count in families.items()}
@@ -100,6 +109,7 @@ def check(found, by, label, score, families, mixed, pooled=()):
             member &= by[name] == level
         y, p = label[member], score[member]
         n, square, fourth = len(y), np.mean((y - p) ** 2), np.mean((y - p) ** 4)
+        assert error_of(y, p, found.errors) == pytest.approx(found.error[i], abs=1e-12)
         delta = DELTA / 3.0 * (shares[names] + 0.5 * n / len(label)) / len(families)
         error = found.error[i]
         alike = found.segment[i] not in pooled and not mixed
@@ -114,9 +124,10 @@ def check(found, by, label, score, families, mixed, pooled=()):
     assert sum(upper < found.bound for upper in uppers) >= 2, "the cap must not hide the bounds"
 
 
-def test_bounds_of_one_column_are_those_of_the_theory():
+@pytest.mark.parametrize("direction", ["either", "too low", "too high"])
+def test_bounds_of_one_column_are_those_of_the_theory(direction):
     label, score, group = rows_of({"a": 40_000, "b": 6000, "c": 900, "d": 200})
-    found = audit_segments(label, score, by={"g": group})
+    found = audit_segments(label, score, by={"g": group}, direction=direction)
     assert (found.lower > 0.0).any()
     check(found, {"g": group}, label, score, {("g",): 4}, mixed=False)
 
@@ -151,21 +162,25 @@ def test_search_spends_everything_on_lower_bounds():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("direction", ["either", "too low", "too high"])
 @pytest.mark.parametrize("score", [0.5, 0.1, 0.0])
-def test_bounds_of_one_score_exactly(score):
+def test_bounds_of_one_score_exactly(score, direction):
     """All outcomes of a segment, at many rates: each bound is wrong with less than its own share of the probability."""
     rows, beside = 400, 1600
     group, scores = np.repeat(["a", "b"], [rows, beside]), np.full(rows + beside, score)
     ends = []
     for k in range(rows + 1):
         label = np.r_[np.arange(rows) < k, np.arange(beside) < round(score * beside)]
-        found = audit_segments(label, scores, by={"g": group})
+        found = audit_segments(label, scores, by={"g": group}, direction=direction)
         ends.append((found.upper[0], found.lower[0]))
     upper, lower = np.array(ends).T
     rates = np.r_[np.linspace(0.0, 1.0, 401), np.clip([score + upper + 1e-9, score - upper - 1e-9], 0.0, 1.0).ravel()]
     mass = binom.pmf(np.arange(rows + 1), rows, rates[:, None])
-    off = np.abs(rates - score)[:, None]
-    assert 0.0 < (mass * (upper < off - 1e-12)).sum(axis=1).max() <= DELTA / 3.0
+    off = {"either": np.abs(rates - score), "too low": rates - score, "too high": score - rates}[direction]
+    off = np.maximum(off, 0.0)[:, None]
+    wrong = (mass * (upper < off - 1e-12)).sum(axis=1).max()
+    assert wrong <= DELTA / 3.0
+    assert (wrong > 0.0) == (score > 0.0 or direction != "too high")
     assert (mass * (lower > off + 1e-12)).sum(axis=1).max() <= DELTA / 3.0
 
 
@@ -198,6 +213,27 @@ def test_everything_holds_together(name):
         )
     # With 20 runs, more than 4 would be seen with a probability of 0.3% where each is wrong with 5%.
     assert wrong <= (4 if runs == 20 else 1)
+
+
+@pytest.mark.parametrize("direction", ["too low", "too high"])
+def test_everything_holds_together_on_one_side(direction):
+    """Every other segment is off by the same on the other side, which must not show."""
+    rng, off, runs = np.random.default_rng(6), 0.05, 20
+    group, scores = np.repeat(np.arange(10), 500).astype(str), np.full(5_000, 0.5)
+    shift = np.where(np.arange(10) % 2, off, -off)
+    true = np.maximum(shift if direction == "too low" else -shift, 0.0)
+    wrong = 0
+    for _ in range(runs):
+        label = rng.random(5_000) < scores + np.repeat(shift, 500)
+        found = audit_segments(label, scores, by={"g": group}, direction=direction, tolerance=off - 1e-9)
+        wrong += bool(
+            (found.upper < true - 1e-12).any()
+            or (found.lower > true + 1e-12).any()
+            or found.bound < off - 1e-12
+            or (found.verdicts == np.where(true > 0.0, "certified", "refuted")).any()
+        )
+        assert np.median(found.upper[true == 0.0]) < np.median(found.upper[true > 0.0]) - 0.2 * off
+    assert wrong <= 4
 
 
 LEVELS = (4, 5, 6, 8, 3, 2)

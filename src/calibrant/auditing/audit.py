@@ -193,7 +193,7 @@ def audit(
         n_folds=n_folds,
         random_state=random_state,
     )
-    question.need_for(clusters=clusters is not None, segments=by is not None)
+    question.need_for(clusters=clusters is not None)
     segments, differ = None, None
     source_rows = given_rows(
         y_true,
@@ -212,7 +212,7 @@ def audit(
         if by is not None:
             from calibrant.auditing.segment_audit import segment_audit, segments_differ
 
-            segments = segment_audit(source.segments(segment_request(by, depth)), question)
+            segments = segment_audit(source.segments(segment_request(by, depth, direction)), question)
             differ = segments_differ(segments, source)
         grades = None if grade is None else grade_audit(source.held(), grade, confidence_level, direction)
     with subtask(_STATEMENTS):

@@ -141,8 +141,9 @@ def _segments(audit: Findings) -> Iterator[Fact]:
     segments = audit.segments
     if segments is not None:
         from calibrant.auditing.segment_audit import off_sentence
+        from calibrant.auditing.segments import as_far
 
-        bound = f"none off by more than {write_upper(segments.bound, segments.tolerance)}"
+        bound = f"none off by more than {write_upper(segments.bound, segments.tolerance)}{as_far(segments.errors)}"
         text = joined(off_sentence(segments), f"{rows(segments.n_segments)} segments, {bound}")
         yield Fact("segments", "Segments", text, section="segments")
     if audit.grades is not None:

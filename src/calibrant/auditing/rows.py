@@ -20,7 +20,7 @@ from calibrant.sources.protocol import Columns, Rows
 from calibrant.sources.rows import is_read, rows_of
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.missing import Intake
-from calibrant.table.parameters import check_choice, check_count
+from calibrant.table.parameters import SIDES, Direction, check_choice, check_count
 from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
 from calibrant.table.validation import PROBABILITIES
 
@@ -133,19 +133,25 @@ def segment_totals(
     score: str | None,
     pos_label: Any,
     depth: int | None,
+    direction: Direction,
     min_rows: int,
     cuts: Mapping[str, Sequence[float]] | None,
 ) -> SegmentTotals:
     """Add up rows by segment, however they were handed over, with the arguments of `calibrant.audit_segments`."""
-    request = segment_request(by, depth, min_rows, cuts)
+    request = segment_request(by, depth, direction, min_rows, cuts)
     with given_rows(y_true, y_proba, label=label, score=score, pos_label=pos_label, by=by) as rows:
         return rows.segments(request)
 
 
 def segment_request(
-    by: Any, depth: int | None, min_rows: int = MIN_ROWS, cuts: Mapping[str, Sequence[float]] | None = None
+    by: Any,
+    depth: int | None,
+    direction: Direction,
+    min_rows: int = MIN_ROWS,
+    cuts: Mapping[str, Sequence[float]] | None = None,
 ) -> Request:
     """Check what is asked about segments."""
+    check_choice("direction", direction, tuple(SIDES))
     check_count("min_rows", min_rows, 1, "segments with fewer rows are pooled or not judged")
     if cuts is not None and not isinstance(cuts, Mapping):
         raise ArgumentError("`cuts` as a mapping of names to numbers", repr(cuts), "pass for example {'age': [30, 60]}")
@@ -153,7 +159,7 @@ def segment_request(
     if not names:
         raise ArgumentError("at least one column in `by`", "none", "name the columns that make segments")
     checked = check_depth(min(2, len(names)) if depth is None else depth, len(names))
-    return Request(checked, min_rows, dict(cuts or {}))
+    return Request(checked, min_rows, dict(cuts or {}), direction)
 
 
 def names_of(by: Any) -> list[str]:

@@ -26,6 +26,7 @@ from calibrant.segments.totals import SegmentTotals
 from calibrant.segments.values import column_values
 from calibrant.sources.protocol import Rows
 from calibrant.table.numbers import confidence, given, rows, write_lower, write_upper
+from calibrant.table.parameters import Direction
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.results import Drawable, Report, joined
 from calibrant.table.shown import html_grid
@@ -52,6 +53,8 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
         No segment listed is off by more than this; see `claim`.
     lower_bound : float
         Some segment is off by at least this; asymptotic, as all of `lower`.
+    errors : {"either", "too low", "too high"}
+        Which errors count: those of predictions that are off either way, or one way.
     confidence_level : float
         Probability with which `bound`, all of `upper` and all of `lower` hold together.
     tolerance : float or None
@@ -69,11 +72,12 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
     observed_rate, mean_predicted : ndarray
         Share of positives, and mean score.
     observed_expected, p_value : ndarray
-        Observed over expected number of positives, and the p-value of its being 1, two-sided, for each segment by
-        itself: twice the smaller binomial tail, exact if all scores of the segment are equal, too high otherwise.
+        Observed over expected number of positives, and the p-value of its being 1 for each segment by itself: twice the
+        smaller binomial tail, or the tail on the side asked for; exact if all scores of the segment are equal, too high
+        otherwise.
     error : ndarray
         Calibration error: largest mean residual over the score intervals of the segment, see
-        `calibrant.metrics.cutoff_calibration`.
+        `calibrant.metrics.cutoff_calibration`; of those that count.
     low, high : ndarray
         The interval of scores ``(low, high]`` where it is found; `low` is -inf if it starts below all scores.
     direction : ndarray of str
@@ -125,6 +129,7 @@ def audit_segments(
     pos_label: Any = None,
     depth: int = 1,
     tolerance: float | None = None,
+    direction: Direction = "either",
     confidence_level: float = 0.95,
     min_rows: int = MIN_ROWS,
     cuts: Mapping[str, Sequence[float]] | None = None,
@@ -151,6 +156,8 @@ def audit_segments(
         With 2, also the segments of every pair of columns.
     tolerance : float, optional
         Largest acceptable calibration error of a segment, in (0, 1); asks for verdicts.
+    direction : {"either", "too low", "too high"}
+        Predictions that count in errors, bounds, verdicts and p-values, chosen before looking at outcomes.
     confidence_level : float
         Probability with which everything that is said of the segments holds together, in (0, 1).
     min_rows : int
@@ -185,7 +192,7 @@ def audit_segments(
     >>> calibrant.audit_segments(y, p, by={"branch": branch}, tolerance=0.05).verdicts.tolist()
     ['certified', 'refuted']
     """
-    question = Question(tolerance=tolerance, confidence_level=confidence_level)
+    question = Question(tolerance=tolerance, direction=direction, confidence_level=confidence_level)
     family_totals = segment_totals(
         y_true,
         y_proba,
@@ -194,6 +201,7 @@ def audit_segments(
         score=score,
         pos_label=pos_label,
         depth=depth,
+        direction=direction,
         min_rows=min_rows,
         cuts=cuts,
     )
@@ -215,8 +223,8 @@ def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_
     return SegmentAudit(
         **judged.fields(lower),
         claim=f"None of {which} (at least {rows(min_rows)} row{'s' if min_rows > 1 else ''} each) is off by more than "
-        f"{write_upper(bound, tolerance)}, with {confidence(question.confidence_level)} "
-        f"confidence{segments.of_mixtures(mixed=judged.mixed)}.",
+        f"{write_upper(bound, tolerance)}{segments.as_far(question.direction)}, with "
+        f"{confidence(question.confidence_level)} confidence{segments.of_mixtures(mixed=judged.mixed)}.",
         verdict=None if tolerance is None else verdict_within(least, bound, tolerance),
         bound=bound,
         confidence_level=question.confidence_level,
@@ -257,7 +265,7 @@ def sentences(audit: SegmentAudit) -> Iterator[str]:
             f"predictions are {audit.direction[worst]} at scores {segments.scores_of(audit, worst)}."
         )
     elif not level:
-        yield "No segment is shown to be miscalibrated."
+        yield f"No segment is shown to be miscalibrated{segments.as_far(audit.errors)}."
     if audit.tolerance is not None:
         yield f"At tolerance {given(audit.tolerance)}: {verdict_counts(audit)}."
     yield audit.claim

@@ -19,7 +19,7 @@ from calibrant.printable import visible
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import SegmentTotals
 from calibrant.table.numbers import confidence, interval_text, number, rows, share, significant, write_lower
-from calibrant.table.parameters import failure_probability
+from calibrant.table.parameters import SIDES, Direction, failure_probability
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.results import Tabular
 from calibrant.table.shown import html_grid, short_name, text_grid
@@ -37,8 +37,8 @@ _ASSUMPTIONS = (
     COUNTED_ROWS,
     FIXED_CLASSIFIER,
     (
-        "The columns, the depth, the cuts, the least number of rows, the tolerance and the confidence level were "
-        "chosen before looking at outcomes."
+        "The columns, the depth, the cuts, the least number of rows, the direction, the tolerance and the confidence "
+        "level were chosen before looking at outcomes."
     ),
     "Lower bounds, and with them the verdict 'refuted', are asymptotic in the rows of the segment.",
 )
@@ -54,6 +54,7 @@ class SegmentTable(Statement, Tabular):
     """Base of what is said of segments, with the fields of `Statement`; `SegmentAudit` describes the others."""
 
     lower_bound: float
+    errors: str
     n: int
     n_segments: int
     n_unlisted: int
@@ -94,12 +95,14 @@ class Judged(NamedTuple):
     unlisted: int  # segments that have rows, but too few
     min_rows: int
     mixed: bool  # whether some rows of a segment are not taken for identically distributed
+    errors: str  # which count
 
     def fields(self, lower: FloatArray, order: npt.NDArray[np.intp] | None = None) -> dict[str, Any]:
         """Return the fields of a `SegmentTable` that say no more than the lower bounds do, in an order of segments."""
         order = np.arange(len(lower)) if order is None else order
         return {
             "lower_bound": float(lower.max()),
+            "errors": self.errors,
             "n": self.n,
             "n_segments": len(lower),
             "n_unlisted": self.unlisted,
@@ -146,7 +149,7 @@ def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
         "observed_rate": k / n,
         "mean_predicted": mean,
         "observed_expected": ratio,
-        "p_value": level_p_values(n, k, mean, equal),
+        "p_value": level_p_values(n, k, mean, equal, SIDES[found.direction]),
         "error": value,
         "low": low,
         "high": high,
@@ -161,6 +164,7 @@ def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
         unlisted=unlisted,
         min_rows=min_rows,
         mixed=len(families) > 1 or not all(bool(of.identical.all()) for of in families),
+        errors=found.direction,
     )
 
 
@@ -169,14 +173,20 @@ def of_mixtures(*, mixed: bool) -> str:
     return ", as long as each segment has the same mixture of levels as in these rows" if mixed else ""
 
 
+def as_far(errors: str) -> str:
+    """Say so where predictions that are off one way alone count."""
+    return "" if errors == "either" else f", as far as predictions are {errors}"
+
+
 def level_text(table: SegmentTable) -> str:
     """Count the segments with another number of positives than predicted, and name the clearest; empty if none has."""
+    other = {"either": "another number of", "too low": "more", "too high": "fewer"}[table.errors]
     corrected, least = table.p_value * table.n_segments, int(np.argmin(table.p_value))
     off, n = int((corrected <= _CHANCE).sum()), float(table.rows[least])
     if not off:
         return ""
     return (
-        f"{rows(off)} of {rows(table.n_segments)} segments {'has' if off == 1 else 'have'} another number of positives "
+        f"{rows(off)} of {rows(table.n_segments)} segments {'has' if off == 1 else 'have'} {other} positives "
         f"than predicted: {visible(table.segment[least])} has {rows(round(n * table.observed_rate[least]))} where "
         f"{n * table.mean_predicted[least]:,.1f} are predicted (p = {significant(float(corrected[least]), digits=2)}, "
         "Bonferroni)"
@@ -240,6 +250,8 @@ class SegmentSearch(SegmentTable):
         Probability with which all of `lower` hold together, asymptotically.
     n, n_segments, n_unlisted, min_rows : int
         Rows; segments searched; segments with rows, but fewer than `min_rows`, which were not.
+    errors : {"either", "too low", "too high"}
+        As in `SegmentAudit`.
     detectable : dict of str to float
         For segments with 1, 5 and 20% of the rows, and scores like those of all rows: the error in one direction that
         would have been found with a probability of about 80%. Shares with fewer than `min_rows` rows, and errors of 1
@@ -285,6 +297,7 @@ def find_segments(
     score: str | None = None,
     pos_label: Any = None,
     depth: int | None = None,
+    direction: Direction = "either",
     confidence_level: float = 0.95,
     min_rows: int = MIN_ROWS,
     cuts: Mapping[str, Sequence[float]] | None = None,
@@ -296,7 +309,7 @@ def find_segments(
 
     Parameters
     ----------
-    y_true, y_proba, by, label, score, pos_label, min_rows, cuts
+    y_true, y_proba, by, label, score, pos_label, direction, min_rows, cuts
         As in `calibrant.audit_segments`.
     depth : {1, 2}, optional
         With 2, also the segments of every pair of columns; by default where there are two columns.
@@ -344,6 +357,7 @@ def find_segments(
         score=score,
         pos_label=pos_label,
         depth=depth,
+        direction=direction,
         min_rows=min_rows,
         cuts=cuts,
     )
@@ -354,11 +368,11 @@ def find_segments(
     order = score_order(-lower, -columns["error"] * np.sqrt(columns["rows"]))
     n_found, most = int((lower > 0.0).sum()), float(lower.max())
     worst = str(columns["segment"][order[0]]) if n_found else None
-    claim = f"None of {rows(n_segments)} segments is shown to be off in an interval of scores."
+    claim = f"None of {rows(n_segments)} segments is shown to be off in an interval of scores{as_far(direction)}."
     if worst is not None:  # else it is no statement about the population, so none of confidence
         others = f", {rows(n_found)} of {rows(n_segments)} are shown to be miscalibrated" if n_found > 1 else ""
         sure = f"with {confidence(confidence_level)} confidence (asymptotic){of_mixtures(mixed=judged.mixed)}"
-        claim = f"The segment {worst} is off by at least {write_lower(most)}{others}, {sure}."
+        claim = f"The segment {worst} is off by at least {write_lower(most)}{others}{as_far(direction)}, {sure}."
     return SegmentSearch(
         **judged.fields(lower, order),
         claim=claim,
@@ -374,10 +388,8 @@ def _detectable(family_totals: SegmentTotals, min_rows: int, delta: float) -> di
     """Return the errors that would be found in segments with some shares of the rows, of those that are searched."""
     whole = family_totals.totals[0]  # the cells of one family are all rows
     squares, rise, fall = (float(each.sum()) for each in (whole.squares, whole.rise, whole.fall))
-    variance, mean_score = (
-        max(squares, rise + fall - squares) / family_totals.n,
-        (family_totals.k - rise + fall) / family_totals.n,
-    )
+    variance = max(squares, rise + fall - squares) / family_totals.n
+    mean_score = (family_totals.k - rise + fall) / family_totals.n
     if variance <= 0.0:
         return {}
     errors = {

@@ -87,11 +87,8 @@ class Question:
         """Whether limits allow for clusters of a kind that none shows."""
         return allows_unseen(self.guarantee)
 
-    def need_for(self, *, clusters: bool, segments: bool) -> None:
-        """Raise an `ArgumentError` if what is asked for has no bound of clustered rows, or of segments."""
-        if segments and self.side:
-            remedy = "leave one of them out: bounds of segments are about predictions that are off either way"
-            raise ArgumentError("`direction` 'either' with `by`", repr(self.direction), remedy)
+    def need_for(self, *, clusters: bool) -> None:
+        """Raise an `ArgumentError` if what is asked for has no bound of clustered rows."""
         if clusters and self.target_error is not None:
             remedy = "leave one of them out; `calibrant.selective` takes clusters, and counts one row of each"
             raise ArgumentError("independent rows, where there is a `target_error`", "clusters", remedy)

@@ -57,15 +57,18 @@ def binomial_tails(n: NumberArray, k: NumberArray, mean: FloatArray) -> tuple[Fl
     return at_least, at_most
 
 
-def level_p_values(n: NumberArray, k: NumberArray, mean: FloatArray, equal: BoolArray) -> FloatArray:
-    """Two-sided p-values of `k` positives among `n` independent rows, whose probabilities have the mean `mean`.
+def level_p_values(n: NumberArray, k: NumberArray, mean: FloatArray, equal: BoolArray, side: int = 0) -> FloatArray:
+    """P-values of `k` positives among `n` independent rows, whose probabilities have the mean `mean`.
 
-    Twice the smaller tail of the binomial distribution, at most 1: exact where all rows have an `equal` probability,
-    too high otherwise. At least one positive away from its expectation, a sum of independent events of different
-    probabilities has thinner tails (Hoeffding 1956, theorem 4); nearer to it the p-value of such rows is 1.
+    Twice the smaller tail of the binomial distribution, at most 1, or that of more positives (`side` 1), or of fewer
+    (-1): exact where all rows have an `equal` probability, too high otherwise. At least one positive away from its
+    expectation, a sum of independent events of different probabilities has thinner tails (Hoeffding 1956, theorem 4);
+    nearer to it the p-value of such rows is 1.
     """
-    known = equal | (np.abs(k - n * np.clip(mean, 0.0, 1.0)) >= 1.0)
-    return np.asarray(np.where(known, np.minimum(1.0, 2.0 * np.minimum(*binomial_tails(n, k, mean))), 1.0))
+    away, (more, fewer) = k - n * np.clip(mean, 0.0, 1.0), binomial_tails(n, k, mean)
+    known = equal | ((side * away if side else np.abs(away)) >= 1.0)
+    chance = (2.0 * np.minimum(more, fewer), more, fewer)[side]
+    return np.asarray(np.where(known, np.minimum(1.0, chance), 1.0))
 
 
 def mean_limits(n: NumberArray, k: NumberArray, below: float, above: float) -> tuple[FloatArray, FloatArray]:

@@ -136,7 +136,7 @@ class SegmentDisplay(_AuditDisplay):
         ax.set_xlim(0.0, 1.04 * max(audit.bound, audit.tolerance or 0.0))  # no upper bound is above that of all
         write_ticks(ax.xaxis)
         ax.locator_params(axis="x", nbins=4)  # long names leave little of the width
-        ax.set_xlabel("Calibration error")
+        ax.set_xlabel("Calibration error" + ("" if audit.errors == "either" else f", predictions {audit.errors}"))
         canvas.legend(columns=4, height=1.0)
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.columns import SegmentColumn
 from calibrant.segments.values import column_values
-from calibrant.table.parameters import check_count
+from calibrant.table.parameters import SIDES, Direction, check_count
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, NumberArray, key_order, score_order
 
 # Cells of all families together: what fits memory and can be told apart in a result.
@@ -108,7 +108,7 @@ class CellTotals:
     fall: FloatArray  # sum of s over negatives
     squares: FloatArray  # sums of squared residuals and of their squares
     fourths: FloatArray
-    value: FloatArray  # range of the cumulative residuals over the rows of the cell: its calibration error
+    value: FloatArray  # range, or largest rise or fall, of the cumulative residuals of the cell: its calibration error
     at_most: FloatArray  # more than `value` only where buckets of scores can hide the highest or lowest point
     low: FloatArray  # (low, high] attains the error; -inf if it starts below all scores, NaN if there is none
     high: FloatArray
@@ -147,8 +147,11 @@ class SortedRows:
     score: FloatArray
     positive: BoolArray
 
-    def totals(self, code: IntArray, cells: int) -> CellTotals:
-        """Add up the rows of each cell, of which `code` is the number of that of each row, from 0 to ``cells - 1``."""
+    def totals(self, code: IntArray, cells: int, side: int = 0) -> CellTotals:
+        """Add up the rows of each cell, of which `code` is the number of that of each row, from 0 to ``cells - 1``.
+
+        With `side`, the error is the largest rise of cumulative residuals (1: scores too low), or fall (-1).
+        """
         away = np.where(self.positive, 1.0 - self.score, self.score)
         squares = away * away
         n = np.bincount(code, minlength=cells).astype(np.int64)
@@ -164,7 +167,7 @@ class SortedRows:
         steps = np.where(self.positive[order], (1 << bits) - units, -units)
         same_cell = np.repeat(np.arange(cells), n)
         ends = np.append((score[1:] != score[:-1]) | (same_cell[1:] != same_cell[:-1]), True)
-        value, low, high, sign = _ranges(n, np.cumsum(steps), score, ends)
+        value, low, high, sign = _ranges(n, np.cumsum(steps), score, ends, side)
         value = value * (2.0**-bits / np.maximum(n, 1))
         return CellTotals(
             n=n,
@@ -192,7 +195,9 @@ class RowTotals(NamedTuple):
     fourths: NumberArray
 
 
-def bucket_totals(code: IntArray, cells: int, bucket: IntArray, sums: RowTotals, width: float) -> CellTotals:
+def bucket_totals(
+    code: IntArray, cells: int, bucket: IntArray, sums: RowTotals, width: float, side: int = 0
+) -> CellTotals:
     """Add up sums of rows by cell and bucket of scores, as `SortedRows.totals`: an entry for each, in any order.
 
     Buckets are counted from 0; scores are known as their ends.
@@ -204,13 +209,17 @@ def bucket_totals(code: IntArray, cells: int, bucket: IntArray, sums: RowTotals,
     code, end = code[starts], np.minimum(1.0, (bucket[starts] + 1) * width)
     entries = np.bincount(code, minlength=cells)
     after = np.cumsum(rise - fall)
-    value, low, high, sign = _ranges(entries, after, end, np.ones(len(after), dtype=bool))
+    value, low, high, sign = _ranges(entries, after, end, np.ones(len(after), dtype=bool), side)
     # Inside a bucket the walk is never above where all that raises it comes first, nor below where it comes last.
     before = after - (rise - fall)
     base = before[np.repeat(np.cumsum(entries) - entries, entries)]
+    above, below = before - base + rise, before - base - fall
+    if side:
+        high, low_points = (above, below) if side > 0 else (-below, -above)
+        above, below = _rises(high, low_points, entries)[0], np.zeros(len(after))
     top, bottom = np.zeros(cells), np.zeros(cells)
-    np.maximum.at(top, code, before - base + rise)
-    np.minimum.at(bottom, code, before - base - fall)
+    np.maximum.at(top, code, above)
+    np.minimum.at(bottom, code, below)
     rows, positives = (np.round(_added(code, each, cells)).astype(np.int64) for each in (n, k))
     rise, fall, squares, fourths = (_added(code, each, cells) for each in (rise, fall, squares, fourths))
     total = np.maximum(rows, 1)
@@ -235,9 +244,9 @@ def _added(code: IntArray, values: NumberArray, cells: int) -> FloatArray:
 
 
 def _ranges(
-    n: IntArray, after: NumberArray, score: FloatArray, ends: BoolArray
+    n: IntArray, after: NumberArray, score: FloatArray, ends: BoolArray, side: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
-    """Range of a walk within each cell, and the interval and direction of it.
+    """Range of a walk within each cell, or its largest rise or fall, and the interval and direction of it.
 
     The walk is `after` each entry, in the order of cells, of `n` entries each, and of scores; it is read at `ends`.
     """
@@ -253,16 +262,38 @@ def _ranges(
     firsts = np.searchsorted(read, starts)
     cumulative = after[read] - np.repeat(base, np.diff(firsts, append=len(read)))
     points = score[read]
-    top, at_top = _extreme(cumulative, firsts)
-    bottom, at_bottom = _extreme(-cumulative, firsts)
-    value[there] = (top + bottom).astype(np.float64)
-    climbs = np.where(at_bottom < 0, True, np.where(at_top < 0, False, at_top > at_bottom))
-    begin, end = np.where(climbs, at_bottom, at_top), np.where(climbs, at_top, at_bottom)
-    some = (top + bottom) > 0
+    if side:
+        rises, lowest = _rises(side * cumulative, side * cumulative, np.diff(firsts, append=len(read)))
+        error, end = _extreme(rises, firsts)
+        begin, direction = lowest[end], np.full(len(there), side)
+    else:
+        top, at_top = _extreme(cumulative, firsts)
+        bottom, at_bottom = _extreme(-cumulative, firsts)
+        error, climbs = top + bottom, np.where(at_bottom < 0, True, np.where(at_top < 0, False, at_top > at_bottom))
+        begin, end = np.where(climbs, at_bottom, at_top), np.where(climbs, at_top, at_bottom)
+        direction = np.where(climbs, 1, -1)
+    some = error > 0
+    value[there] = error.astype(np.float64)
     low[there] = np.where(some, np.where(begin < 0, -np.inf, points[begin]), np.nan)
     high[there] = np.where(some, points[end], np.nan)
-    sign[there] = np.where(some, np.where(climbs, 1, -1), 0)
+    sign[there] = np.where(some, direction, 0)
     return value, low, high, sign
+
+
+def _rises(high: NumberArray, low: NumberArray, n: IntArray) -> tuple[NumberArray, IntArray]:
+    """Return how far each walk, of `n` points each, has risen at each point, and the index that it rose from.
+
+    It rises to `high` from the lowest `low` up to there, the first one of several; from index -1 where that is its
+    start at 0.
+    """
+    order = score_order(low)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(low))
+    # Ranks of later walks are below those of earlier ones, so that each has minima of its own.
+    below = len(low) * np.repeat(np.arange(len(n)), n)
+    lowest = order[np.minimum.accumulate(rank - below) + below]
+    start = np.minimum(low[lowest], 0)
+    return high - start, np.where(start < 0, lowest, -1)
 
 
 def _extreme(sums: NumberArray, firsts: IntArray) -> tuple[NumberArray, IntArray]:
@@ -280,6 +311,7 @@ class Request:
     depth: int
     min_rows: int
     cuts: Mapping[str, Sequence[float]]
+    direction: Direction = "either"  # which errors count
 
     def check_names(self, names: Sequence[str]) -> None:
         """Raise an `ArgumentError` if cuts are given of a column that is not among those named."""
@@ -298,6 +330,7 @@ class SegmentTotals:
     families: tuple[Family, ...]
     totals: tuple[CellTotals, ...]  # of the cells of each family
     exact: bool  # whether errors are known exactly, not only within limits
+    direction: Direction = "either"  # which errors count
 
 
 def segments_of_arrays(
@@ -319,5 +352,6 @@ def segments_of_arrays(
     codes = {name: code[order] for name, code in codes.items()}
     families = families_of(columns, request.depth)
     cells = (family.codes([codes[column.name] for column in family.columns]) for family in families)
-    totals = tuple(in_order.totals(code, len(family)) for code, family in zip(cells, families, strict=True))
-    return SegmentTotals(n, int(label.sum()), families, totals, exact=True)
+    side = SIDES[request.direction]
+    totals = tuple(in_order.totals(code, len(family), side) for code, family in zip(cells, families, strict=True))
+    return SegmentTotals(n, int(label.sum()), families, totals, exact=True, direction=request.direction)

@@ -22,6 +22,7 @@ from calibrant.segments.columns import SegmentColumn, clean_cuts, refuse_identif
 from calibrant.segments.totals import Family, Request, SegmentTotals, families_of
 from calibrant.segments.values import distinct_values
 from calibrant.sources.protocol import EngineColumn
+from calibrant.table.parameters import SIDES
 from calibrant.table.pooling import IntArray
 
 # Rows of a file or an engine that are taken out of it and added up exactly.
@@ -45,8 +46,9 @@ def segments_of_engine(
         return totals.segments_of_arrays(arrays["y"], arrays["s"], named, request)
     families = families_of([_fitted(frame, column, request, fetch, n) for column in columns], request.depth)
     by_name = {column.name: column for column in columns}
-    of_families = tuple(_totals(frame, family, by_name, fetch) for family in families)
-    return SegmentTotals(n, k, families, of_families, exact=False)
+    side = SIDES[request.direction]
+    of_families = tuple(_totals(frame, family, by_name, fetch, side) for family in families)
+    return SegmentTotals(n, k, families, of_families, exact=False, direction=request.direction)
 
 
 def collect_columns(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
@@ -94,7 +96,7 @@ def _fitted(frame: nw.LazyFrame[Any], column: EngineColumn, request: Request, fe
 
 
 def _totals(
-    frame: nw.LazyFrame[Any], family: Family, by_name: Mapping[str, EngineColumn], fetch: Fetch
+    frame: nw.LazyFrame[Any], family: Family, by_name: Mapping[str, EngineColumn], fetch: Fetch, side: int
 ) -> totals.CellTotals:
     """Let the engine add up the cells of a family by bucket of scores."""
     bits = min(_MOST_BITS, max(_LEAST_BITS, int(math.log2(_MOST_SUMS / len(family)))))
@@ -118,7 +120,7 @@ def _totals(
         squares=arrays["squares"],
         fourths=arrays["fourths"],
     )
-    return totals.bucket_totals(family.codes(codes), len(family), bucket, of_bucket, 2.0**-bits)
+    return totals.bucket_totals(family.codes(codes), len(family), bucket, of_bucket, 2.0**-bits, side)
 
 
 def _missing(column: EngineColumn) -> nw.Expr:

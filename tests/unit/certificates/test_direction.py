@@ -17,6 +17,9 @@ P = RNG.uniform(size=3_000).round(3)
 TOO_HIGH = RNG.uniform(size=3_000) < P - 0.1 * (P > 0.5)  # by .1 in the upper half, an error of .05
 
 
+TURNED = (((TOO_HIGH, P), "too high"), ((~TOO_HIGH, 1 - P), "too low"))  # the same errors of either class
+
+
 def sums(table, side):
     """Sums of residuals over all intervals of scores, by brute force."""
     walk = side * np.append(0.0, cumulative_residuals(table).value)
@@ -129,9 +132,44 @@ def test_an_audit_says_which_direction_it_is_about():
     assert result.to_dict()["certificate"]["direction"] == "too low"
 
 
+def test_segments_have_a_direction():
+    by = {"half": np.where(P > 0.5, "upper", "lower")}
+    low, high, either = (
+        cal.audit_segments(TOO_HIGH, P, by=by, direction=way, tolerance=0.03)
+        for way in ("too low", "too high", "either")
+    )
+    assert (low.errors, high.errors, either.errors) == ("too low", "too high", "either")
+    assert low.verdicts[1] == "undecided"
+    assert (high.verdicts[1], either.verdicts[1]) == ("refuted", "refuted")
+    assert (low.error <= either.error).all()
+    assert low.p_value[1] == 1.0
+    assert high.p_value[1] == pytest.approx(either.p_value[1] / 2)
+    assert "fewer positives than predicted" in str(high)
+    assert "No segment is shown to be miscalibrated, as far as predictions are too low." in str(low).replace("\n", " ")
+    assert "as far as predictions are too low" in low.claim
+    assert "as far" not in either.claim
+    assert cal.find_segments(TOO_HIGH, P, by=by, direction="too low").n_found == 0
+    assert cal.find_segments(TOO_HIGH, P, by=by, direction="too high").worst == "half = upper"
+
+
+def test_labels_turned_round_turn_the_direction_of_segments():
+    by = {"part": np.arange(len(P)) % 3}
+    high, low = (cal.audit_segments(*rows, by=by, direction=way) for rows, way in TURNED)
+    for name in ("error", "lower", "upper", "p_value"):
+        np.testing.assert_allclose(getattr(low, name), getattr(high, name), atol=1e-9)
+
+
+def test_an_audit_hands_its_direction_to_segments():
+    y, p = TOO_HIGH[::10], P[::10].round(1)
+    asked = {"by": {"half": p > 0.5}, "direction": "too low", "tolerance": 0.03}
+    audit, alone = cal.audit(y, p, **asked), cal.audit_segments(y, p, **asked)
+    assert audit.segments.to_dict() == alone.to_dict()
+    assert "as far as predictions are too low" in " ".join(str(audit).split())
+    with pytest.raises(ArgumentError, match="direction"):
+        cal.audit_segments(TOO_HIGH, P, by={"half": P > 0.5}, direction="low")
+
+
 def test_what_has_no_bound_on_one_direction_is_refused():
-    with pytest.raises(ArgumentError, match="direction 'either' with by"):
-        cal.audit(TOO_HIGH, P, by={"half": P > 0.5}, direction="too low")
     with pytest.raises(ArgumentError, match="direction to be one of 'either', 'too low', 'too high'"):
         certify(TOO_HIGH, P, direction="low")
     with pytest.raises(ArgumentError, match="direction"):

@@ -99,6 +99,11 @@ def test_p_values_of_a_level_are_never_too_low(spread):
             assert any(exact[0.5 * found <= level].sum() > level for level in 0.5 * found), "half of it is caught"
             two_sided = 2.0 * np.minimum(np.cumsum(exact), np.cumsum(exact[::-1])[::-1])
             np.testing.assert_allclose(found, np.minimum(1.0, two_sided), rtol=1e-9)
+        for side, tail in ((1, np.cumsum(exact[::-1])[::-1]), (-1, np.cumsum(exact))):
+            one = level_p_values(np.full(n + 1, n), k, np.full(n + 1, mean), np.full(n + 1, spread == 0.0), side)
+            assert (one >= tail - 1e-12).all()
+            if spread == 0.0:
+                np.testing.assert_allclose(one, tail, rtol=1e-9)
 
 
 def test_ends_of_the_score_interval_are_those_of_shares():

@@ -77,10 +77,42 @@ def test_report(file, tmp_path):
         (("--by", "p"), "columns of --by other than the score"),
         (("--by", "sex", "--depth", "2"), "two columns in --by for --depth 2"),
         (("--by", "sex", "--weight", "p"), "independent rows without weights"),
-        (("--by", "sex", "--cluster", "branch"), "independent rows without weights"),
+        (
+            ("--by", "sex", "--cluster", "branch"),
+            "audit each segment by itself, at a --confidence of 1 - 0.05 / K",
+        ),
+        (("--by", "sex", "--grade", "branch"), "pass a column that joins both, such as 'north C', as --grade"),
+        (("--by", "sex", "--grade", "0.2,0.5"), "found both; audit each segment by itself"),
     ],
 )
 def test_mistakes(file, options, says):
     done = run(file, *options)
     assert done.exit_code == 2
     assert says in " ".join(done.output.split())
+
+
+def test_segments_of_other_outcomes_are_audited_one_by_one(file):
+    done = CliRunner().invoke(app, ["audit", str(file), "--outcome", "y", "--prediction", "p", "--by", "branch"])
+    assert done.exit_code == 2
+    said = " ".join(done.output.split())
+    assert "--by with --outcome; audit each segment by itself, at a --confidence of 1 - 0.05 / K" in said
+    assert "WHERE branch = 'north'" in said
+
+
+WAYS_ON = {
+    "clusters": ("*, row_number() OVER () // 4 AS customer", ("--label", "y", "--score", "p", "--cluster", "customer")),
+    "grades": ("*, concat(branch, ' ', sex) AS cell", ("--label", "y", "--score", "p", "--grade", "cell")),
+    "means": ("*", ("--outcome", "y", "--prediction", "p", "--cap", "1")),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WAYS_ON)
+def test_what_is_named_in_place_of_what_is_refused_works(file, name):
+    columns, options = WAYS_ON[name]
+    where = "TRUE" if name == "grades" else "branch = 'north'"
+    query = ["--query", f"SELECT {columns} FROM '{file}' WHERE {where}"]
+    done = CliRunner().invoke(app, ["audit", *query, *options, "--confidence", "0.975", "--json"])
+    assert done.exit_code in (0, 1), done.output
+    part = json.loads(done.stdout)["grades" if name == "grades" else "certificate"]
+    assert part["confidence_level"] == 0.975

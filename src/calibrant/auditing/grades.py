@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.rows import given_rows
+from calibrant.auditing.rows import EACH_ALONE, given_rows
 from calibrant.distributions.binomial import mean_limits
 from calibrant.distributions.event_count import event_tails, jeffreys_tails, p_values
 from calibrant.errors import ArgumentError, DataError
@@ -184,7 +184,8 @@ def edges_of(grade: Any) -> tuple[float, ...] | None:
 def grade_columns(grade: Any, by: Any = None) -> Any:
     """Return the columns to read: that of grades, none for edges of PDs, or those of `by` where there are no grades."""
     if grade is not None and by is not None:
-        raise ArgumentError("`by` or `grade`", "both", "leave one of them out, and audit again with the other")
+        joined = "pass a column that joins both, such as 'north C', as `grade`: all are then tested together; or "
+        raise ArgumentError("`by` or `grade`", "both", ("" if edges_of(grade) else joined) + EACH_ALONE)
     named = [grade] if isinstance(grade, str) else {"rating grade": grade}
     return by if grade is None else named if edges_of(grade) is None else {}
 

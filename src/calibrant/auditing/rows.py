@@ -24,6 +24,11 @@ from calibrant.table.parameters import SIDES, Direction, check_choice, check_cou
 from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
 from calibrant.table.validation import PROBABILITIES
 
+# What to do where there are no bounds that hold together for all segments: those of each, by Bonferroni.
+EACH_ALONE = (
+    "audit each segment by itself, at a `confidence_level` of 1 - 0.05 / K for K of them, so that all verdicts hold "
+    "together: frame[frame['branch'] == 'north'], or --query \"SELECT * FROM 'rows.csv' WHERE branch = 'north'\""
+)
 READ = 0.6  # share of an audit that is the reading of the rows, where they are read
 
 
@@ -64,8 +69,7 @@ def given_rows(
         raise ArgumentError(
             "independent rows without weights, where `by` or `grade` puts them into groups",
             "weights" if weighted else "clusters",
-            "leave that out, or audit the rows of each group by themselves; bounds that hold together for all groups "
-            "count independent rows. An audit with `clusters` alone compares them with each other",
+            f"leave that out, or {EACH_ALONE}. An audit with `clusters` alone compares clusters with each other",
         )
     segments = {} if by is None else columns_of(by)
     if label is None and score is None and weight is None:

@@ -36,6 +36,7 @@ MAPS = {
     "power": "a power of the prediction",
     "isotonic": "an isotonic map",
 }
+_BEYOND_CHANCE = 0.05  # p-value up to which predictions are shown to be off
 UNITS = {
     "predicted": "of the predicted total",
     "observed": "of the observed total",
@@ -100,7 +101,9 @@ def verdict_meaning(audit: MeanFindings) -> str:
     # With two digits: no more is known of such a number.
     more = rows(float(f"{certificate.rows_needed:.2g}")) if certificate.rows_needed else ""
     needed = f" About {more} rows would decide." if more else ""
-    return f"{rows(audit.n)} rows do not show whether the error is within {tolerance}: {bounds}.{needed}"
+    total = _total_sentence(audit)
+    known = f" They do show that {total}." if total else ""
+    return f"{rows(audit.n)} rows do not show whether the error is within {tolerance}: {bounds}.{needed}{known}"
 
 
 def tolerance_text(audit: MeanFindings) -> str:
@@ -281,25 +284,53 @@ def limitations(audit: MeanFindings) -> Iterator[str]:
 
 
 def advise_on_means(audit: MeanFindings, texts: CallTexts) -> Advice:
-    """Weigh what is decided, and what recalibration does to rows that it was not fitted to."""
+    """Weigh what is decided, what is shown to be off, and what recalibration does to rows that it was not fitted to."""
     effect, certificate = audit.recalibration, audit.certificate
+    total = _total_sentence(audit)
     if certificate.verdict == "certified":
-        return Advice("leave alone", "the error is certified to be within the tolerance.", None, None)
-    if effect is not None and effect.chosen != "identity" and effect.deviance_after < effect.deviance_before:
-        _, before, after = changes(audit)[0]
-        checked = "if the units are right, " if ABOUT_UNITS & {one.code for one in audit.warnings} else ""
-        fitted = f"{MAPS[effect.chosen]} brings the error of rows that it was not fitted to from {before} to {after}."
-        limit = "" if effect.upper_limit is None else f"upper_limit={effect.upper_limit!r}"
-        cap = "" if effect.upper_limit is None else f" --cap {effect.upper_limit:g}"
-        command = f"calibrant recalibrate {texts.command}{cap} --model model.json"
-        fit = f"calibrator = cal.AutoMeanCalibrator({limit}).fit({texts.fit})"
-        return Advice("recalibrate", f"{checked}{fitted}", command, fit)
-    if effect is None:
+        within = "the error is certified to be within the tolerance"
+        if not total:
+            return Advice("leave alone", f"{within}.", None, None)
+        return Advice(
+            "leave alone",
+            f"{within}, though {total}. Recalibrate if the total matters.",
+            *_fits(audit, texts, scale=True),
+        )
+    checked = "if the units are right, " if ABOUT_UNITS & {one.code for one in audit.warnings} else ""
+    if effect is not None and effect.chosen != "identity":
+        p_value = None if audit.test is None else audit.test.p_value
+        off = total or (p_value is not None and p_value <= _BEYOND_CHANCE)
+        if off or effect.deviance_after < effect.deviance_before:
+            _, before, after = changes(audit)[0]
+            since = f"{total}; " if total and not checked else ""
+            fitted = (
+                f"{MAPS[effect.chosen]} brings the error of rows that it was not fitted to from {before} to {after}."
+            )
+            return Advice("recalibrate", f"{checked}{since}{fitted}", *_fits(audit, texts))
+        otherwise = f"{MAPS[effect.chosen]} does not lower the deviance of rows that it was not fitted to"
+    elif effect is None:
         otherwise = "recalibration was not assessed, as it takes predictions above 0, and some outcome above 0"
-    elif effect.chosen == "identity":
-        otherwise = "no factor, power or isotonic map is clearly better than predictions as they are"
     else:
-        otherwise = "no map lowers the deviance of rows that it was not fitted to"
+        otherwise = "no factor, power or isotonic map is clearly better than predictions as they are"
+    if total and audit.deviance == "poisson" and audit.observed > 0.0:
+        return Advice("recalibrate", f"{checked}{total}, which one factor mends.", *_fits(audit, texts, scale=True))
     if certificate.verdict in ("undecided", "uninformative"):
         return Advice("collect more data", f"these rows do not decide, and {otherwise}.", None, None)
     return Advice("none" if effect is None else "leave alone", f"{otherwise}.", None, None)
+
+
+def _fits(audit: MeanFindings, texts: CallTexts, *, scale: bool = False) -> tuple[str, str]:
+    """How the map that is chosen, or one factor, is fitted in a shell and in Python."""
+    most = None if audit.recalibration is None else audit.recalibration.upper_limit
+    limit = "" if most is None else f"upper_limit={most!r}"
+    cap = "" if most is None else f" --cap {most:g}"
+    method, kind = (" --method scale", "calibrators.ScaleCalibrator") if scale else ("", "AutoMeanCalibrator")
+    command = f"calibrant recalibrate {texts.command}{cap}{method} --model model.json"
+    return command, f"calibrator = cal.{kind}({limit}).fit({texts.fit})"
+
+
+def _total_sentence(audit: MeanFindings) -> str:
+    """Say so if the interval of observed over predicted excludes 1; else empty."""
+    if not (audit.bias.lower > 1.0 or audit.bias.upper < 1.0):
+        return ""
+    return f"in total predictions are too {'low' if audit.bias.value > 1.0 else 'high'}"

@@ -9,7 +9,9 @@ import polars as pl
 import pytest
 
 import calibrant as cal
+from calibrant.auditing.mean_facts import advise_on_means, verdict_sentence
 from calibrant.auditing.mean_warnings import mean_warnings
+from calibrant.auditing.next_steps import CallTexts, texts_of_means
 from calibrant.auditing.summary import summary
 from calibrant.certificates import certify_means
 from calibrant.errors import ArgumentError, CalibrantError, DataError
@@ -293,3 +295,68 @@ def test_a_tolerance_in_percent_is_refused():
         cal.audit_means(loss, premium, tolerance=5)
     asked = {"outcome_limits": (0, CAP), "relative_to": "rows"}
     assert cal.audit_means(loss[:500], premium[:500], tolerance=5, **asked).certificate.tolerance == 5.0
+
+
+def _with_level(audit, lower, upper, chosen="scale"):
+    """Return the audit with another interval of observed over predicted, and no gain by what is chosen."""
+    effect = replace(audit.recalibration, chosen=chosen, deviance_after=audit.recalibration.deviance_before * 1.001)
+    bias = replace(audit.bias, value=0.5 * (lower + upper), lower=lower, upper=upper)
+    return replace(audit, bias=bias, recalibration=effect, test=replace(audit.test, p_value=0.5))
+
+
+def _advice(audit):
+    return advise_on_means(audit, CallTexts("FILE", "z, f", "f, z"))
+
+
+def test_a_total_that_is_shown_to_be_off_is_recalibrated_though_no_gain_is_shown():
+    undecided = replace(counts().certificate, verdict="undecided")
+    audit = replace(_with_level(counts(), 1.05, 1.15), certificate=undecided)
+    advice = _advice(audit)
+    assert advice.action == "recalibrate"
+    assert advice.reason.startswith("in total predictions are too low; one factor for all brings the error of rows")
+    assert advice.command == "calibrant recalibrate FILE --model model.json"
+    assert verdict_sentence(audit).endswith(" They do show that in total predictions are too low.")
+    within = _with_level(counts(), 0.95, 1.05)
+    assert _advice(replace(within, certificate=undecided)).action == "collect more data"
+    assert "in total" not in verdict_sentence(replace(within, certificate=undecided))
+    by_test = replace(within, certificate=undecided, test=replace(within.test, p_value=0.0))
+    assert _advice(by_test).action == "recalibrate"
+
+
+def test_where_no_map_is_chosen_one_factor_mends_the_total():
+    audit = replace(
+        _with_level(counts(), 0.85, 0.95, "identity"), certificate=replace(counts().certificate, verdict="undecided")
+    )
+    advice = _advice(audit)
+    assert advice.action == "recalibrate"
+    assert advice.reason == "in total predictions are too high, which one factor mends."
+    assert advice.command == "calibrant recalibrate FILE --method scale --model model.json"
+    assert advice.python == "calibrator = cal.calibrators.ScaleCalibrator().fit(f, z)"
+    without = replace(audit, recalibration=None)
+    assert _advice(without).action == "recalibrate"
+    assert _advice(replace(without, deviance="squared")).action == "collect more data"
+
+
+def test_a_certified_error_does_not_hide_a_total_that_is_off():
+    audit = _with_level(counts(), 1.05, 1.15)
+    assert audit.certificate.verdict == "certified"
+    advice = _advice(audit)
+    assert advice.action == "leave alone"
+    assert advice.reason.endswith("though in total predictions are too low. Recalibrate if the total matters.")
+    assert "--method scale" in advice.command
+    assert _advice(_with_level(counts(), 0.95, 1.05)).command is None
+
+
+@pytest.mark.parametrize("chosen", ["scale", "identity"])
+def test_the_command_that_is_advised_changes_the_total(chosen, tmp_path):
+    rng = np.random.default_rng(1)
+    rate = rng.gamma(4.0, 0.25, 3_000).round(3)
+    pl.DataFrame({"z": rng.poisson(1.1 * rate), "f": rate}).write_csv(tmp_path / "rows.csv")
+    names = {"outcome": "z", "prediction": "f"}
+    audit = cal.audit_means(tmp_path / "rows.csv", **names)
+    effect = replace(audit.recalibration, chosen=chosen, deviance_after=audit.recalibration.deviance_before * 1.001)
+    advice = advise_on_means(
+        replace(audit, recalibration=effect), texts_of_means(tmp_path / "rows.csv", names, "rows", drops=False)
+    )
+    fitted = eval(advice.python.partition(" = ")[2], {"cal": cal})  # as it is printed
+    assert fitted.predict([1.0])[0] == pytest.approx(audit.observed / audit.predicted)

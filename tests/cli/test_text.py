@@ -226,6 +226,26 @@ CASES = {
             net_benefit=None,
         ),
     ),
+    "undecided clusters": audit(
+        certificate=certificate(
+            "undecided",
+            0.05,
+            0.1744,
+            0.0,
+            method="asymptotic",
+            n_clusters=20,
+            max_rows_per_cluster=1.0,
+            rows_needed=91_000,
+        ),
+        certificate_ordinary=certificate(
+            None, None, 0.0358, 0.0, method="asymptotic", n_clusters=20, trivial_bound=0.2
+        ),
+        test=p_value(0.3, "asymptotic", 20),
+        expected_error=None,
+        max_regret=None,
+        sample=SimpleNamespace(**(vars(audit().sample) | {"clusters": 20, "effective_clusters": 17.4})),
+        advice=MORE,
+    ),
     "weights": audit(
         certificate=None,
         test=None,

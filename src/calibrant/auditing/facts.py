@@ -76,7 +76,7 @@ def _headline(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
     yield fact("where", "Where", wording.plain_sentence(audit), rank=4)
     for warning in audit.warnings:
         yield fact("warning", "Warning", warning.message, rank=2)
-    yield fact("error", "Error", joined(wording.error_text(audit), _bounds(audit)), rank=4)
+    yield fact("error", "Error", joined(wording.error_text(audit), *wording.audit_bounds(audit)), rank=4)
     yield fact("chance", "By chance", _chance(audit), rank=1)
     yield fact("accuracy", "Accuracy", f"AUC {areas}, Brier score {by_key['brier'].with_limits()}", rank=5)
     yield fact("clusters", "Clusters", wording.new_cluster(audit), rank=7)
@@ -101,18 +101,6 @@ def _cost(decision: Decision, by_key: dict[str, Fact]) -> str:
         limit = " (asymptotic)" if decision.method == "cluster jackknife" else ""
         saving = f"at most {by_key['saving'].value} can be saved{limit}"
     return joined(f"{value} per case{''.join(ends)}", saving, f"threshold {score_text(decision.threshold)}")
-
-
-def _bounds(audit: Findings) -> str:
-    """Both bounds on the calibration error, in a few words."""
-    certificate, ordinary = audit.certificate, audit.certificate_ordinary
-    if certificate is None or certificate.n_clusters is None:
-        return "" if certificate is None else wording.bounds_text(certificate)
-    how = ", asymptotic" if certificate.method == "asymptotic" else ", proved"
-    if ordinary is not None or how == ", proved":
-        how += " for clusters of any kind"
-    narrower = "" if ordinary is None else wording.bounds_text(ordinary, ", asymptotic")
-    return joined(narrower, wording.bounds_text(certificate, how))
 
 
 def _chance(audit: Findings) -> str:

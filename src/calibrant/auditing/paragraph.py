@@ -47,7 +47,8 @@ def _binary(audit: Findings, words: dict[str, str]) -> Iterator[str]:
         yield f"Net benefit at a threshold of {at} was {_limited(performance.net_benefit)}."
     bounds = f"without bounds: {wording.no_bounds(audit)}"
     if certificate is not None:
-        bounds = wording.bounds_text(certificate) + _verdict(certificate)
+        decides, narrower = wording.audit_bounds(audit)
+        bounds = decides + _verdict(certificate) + (f"; {narrower}" if narrower else "")
     yield f"The calibration error was {wording.error_text(audit)}, {bounds}."
 
 

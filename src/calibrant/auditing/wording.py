@@ -16,7 +16,7 @@ from calibrant.metrics import BetweenClusters
 from calibrant.table import numbers
 from calibrant.table.numbers import confidence, number, rows, share, write_interval, write_p_value, write_upper
 from calibrant.table.results import joined
-from calibrant.table.statements import weighting
+from calibrant.table.statements import verdict_on, weighting
 
 if TYPE_CHECKING:
     from calibrant.auditing.class_findings import ClassFindings
@@ -35,6 +35,18 @@ def bounds_text(certificate: Certificate | ClassCertificate, further: str = "") 
     either = isinstance(certificate, ClassCertificate) or certificate.direction == "either"
     way = "" if either else f"{certificate.direction} by {limits.value}, "
     return way + (f"at least {limits.lower}, " if two_sided else "") + f"at most {limits.upper} ({sure})"
+
+
+def audit_bounds(audit: Findings) -> tuple[str, str]:
+    """Write the bounds that decide, with what those of clusters allow for, and the narrower ones, if there are some."""
+    certificate, ordinary = audit.certificate, audit.certificate_ordinary
+    if certificate is None or certificate.n_clusters is None:
+        return "" if certificate is None else bounds_text(certificate), ""
+    how = ", asymptotic" if certificate.method == "asymptotic" else ", proved"
+    if ordinary is None:
+        return bounds_text(certificate, how + " for clusters of any kind" * (how == ", proved")), ""
+    decides = bounds_text(certificate, f"{how} for clusters of any kind, which decides")
+    return decides, f"for clusters like these {bounds_text(ordinary, ', asymptotic')}"
 
 
 def error_text(audit: Findings) -> str:
@@ -95,7 +107,7 @@ def verdict_meaning(audit: Findings) -> str:
     """What the verdict means, to be read after its word."""
     if audit.certificate is None:
         return f"{no_bounds(audit)}, so these are point estimates only."
-    meaning, segments = _meaning(audit.certificate), audit.segments
+    meaning, segments = _meaning(audit.certificate) + _like_these(audit), audit.segments
     if segments is not None and segments.verdict != audit.certificate.verdict == "certified":
         from calibrant.auditing.segment_audit import verdict_counts
 
@@ -138,6 +150,22 @@ def _meaning(certificate: Certificate) -> str:
     else:
         why = "The error appears to be so close to it that no practicable number of rows would be enough."
     return f"{extent} {lacking} {why}"
+
+
+def _like_these(audit: Findings) -> str:
+    """Say which assumption would decide where only bounds for clusters of any kind do not; else empty."""
+    certificate, ordinary = audit.certificate, audit.certificate_ordinary
+    if certificate is None or ordinary is None or certificate.tolerance is None:
+        return ""
+    of_these = verdict_on(ordinary.bound, ordinary.lower_bound, ordinary.trivial_bound, certificate.tolerance)
+    if certificate.verdict in ("certified", "refuted") or of_these not in ("certified", "refuted"):
+        return ""
+    side = "within" if of_these == "certified" else "above"
+    return (
+        " The verdict allows for clusters of a kind that none of these shows. If you assume that there are none, "
+        f'method="asymptotic" (--method asymptotic) decides: the error is {side} '
+        f"{numbers.given(certificate.tolerance)}."
+    )
 
 
 def rows_needed(certificate: Certificate) -> str:

@@ -296,8 +296,8 @@ def test_the_bound_for_clusters_like_these_does_not_hang_on_a_tolerance(hospital
     assert judged.certificate.bound > free.certificate.bound
     how = "asymptotic" if hospitals == 20 else "proved"
     text = " ".join(str(judged).split())
-    assert f"at most {write_upper(free.certificate.bound)} (95% confidence, asymptotic); at most " in text
-    assert f"(95% confidence, {how} for clusters of any kind)" in text
+    assert f"(95% confidence, {how} for clusters of any kind, which decides); for clusters like these at most " in text
+    assert f"for clusters like these at most {write_upper(free.certificate.bound)}" in text
     assert "a tolerance asks for a verdict, which must hold for clusters of a kind that" in " ".join(
         judged.details().split()
     )

@@ -58,7 +58,7 @@ def advise(audit: Findings, texts: CallTexts, *, segments_differ: bool | None, e
     action, reason, *step = first or _weighed(audit)
     if off and segments_differ is False and action not in ("check the scores", "check the labels"):
         reason = (
-            f"{reason[:-1]}; {off}, but one map for all rows is enough: maps by segment gain no more than chance can."
+            f"{reason[:-1]}; {off}. That stands, but maps by segment gain no more on held-out rows than chance can."
         )
     if action == "collect more data" and (certificate is None or certificate.n_clusters is not None):
         # A plan counts independent rows, and would ask for too few.

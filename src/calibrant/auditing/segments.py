@@ -28,6 +28,7 @@ from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 # Shares of the rows of which it is said which error would be found, and with which probability.
 _SHARES, _POWER = (0.01, 0.05, 0.2), 0.8
 _CHANCE = 0.05  # largest p-value of a number of positives that is called wrong, times the number of segments
+_NAMED = 3  # such segments that are named
 MIXTURE = (
     "Where segments overlap, rare levels are pooled or numbers are cut at quantiles of these rows, a segment is a "
     "mixture of levels, and what is said of it is for the shares that they have in these rows. Where these shares "
@@ -181,15 +182,23 @@ def as_far(errors: str) -> str:
 def level_text(table: SegmentTable) -> str:
     """Count the segments with another number of positives than predicted, and name the clearest; empty if none has."""
     other = {"either": "another number of", "too low": "more", "too high": "fewer"}[table.errors]
-    corrected, least = table.p_value * table.n_segments, int(np.argmin(table.p_value))
-    off, n = int((corrected <= _CHANCE).sum()), float(table.rows[least])
+    corrected = table.p_value * table.n_segments
+    off = int((corrected <= _CHANCE).sum())
     if not off:
         return ""
+    named = [_level(table, i, float(corrected[i])) for i in np.argsort(corrected, kind="stable")[: min(off, _NAMED)]]
     return (
         f"{rows(off)} of {rows(table.n_segments)} segments {'has' if off == 1 else 'have'} {other} positives "
-        f"than predicted: {visible(table.segment[least])} has {rows(round(n * table.observed_rate[least]))} where "
-        f"{n * table.mean_predicted[least]:,.1f} are predicted (p = {significant(float(corrected[least]), digits=2)}, "
-        "Bonferroni)"
+        f"than predicted{' (clearest first)' if off > 1 else ''}: {', '.join(named)}"
+    )
+
+
+def _level(table: SegmentTable, i: int, corrected: float) -> str:
+    """Write how many positives a segment has, and how many are predicted."""
+    n, more = float(table.rows[i]), table.observed_rate[i] > table.mean_predicted[i]
+    return (
+        f"{visible(table.segment[i])} has {'more' if more else 'fewer'}, {rows(round(n * table.observed_rate[i]))} "
+        f"where {n * table.mean_predicted[i]:,.1f} are predicted (p = {significant(corrected, digits=2)}, Bonferroni)"
     )
 
 

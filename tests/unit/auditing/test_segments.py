@@ -316,13 +316,25 @@ def test_what_is_wrong_comes_first():
     assert found.certificate.verdict == "certified"
     assert found.segments.lower_bound == 0.0
     said = " ".join(str(found.segments).split())
-    assert said.startswith("1 of 6 segments has another number of positives than predicted: branch = 3 has ")
+    assert said.startswith("1 of 6 segments has another number of positives than predicted: branch = 3 has more, ")
     assert "No segment is shown" not in said
     assert said.index("Bonferroni") < said.index("At tolerance 0.06: ") < said.index("None of the 6 segments")
     assert "That is about all rows together; of their segments: " in " ".join(str(found).split())
     assert str(audit_segments(label[branch != 3], score[branch != 3], by={"branch": branch[branch != 3]})).startswith(
         "No segment is shown to be miscalibrated."
     )
+
+
+def test_up_to_three_segments_that_are_off_are_named_with_their_direction():
+    score, branch = np.full(4_000, 0.25), np.repeat(list("abcd"), 1_000)
+    positive = np.concatenate([np.arange(1_000) < k for k in (340, 150, 250, 320)])
+    said = " ".join(str(audit_segments(positive, score, by={"branch": branch})).split())
+    assert said.startswith(
+        "3 of 4 segments have another number of positives than predicted (clearest first): branch = b has fewer, 150 "
+        "where 250.0 are predicted (p = "
+    )
+    assert "Bonferroni), branch = a has more, 340 where 250.0 are predicted" in said
+    assert "branch = d has more, 320 where" in said
 
 
 @pytest.mark.parametrize("observed", [2, 8, 20])

@@ -109,7 +109,10 @@ def _faulty_values(
 def describe_no_column(name: Hashable, there: Sequence[Hashable], place: str = "") -> tuple[str, str, str]:
     """Phrase what an error says of a column that is not there: expected, found and remedy."""
     lower = {str(column).lower(): column for column in there}  # names of pandas may be numbers or tuples
-    near = difflib.get_close_matches(str(name).strip().lower(), lower, n=1)
+    asked = str(name).strip().lower()
+    near = difflib.get_close_matches(asked, lower, n=1)
+    if len(asked) > 2 and not any(asked in one for one in near):
+        near = sorted((one for one in lower if asked in one), key=len)[:1] or near
     listed = ", ".join(map(str, there[:20])) + (", ..." if len(there) > 20 else "")
     if there and all(isinstance(column, str) and _is_datum(column) for column in there):
         remedy = "the first line seems to hold data: put a line with the names of the columns above it"

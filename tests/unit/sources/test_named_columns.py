@@ -18,6 +18,7 @@ from calibrant import (
     audit,
     read_table,
 )
+from calibrant.sources.faults import describe_no_column
 from calibrant.sources.protocol import Columns
 from calibrant.sources.rows import rows_of
 
@@ -145,3 +146,12 @@ def test_names_of_columns_may_be_numbers():
         table_of(numbers, Columns(7, 1))
     with pytest.raises(DataError, match=r"a column 7, found the columns y, p; choose"):
         table_of(duckdb.sql("SELECT 1 AS y, 0.5 AS p"), Columns(7, "p"))
+
+
+def test_a_name_that_contains_what_was_written_is_suggested_first():
+    def hint(name):
+        return describe_no_column(name, ["admitted", "Died in hospital", "risk"])[2]
+
+    assert hint("died") == "did you mean 'Died in hospital'?"
+    assert hint("admited") == "did you mean 'admitted'?"
+    assert hint("zzz") == "choose one of these"

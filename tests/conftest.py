@@ -27,13 +27,13 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 settings.register_profile("random", max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("thorough", settings.get_profile("random"), max_examples=40, derandomize=True)
+settings.register_profile("thorough", settings.get_profile("random"), max_examples=25, derandomize=True)
 settings.register_profile("quick", settings.get_profile("thorough"), max_examples=10)
 
 # Folders whose tests repeat one statement over a grid of cases; elsewhere the marker `grid` says so.
 _GRIDS = {"guarantees", "scale", "reference"}
 # Tests that count failures in so many samples that the thorough run takes every tenth case of them.
-_LONG = ("_in_many_samples", "_in_large_samples", "_in_a_longer_search")
+_LONG = ("_in_many_samples", "_in_large_samples", "_in_many_trials", "_a_longer_search")
 
 # Why a test may be skipped on Linux.
 MAY_BE_SKIPPED = (

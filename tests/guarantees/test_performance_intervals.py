@@ -107,13 +107,13 @@ def check(case, repetitions: int, shrink: float = 1.0) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
 def test_intervals_hold(case):
     check(case, 60)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
 def test_intervals_hold_in_many_samples(case):
     """An interval that misses 10% of the time fails with probability .74, one that misses 11% with .91."""
     check(case, 500)

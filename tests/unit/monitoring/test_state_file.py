@@ -158,7 +158,7 @@ def test_forged_states_are_refused_or_do_no_harm(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_many_forged_states(name):
-    assert_refused_or_harmless(name, 2000, 2)
+    assert_refused_or_harmless(name, 600, 2)
 
 
 @pytest.mark.parametrize(

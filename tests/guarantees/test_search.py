@@ -177,7 +177,7 @@ def worst_scores(designs: int, repetitions: int, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("designs", "repetitions"), [(8, 50), (24, 250)])
+@pytest.mark.parametrize(("designs", "repetitions"), [(8, 50), (12, 250)])
 def test_no_scores_found_that_are_rejected_too_often(designs, repetitions):
     """What is worst in some samples is counted again in fresh ones: of many scores, outcomes are too many to sum up.
 

@@ -77,7 +77,6 @@ class SegmentTable(Statement, Tabular):
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
         """Return the fields as plain data, the table of segments too: it is not a curve."""
-        del curves
         return super().to_dict()
 
     def _fields(self) -> dict[str, Any]:
@@ -186,11 +185,11 @@ def level_text(table: SegmentTable) -> str:
     off = int((corrected <= _CHANCE).sum())
     if not off:
         return ""
-    named = [_level(table, i, float(corrected[i])) for i in np.argsort(corrected, kind="stable")[: min(off, _NAMED)]]
-    return (
-        f"{rows(off)} of {rows(table.n_segments)} segments {'has' if off == 1 else 'have'} {other} positives "
-        f"than predicted{' (clearest first)' if off > 1 else ''}: {', '.join(named)}"
+    named = [_level(table, i, float(corrected[i])) for i in score_order(corrected)[: min(off, _NAMED)]]
+    have = f"segments {'has' if off == 1 else 'have'} {other} positives than predicted" + " (clearest first)" * (
+        off > 1
     )
+    return f"{rows(off)} of {rows(table.n_segments)} {have}: {', '.join(named)}"
 
 
 def _level(table: SegmentTable, i: int, corrected: float) -> str:
@@ -279,15 +278,12 @@ class SegmentSearch(SegmentTable):
     detectable: dict[str, float]
 
     def __str__(self) -> str:
-        errors = ", ".join(
-            f"{number(error)} in a segment with {100 * float(of):g}%" for of, error in self.detectable.items()
-        )
+        errors = ", ".join(f"{number(e)} in a segment with {100 * float(of):g}%" for of, e in self.detectable.items())
         power = (
-            f"Found with a probability of about 80%: an error of {errors} of the rows, if its scores are like those of "
-            "all rows."
+            f"Found with a probability of about 80%: an error of {errors} of the rows, if scores are like those of all."
         )
-        level = level_text(self)
-        return grid_text([self.claim, level and f"{level}.", power if errors else ""], *self._rows(5))
+        level = f"{text}." if (text := level_text(self)) else ""
+        return grid_text([self.claim, level, power if errors else ""], *self._rows(5))
 
     def _repr_html_(self) -> str:
         return html_grid(self.claim, *self._rows(20))
@@ -401,9 +397,6 @@ def _detectable(family_totals: SegmentTotals, min_rows: int, delta: float) -> di
     mean_score = (family_totals.k - rise + fall) / family_totals.n
     if variance <= 0.0:
         return {}
-    errors = {
-        f"{share:g}": detectable_error(family_totals.n * share, variance, mean_score, delta, _POWER)
-        for share in _SHARES
-        if family_totals.n * share >= min_rows
-    }
+    sizes = {f"{share:g}": family_totals.n * share for share in _SHARES if family_totals.n * share >= min_rows}
+    errors = {share: detectable_error(n, variance, mean_score, delta, _POWER) for share, n in sizes.items()}
     return {share: error for share, error in errors.items() if error < 1.0}

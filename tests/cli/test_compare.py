@@ -40,6 +40,7 @@ def comparison(differences, **models):
         n_clusters=None if len(models) == 2 else 1_250,
         effective_clusters=None if len(models) == 2 else 7.5,
         costs=(1.0, 40.0) if len(models) == 2 else None,
+        left_out=None,
         confidence_level=0.95,
     )
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +64,7 @@ def compare(
     guarantee: Guarantee = "ordinary",
     confidence_level: float = 0.95,
     pos_label: Any = None,
+    missing: Literal["raise", "drop"] = "raise",
     random_state: int | np.random.Generator = 0,
     name: str = "models",
     title: str | None = None,
@@ -92,6 +93,9 @@ def compare(
         Probability with which all intervals hold together, in (0, 1): for two models at most 0.9997, for ten 0.9904.
     pos_label : scalar, optional
         The label value that counts as 1.
+    missing : {"raise", "drop"}
+        Whether rows without an outcome, a score of one of the models or a cluster are refused, or left out for all
+        models and counted.
     random_state : int or numpy.random.Generator
         Seeds the simulations behind the quantiles.
     name, title, note, author : str, optional
@@ -136,6 +140,7 @@ def compare(
         costs=costs,
         guarantee=guarantee,
         pos_label=pos_label,
+        missing=missing,
     )
     _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
@@ -164,7 +169,9 @@ def compare(
     drawn = "rows" if n_clusters is None else "clusters"
     sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "scores": scores, "clusters": clusters}
     words = {"name": name, "title": title, "note": note, "author": author}
-    given = vars(question) | sources | words | {"pos_label": pos_label}  # by the names of the parameters, as passed
+    given = (
+        vars(question) | sources | words | {"pos_label": pos_label, "missing": missing}
+    )  # by the names of the parameters, as passed
     result = Comparison(
         claim=f"With probability at least {at_least(confidence_level)} (asymptotic) over the draw of the {drawn}, all "
         "differences between these models in the population lie in their intervals.",
@@ -177,6 +184,7 @@ def compare(
         n_clusters=n_clusters,
         effective_clusters=None if n_clusters is None else rows.units.effective,
         costs=rows.costs,
+        left_out=rows.left_out,
         models=models,
         differences=differences,
         ranks=_ranks(differences, models),

@@ -18,6 +18,7 @@ from calibrant.curves import CumulativeResiduals, Curve
 from calibrant.decisions import NetBenefit
 from calibrant.metrics import CutoffCalibration
 from calibrant.printable import visible
+from calibrant.table.missing import LeftOut
 from calibrant.table.numbers import confidence, number, rows, share, signed, write_interval
 from calibrant.table.results import Drawable, Fact, Result, joined
 from calibrant.table.shown import html_table, short_name, wrapped
@@ -116,6 +117,8 @@ class Comparison(Statement, Drawable, Documented):
         Number of clusters of equal size that would be worth as much.
     costs : tuple of float or None
         Cost of a false positive and of a false negative.
+    left_out : LeftOut or None
+        Rows that were left out because of missing values, where that was asked for.
     models : dict of str to ComparedModel
         The models by name, in the order given.
     differences : tuple of MeasureDifference
@@ -138,6 +141,7 @@ class Comparison(Statement, Drawable, Documented):
     n_clusters: int | None
     effective_clusters: float | None
     costs: tuple[float, float] | None
+    left_out: LeftOut | None
     models: dict[str, ComparedModel]
     differences: tuple[MeasureDifference, ...]
     ranks: dict[str, dict[str, int]]
@@ -247,6 +251,8 @@ def summary(found: Comparison, width: int | None = None) -> str:
     lines = [wrapped(sentence, width) for sentence in verdict_sentences(found)]
     lines += _table_of_two(found) if len(found.models) == 2 else _table_of_many(found)
     labelled = {"Data": _rows_text(found)}
+    if found.left_out is not None:
+        labelled["Left out"] = str(found.left_out)
     undecided = [one for one in found.differences if one.rows_needed is not None]
     if undecided and len(found.models) == 2:
         what = "rows" if found.n_clusters is None else "clusters like these"
@@ -283,6 +289,8 @@ def comparison_facts(found: Comparison) -> Iterator[Fact]:
         note = joined(verdict(one), needed)
         yield Fact(one.measure, label, difference(one), interval(one), note=note, section="differences")
     yield Fact("data", "Data", _rows_text(found), section="headline")
+    if found.left_out is not None:
+        yield Fact("left_out", "Left out", str(found.left_out), section="headline")
 
 
 def _table_of_two(comparison: Comparison) -> Iterator[str]:

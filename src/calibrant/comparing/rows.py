@@ -16,10 +16,12 @@ from calibrant.comparing.units import Units
 from calibrant.decisions.cost import cost_pair
 from calibrant.distributions.cluster_jackknife import LEAST_CLUSTERS, LEAST_EFFECTIVE, Guarantee, allows_unseen
 from calibrant.errors import ArgumentError, DataError
-from calibrant.sources.array_rows import TableRows
+from calibrant.sources.array_rows import ArrayRows, TableRows
 from calibrant.sources.protocol import Columns, ModelRows
 from calibrant.sources.rows import rows_of
 from calibrant.table.clusters import cluster_numbers
+from calibrant.table.missing import LeftOut
+from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, number_values, score_order
 from calibrant.table.progress import subtask
 from calibrant.table.row_errors import describe_one_outcome
@@ -38,6 +40,7 @@ class ComparedRows:
     units: Units
     tables: dict[str, ScoreTable]
     costs: tuple[float, float] | None
+    left_out: LeftOut | None
 
     @cached_property
     def measures(self) -> list[Measure]:
@@ -66,8 +69,11 @@ def compared_rows(
     costs: Any,
     guarantee: Guarantee,
     pos_label: Any,
+    missing: str,
 ) -> ComparedRows:
     """Return the rows that the arguments of `calibrant.compare` stand for."""
+    check_choice("missing", missing, ("raise", "drop"))
+    left_out = None
     if label is not None or scores is not None:
         if label is None or scores is None or y_proba is not None:
             given = {"label": label, "scores": scores, "y_proba": y_proba}
@@ -77,7 +83,8 @@ def compared_rows(
                 "pass compare(frame, label='y', scores=['old', 'new']), or compare(y, {'old': p, 'new': q})",
             )
         with subtask(READ):
-            y_true, y_proba, clusters, pos_label = _named(y_true, label, scores, clusters, pos_label)
+            named = _named(y_true, label, scores, clusters, pos_label, missing)
+        y_true, y_proba, clusters, pos_label, left_out = named
     if hasattr(y_proba, "columns"):
         import narwhals as nw
 
@@ -91,6 +98,16 @@ def compared_rows(
     _need_several([str(name) for name in y_proba])
     if isinstance(y_true, ScoreTable):
         TableRows(y_true).models()
+    if missing == "drop" and label is None:
+        first, *others = y_proba
+        beside = {str(name): y_proba[name] for name in others}
+        known = ArrayRows(y_true, y_proba[first], None, clusters, beside, pos_label).without_gaps()
+        y_true, y_proba, clusters, left_out = (
+            known.label,
+            {first: known.score, **known.by},
+            known.clusters,
+            known.left_out,
+        )
     cleaned = {}
     for name, score in y_proba.items():
         try:
@@ -113,7 +130,7 @@ def compared_rows(
     _need_clusters(units)
     in_order = {name: score[order] for name, score in cleaned.items()}
     prices = None if costs is None else cost_pair(costs)
-    return ComparedRows(labels[order].astype(np.float64), in_order, units, tables, prices)
+    return ComparedRows(labels[order].astype(np.float64), in_order, units, tables, prices, left_out)
 
 
 def _need_several(names: Sequence[str]) -> None:
@@ -132,7 +149,7 @@ def _need_several(names: Sequence[str]) -> None:
         raise ArgumentError(f"at most {_MOST_MODELS} models", f"{len(names)}", remedy)
 
 
-def _named(source: Any, label: str, scores: Sequence[str], clusters: Any, pos_label: Any) -> ModelRows:
+def _named(source: Any, label: str, scores: Sequence[str], clusters: Any, pos_label: Any, missing: str) -> ModelRows:
     """Read the columns."""
     if isinstance(scores, str):
         raise ArgumentError("the names of several columns of scores", repr(scores), "pass scores=['old', 'new']")
@@ -141,7 +158,7 @@ def _named(source: Any, label: str, scores: Sequence[str], clusters: Any, pos_la
     if label in names:
         raise ArgumentError("different columns for label and scores", f"{label!r} for both", "name other columns")
     named = () if clusters is None else (clusters,) if isinstance(clusters, str) else tuple(clusters)
-    columns = Columns(label, names[0], None, pos_label, named, models=tuple(names))
+    columns = Columns(label, names[0], None, pos_label, named, missing=missing, models=tuple(names))
     with rows_of(source, columns) as rows:
         return rows.models()
 

@@ -54,7 +54,7 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
         verdict="certified" if any(decided) else "undecided",
         heading="Decided" if all(decided) else "Decided in part" if any(decided) else "Undecided",
         sentences=sentences,
-        remarks=[fact.value for fact in headline if fact.key != "verdict"],
+        remarks=[f"{fact.label}: {fact.value}" for fact in headline if fact.key != "verdict"],
         sure=confidence(comparison.confidence_level),
         differences=[fact.cells for fact in of_section(facts, "differences")],
         measure_heads=["Model", *(MEASURES[key].name for key in comparison.measures)],

@@ -66,7 +66,7 @@ class ArrayRows(Rows):
 
     def models(self) -> ModelRows:
         """See `Rows`."""
-        return ModelRows(self.label, dict(self.scores), self.clusters, self.pos_label)
+        return ModelRows(self.label, dict(self.scores), self.clusters, self.pos_label, self.left_out)
 
     def without_gaps(self) -> ArrayRows:
         """Leave out the rows that lack something, and count them."""

@@ -97,7 +97,7 @@ def check(source: Source, columns: Columns) -> Summary:
     weights = refuse(seen, columns, inspected)
     for model in columns.models:
         if model != columns.score:
-            check_scores(source, model, complete=True)
+            check_scores(source, model, complete=True, drops=columns.drops)
     others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
     distinct = int(seen["pairs" if weights == "other" else "distinct"])
     low, high = float(seen["score_low"]), float(seen["score_high"])
@@ -111,12 +111,16 @@ def summary_of_fit(source: Source, columns: Columns, distinct: int) -> Summary:
 
 
 def check_scores(
-    source: Source, score: str, *, complete: bool = False, limits: tuple[float, float] = PROBABILITIES
+    source: Source,
+    score: str,
+    *,
+    complete: bool = False,
+    drops: bool = False,
+    limits: tuple[float, float] = PROBABILITIES,
 ) -> None:
     """Check one column of scores, in which values may be missing unless it is to be `complete`, as `check` does."""
-    _check_column(
-        source, score, ("score_missing",) * complete + ("score_nan", "score_text", "score_bad"), limits=limits
-    )
+    faults = ("score_missing",) * complete + ("score_nan", "score_text", "score_bad")
+    _check_column(source, score, faults, drops=drops, limits=limits)
 
 
 def check_numbers(source: Source, name: str, what: str, *, drops: bool = False) -> None:

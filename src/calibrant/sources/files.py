@@ -172,7 +172,7 @@ class FileRows(Rows):
         names = self.columns.models
         arrays = self._in_order(["numbered.positive", *(f"numbered.m{i}" for i in range(len(names)))])
         scores = {name: arrays[f"m{i}"] for i, name in enumerate(names)}
-        return ModelRows(arrays["positive"], scores, arrays.get("number"), None)
+        return ModelRows(arrays["positive"], scores, arrays.get("number"), None, self.intake.left_out)
 
     def segments(self, request: Request) -> SegmentTotals:
         """See `Rows`."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.table.clusters import ClusteredRows, cluster_rows
-from calibrant.table.missing import NOT_KNOWN, Intake, words_for_missing
+from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, words_for_missing
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, ScoreArray
 from calibrant.table.progress import report_progress
@@ -59,6 +59,7 @@ class Columns:
         words, empty = words_for_missing(self.pos_label), frozenset({""})
         weight: tuple[str, ...] = () if self.weight is None else (self.weight,)
         causes = {"outcome": ((self.label,), words), "score": ((self.score,), NOT_KNOWN), "weight": (weight, NOT_KNOWN)}
+        causes |= {f"value of {name}": ((name,), NOT_KNOWN) for name in self.models if name != self.score}
         causes |= {"cluster": (self.clusters, empty)} | {f"value of {name}": ((name,), empty) for name in self.by}
         return {cause: (names, standing) for cause, (names, standing) in causes.items() if names}
 
@@ -102,6 +103,7 @@ class ModelRows(NamedTuple):
     scores: dict[str, Any]
     clusters: Any
     pos_label: Any
+    left_out: LeftOut | None
 
 
 class OrderedRows(NamedTuple):

@@ -71,7 +71,8 @@ class LeftOut(Result):
         Rows read.
     causes : dict
         Rows without an ``"outcome"``, a ``"score"`` or ``"prediction"``, a ``"weight"``, an ``"exposure"``, a
-        ``"cluster"`` or a ``"value of COLUMN"`` that makes segments; a row that lacks several counts for each.
+        ``"cluster"`` or a ``"value of COLUMN"`` that makes segments, or of the score of a further model; a row that
+        lacks several counts for each.
     mean_score : float
         Mean prediction of the rows with an outcome; NaN if there is none with a prediction.
     mean_score_without_outcome : float

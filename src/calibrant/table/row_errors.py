@@ -20,7 +20,9 @@ _ALL_CLASSES = "or audit the probabilities of all classes together"
 _MEANS = "`calibrant.audit_means` judges predicted means"
 _DROP = "drop those rows"
 REPAIR = "drop or repair these rows"
-MISSING = f"{REPAIR}; of two classes, or means, audit and recalibrate leave them out, counted, with `missing='drop'`"
+MISSING = (
+    f"{REPAIR}; of two classes, or means, audit, compare and recalibrate leave them out, counted, with `missing='drop'`"
+)
 
 _LOGIT_REMEDY = (
     "these look like logits or margins, not probabilities: pass 1 / (1 + exp(-score)) if they are log-odds, "

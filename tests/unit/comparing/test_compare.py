@@ -332,3 +332,25 @@ class TestCurves:
         unseen = cal.compare(y, {"one": p, "two": p**2}, clusters=hospital, guarantee="unseen clusters")
         assert np.isnan(unseen.models["one"].reliability.lower).all()
         assert np.isnan(unseen.models["one"].decision_curve.lower).all()
+
+
+def test_a_row_that_one_model_lacks_is_left_out_for_all(rows, tmp_path):
+    y, scores = rows
+    frame = pd.DataFrame({"y": y.astype(float), "old": scores["old"], "new": scores["new"]})
+    frame.loc[:9, "y"], frame.loc[5:14, "old"], frame.loc[100:119, "new"] = np.nan, np.nan, np.nan
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    complete = frame.dropna()
+    expected = cal.compare(complete["y"], {name: complete[name] for name in ("old", "new")})
+    assert expected.left_out is None
+    named = {"label": "y", "scores": ["old", "new"], "missing": "drop"}
+    results = [cal.compare(source, **named) for source in (frame, pl.from_pandas(frame), tmp_path / "rows.csv")]
+    results.append(cal.compare(frame["y"], {name: frame[name] for name in ("old", "new")}, missing="drop"))
+    for result in results:
+        assert result.differences == expected.differences
+        assert (result.n, result.left_out.n) == (N - 35, 35)
+        assert result.left_out.causes == {"outcome": 10, "score": 10, "value of new": 20}
+    assert "Left out   35 of 600 rows: 10 without an outcome, 10 without a score" in str(results[0])
+    assert "Left out: 35 of 600 rows" in results[0].to_markdown()
+    for source in (frame, tmp_path / "rows.csv"):
+        with pytest.raises(DataError, match="compare and recalibrate leave them out, counted, with missing='drop'"):
+            cal.compare(source, label="y", scores=["old", "new"])

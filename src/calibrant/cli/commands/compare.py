@@ -20,6 +20,7 @@ def compare(
     query: options.Sql = None,
     database: options.Database = None,
     pos_label: options.PosLabel = None,
+    missing: options.Missing = "raise",
     confidence_level: options.Confidence = 0.95,
     cost_fp: options.CostFp = None,
     cost_fn: options.CostFn = None,

@@ -37,10 +37,7 @@ MIXTURE = (
 _ASSUMPTIONS = (
     COUNTED_ROWS,
     FIXED_CLASSIFIER,
-    (
-        "The columns, the depth, the cuts, the least number of rows, the direction, the tolerance and the confidence "
-        "level were chosen before looking at outcomes."
-    ),
+    "Columns, depth, cuts, least number of rows, direction, tolerance and level were chosen before seeing outcomes.",
     "Lower bounds, and with them the verdict 'refuted', are asymptotic in the rows of the segment.",
 )
 HEADS = ("Segment", "Rows", "Observed", "Predicted", "O:E", "p", "Error", "Lower", "Upper", "Where", "Verdict")

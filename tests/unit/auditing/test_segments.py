@@ -251,7 +251,7 @@ def test_search_says_what_it_could_have_found(frame):
         # quantile of the range of a Brownian motion at 0.05 / 10, and of the normal at 0.8
         wanted = (3.226 + 0.8416) * np.sqrt(inside / (len(good) * float(share)))
         assert error == pytest.approx(wanted, rel=1e-2)
-    assert "like those of all rows" in " ".join(str(found).split())
+    assert "like those of all" in " ".join(str(found).split())
 
 
 def test_search_names_only_errors_that_it_could_have_found():

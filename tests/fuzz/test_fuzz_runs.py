@@ -46,7 +46,7 @@ def test_functions_on_columns_and_frames(kind, runs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "runs"), [(functions, 600), (frames, 100)], ids=["columns", "frames"])
+@pytest.mark.parametrize(("kind", "runs"), [(functions, 200), (frames, 40)], ids=["columns", "frames"])
 def test_functions_on_many_columns_and_frames(kind, runs):
     read = 0
     for seed in range(1000, 1000 + runs):

@@ -9,7 +9,7 @@ import pytest
 
 import calibrant as cal
 
-_DRAWS = 12  # docs/reference/validation.md counts 30
+_DRAWS = 8  # docs/reference/validation.md counts 30
 _MEND = {"recalibrate", "recalibrate by segment"}
 _WAIT = {"leave alone", "collect more data"}
 

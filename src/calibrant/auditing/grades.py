@@ -203,7 +203,10 @@ def grade_audit(held: HeldRows, grade: Any, confidence_level: float, direction: 
     grades = _judge(tests, direction, level)
     total = _judge([_test("all", score[score_order(score)], held.label, direction, level)], direction, level)
     return GradeAudit(
-        claim=f"All true default rates are within limits, with {numbers.confidence(confidence_level)} confidence.",
+        claim=(
+            "The true default rates of all grades lie between lower and upper, with "
+            f"{numbers.confidence(confidence_level)} confidence."
+        ),
         verdict="rejected" if grades["verdict"].any() else None,
         direction=direction,
         confidence_level=confidence_level,

@@ -49,7 +49,9 @@ _DEEPEST = 20
 def _of_classes(calibrator: Any) -> Formula:
     several = f"{type(calibrator).__name__}, of several classes"
     raise ArgumentError(
-        "a map of one score", several, "write it as Python, as ONNX, or by calibrant.export.classes_to_sql"
+        "a map of one score",
+        several,
+        "write it as Python, as ONNX, or by calibrant.export.classes_to_sql(model, columns, table='scores')",
     )
 
 

@@ -31,6 +31,7 @@ Digest = Annotated[str, matching("[0-9a-f]{16}", "16 hexadecimal digits")]
 _MISSING = ("None", "nan", "NaT", "<NA>")  # what is not known, as text
 _MISSING_TEXT = ("", "nan")  # texts that stand for such labels; the second one is how NumPy writes NaN among texts
 _RARE = math.log(1e6)
+_ONCE = "drop rows that were read twice; where a case has several rows, as one in each month, pass no identifiers"
 _AGAIN = "pass rows that were not read before, and rows of one time in one update"
 
 
@@ -235,7 +236,7 @@ def _seen(ids: npt.NDArray[Any], position: Position) -> tuple[list[int], list[st
     }
     if len(digests) < len(ids):
         twice = Counter(ids.tolist()).most_common(1)[0][0]
-        raise DataError("every identifier once", f"{twice} twice", "drop the repetition")
+        raise DataError("every identifier once", f"{twice} twice", _ONCE)
     again = digests.keys() & set(position.sample)
     update = blake2b(str(sorted(digests)).encode(), digest_size=8).hexdigest()
     if again or update in position.updates:
@@ -260,7 +261,7 @@ def _ordered(
         twice = np.logical_and.reduce([column[rows[1:]] == column[rows[:-1]] for column in columns])
         if twice.any():
             repetition = f"{ids[rows[np.argmax(twice)]]!s} twice"
-            raise DataError("every identifier once", repetition, "drop the repetition")
+            raise DataError("every identifier once", repetition, _ONCE)
     return rows
 
 

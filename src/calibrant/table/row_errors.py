@@ -28,7 +28,14 @@ _LOGIT_REMEDY = (
     "these look like logits or margins, not probabilities: pass 1 / (1 + exp(-score)) if they are log-odds, "
     "or calibrate them first"
 )
-_PERCENT_REMEDY = "these look like percentages: divide them by 100"
+_PERCENT_REMEDY = (
+    "these look like percentages: divide them by 100; a file can be read as it is with --query "
+    "\"SELECT y, p / 100 AS p FROM 'FILE'\""
+)
+_PERCENT_SIGN = (
+    "write 0.87, not 87%; a file can be read as it is with --query "
+    "\"SELECT y, regexp_extract(p::VARCHAR, '[0-9.]+')::DOUBLE / 100 AS p FROM 'FILE'\""
+)
 _DECIMAL_COMMA = (
     'write a point, not a comma, before the decimals; a file can be read as it is with --query "SELECT * FROM '
     "read_csv('FILE', decimal_separator=',')\", with encoding='latin-1' if it is so, in Python with calibrant.Query"
@@ -93,9 +100,12 @@ def describe_not_numbers(what: str, value: str, place: str, count: int = 1, reme
 
 def remedy_for_text(value: Any) -> str | None:
     """What to do about text in place of a number, if that shows."""
-    if str(value).strip().lower() in NOT_KNOWN:
+    text = str(value).strip(" '\"")
+    if text.lower() in NOT_KNOWN:
         return MISSING
-    return _DECIMAL_COMMA if is_number(str(value).replace(",", ".")) else None
+    if text.endswith("%") and is_number(text[:-1]):
+        return _PERCENT_SIGN
+    return _DECIMAL_COMMA if is_number(text.replace(",", ".")) else None
 
 
 def describe_bad_scores(value: float, place: str, count: int, low: float, high: float) -> DataError:

@@ -221,7 +221,7 @@ def test_forms(result):
     assert result.to_frame("pandas").shape == (4, 14)
     text = str(result).splitlines()
     assert text[0] == "PDs are too low in C (all grades together, level 0.05)."
-    assert text[1] == "All true default rates are within limits, with 95% confidence."
+    assert text[1] == "The true default rates of all grades lie between lower and upper, with 95% confidence."
     assert text[3].split()[:5] == ["Grade", "Obligors", "PD", "Defaults", "Rate"]
     assert [line.split()[0] for line in text[4:]] == [*SCALE, "all"]
     assert "<th" in result._repr_html_()

@@ -329,7 +329,7 @@ def test_no_row_is_read_twice_and_nothing_is_read_if_one_was():
             monitor.update([0, 1], [0.2, 0.7], time=time, id=name)
         assert monitor.to_json() == before
     assert monitor.update([0, 1], [0.2, 0.7], time=["2026-01-02", "2026-01-02"], id=[4, 9]).rows == 4
-    with pytest.raises(DataError, match="every identifier once, found 12 twice"):
+    with pytest.raises(DataError, match="every identifier once, found 12 twice; drop rows that were read twice"):
         monitor.update([0, 1], [0.2, 0.7], time=["2026-01-05", "2026-01-05"], id=[12, 12])
     only_time = cal.Monitor(tolerance=0.01)
     only_time.update([0, 1], [0.2, 0.7], time=[1, 2])

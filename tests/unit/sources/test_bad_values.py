@@ -42,6 +42,10 @@ def message(path, **keywords):
         ("0,0.2\n1,-inf\n", "finite scores, found -inf in row 2"),
         ("0,0.2\n1,1.5\n0,1.25\n", "scores between 0 and 1, found 1.5 in row 2 of column p in {} and 1 more like it"),
         ("0,2\n1,55.5\n", "these look like percentages: divide them by 100"),
+        (
+            "0,20%\n1,85%\n",
+            "found '20%' in row 1 of column p in {} and 1 more like it; write 0.87, not 87%; a file can",
+        ),
         ("0,-2.5\n1,0.5\n", "found -2.5 in row 1 of column p in {}; these look like logits"),
         (",0.2\n1,0.5\n,0.1\n", "a label in every row, found an empty value in row 1 of column y in {} and 1 more"),
         ("1,0.2\nnan,0.5\n", "a label in every row, found 'nan' in row 2"),

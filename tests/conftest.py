@@ -32,8 +32,8 @@ settings.register_profile("quick", settings.get_profile("thorough"), max_example
 
 # Folders whose tests repeat one statement over a grid of cases; elsewhere the marker `grid` says so.
 _GRIDS = {"guarantees", "scale", "reference"}
-# Tests that count failures in so many samples that the thorough run takes every tenth case of them.
-_LONG = ("_in_many_samples", "_in_large_samples", "_in_many_trials", "_a_longer_search")
+# Tests that take so long, most of them to count failures in many samples, that the thorough run has every tenth case.
+_LONG = ("_in_many_samples", "_in_large_samples", "_in_many_trials", "_a_longer_search", "_the_stored_full_form")
 
 # Why a test may be skipped on Linux.
 MAY_BE_SKIPPED = (

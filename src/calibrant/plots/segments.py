@@ -209,13 +209,13 @@ class SegmentMapDisplay(_AuditDisplay):
         yield "Empty: too few rows to be judged."
 
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
-        from matplotlib.colors import LinearSegmentedColormap
+        from matplotlib.colors import LinearSegmentedColormap, to_rgba
         from matplotlib.patches import Rectangle
 
         audit, ax, palette = self.audit, canvas.ax, canvas.palette
         errors = np.full((len(self.down), len(self.across)), np.nan)
         # One colour, as light as the words on it need: pages have its counterpart for dark grounds.
-        shades = LinearSegmentedColormap.from_list("errors", [(palette.blue, 0.04), (palette.blue, 0.5)])
+        shades = LinearSegmentedColormap.from_list("errors", [to_rgba(palette.blue, a) for a in (0.04, 0.5)])
         written = len(self.across) <= _WRITTEN
         top = max(float(audit.error[self.places].max()), 1e-9)
         decimals = max(0, 1 - math.floor(math.log10(100.0 * top)))  # two significant digits of the largest

@@ -2,18 +2,20 @@
 
 ``pytest -n auto`` runs a thin slice in about two minutes: of the guarantees one case of each test, of the properties a
 few examples. ``pytest -n auto --thorough`` runs every test: of those that count failures in many samples every tenth
-case, of other guarantees so many that each value of each parameter occurs; with ``--only-heavy`` in its place, what the
-quick tests leave out of that. Examples are the same everywhere; before a release, run all cases and draw other examples
+case, of others so many that each value of each parameter occurs; with ``--only-heavy`` in its place, what the quick
+tests leave out of that. Examples are the same everywhere; before a release, run all cases and draw other examples
 with ``--thorough --hypothesis-profile=random``. With ``--no-skips`` skipped tests fail, but for the reasons below. No
 test judges how fast a busy machine is.
 """
 
+import functools
 import os
 from collections import defaultdict
 from collections.abc import Generator
 from zlib import crc32
 
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from support.data import NOT_BESIDE, SHARED
@@ -25,6 +27,9 @@ os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# What is built of the commands' signatures for each run of `CliRunner` is the same for all.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 settings.register_profile("random", max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("random"), max_examples=25, derandomize=True)
@@ -113,7 +118,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         elif test.endswith(_LONG):
             thorough |= set(cases[::10])
         else:
-            thorough |= set(_some_cases(cases, quick) if "guarantees" in folders else cases)
+            thorough |= set(_some_cases(cases, quick))
     if config.getoption("--only-heavy"):
         runs = {item for item in thorough if item not in quick or _has_more_examples(item)}
     else:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 
 from calibrant.errors import SourceError
+
+_PREFIX = ".calibrant-"  # of the folder of a draft
+_BEGUN = 60.0  # seconds within which a folder may not be locked yet
 
 
 def check_writable(path: str | PathLike[str], *inputs: str | PathLike[str]) -> None:
@@ -44,8 +50,11 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
     """
     check_writable(path)
     target = Path(path).resolve()  # through a link to the file it stands for
+    _remove_leftovers(target)
     try:
-        with tempfile.TemporaryDirectory(prefix=".calibrant-", dir=target.parent) as folder:
+        with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=target.parent) as folder, ExitStack() as lock:
+            with suppress(OSError):  # not every system has locks
+                lock.enter_context(_held(Path(folder)))
             draft = Path(folder) / target.name
             yield draft
             _to_disk(draft, os.O_RDWR)  # before it may be read-only
@@ -63,6 +72,31 @@ def write_text(text: str, path: str | PathLike[str]) -> None:
     """Write a text file in UTF-8, whole or not at all, the same bytes on every system."""
     with replacing(path) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove drafts of a target that are left of processes that were killed: no lock is held on their folders."""
+    for folder in target.parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            old = time.time() - folder.stat().st_mtime > _BEGUN
+            if old and {path.name for path in folder.iterdir()} <= {target.name}:
+                with _held(folder):
+                    shutil.rmtree(folder)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, which goes with the process; an `OSError` says that another has it, or none can be."""
+    if find_spec("fcntl") is None:
+        raise OSError(errno.ENOLCK, "no locks of folders")
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _to_disk(path: Path, flags: int) -> None:

@@ -6,7 +6,7 @@ All of them are `ValueError`, so that code written for scikit-learn keeps workin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib import import_module
 from typing import Self
 
@@ -16,13 +16,46 @@ __all__ = ["ArgumentError", "CalibrantError", "DataError", "SourceError"]
 
 # How a message names a parameter: `pos_label`, `pos_label=`, or `pos_label='yes'` with a value.
 _PARAMETER = re.compile(r"`([^`=]+)(?:=([^`]*))?`")
+_CLAUSES = re.compile(r"; (?=(?:[^`]*`[^`]*`)*[^`]*$)")  # between parameters, not in one
+# What stands in the SQL of a remedy for a column, the rows of a source, and the names of its CSV files, until what
+# reads them says how they are called.
+COLUMN, ROWS, FILES = "<column>", "<rows>", "<files>"
+
+# Returns how a parameter and its value are written; None for one that the caller does not have. A parameter beside the
+# name of a function, in one clause, is one of that function: "calibrant.audit_means::relative_to".
+Spell = Callable[[str, str | None], str | None]
 
 
-def _spelled(text: str, spell: Callable[[str, str | None], str]) -> str:
-    return _PARAMETER.sub(lambda match: spell(match[1], match[2]), text)
+def _spelled(text: str, spell: Spell) -> str:
+    def of_clause(clause: str) -> str:
+        function = next((name for name, _ in _PARAMETER.findall(clause) if "." in name), "")
+
+        def written(match: re.Match[str]) -> str:
+            name = f"{function}::{match[1]}" if function and "." not in match[1] else match[1]
+            return spell(name, match[2]) or _in_python(name, match[2])
+
+        return _PARAMETER.sub(written, clause)
+
+    return "; ".join(map(of_clause, _CLAUSES.split(text)))
+
+
+def _useful(remedy: str, spell: Spell) -> str:
+    """Leave out the clauses that name what the caller does not have, if there are others."""
+
+    def helps(clause: str) -> bool:
+        named = _PARAMETER.findall(clause)
+        functions = [one for one in named if "." in one[0]]  # which have the parameters named beside them
+        unknown = any(slot in value for _, value in named for slot in (COLUMN, ROWS, FILES))
+        return not unknown and all(spell(name, value) is not None for name, value in functions or named)
+
+    clauses = _CLAUSES.split(remedy)
+    return "; ".join([clause for clause in clauses if helps(clause)] or clauses)
 
 
 def _in_python(name: str, value: str | None) -> str:
+    name = name.rpartition("::")[2]
+    if name == "query":
+        return f"calibrant.Query({value!r})"
     return name if value is None else f"{name}={value}"
 
 
@@ -41,7 +74,8 @@ class CalibrantError(ValueError):
     Notes
     -----
     Parameters are given between backticks in `expected` and `remedy`, so that the command line can name the option in
-    place of the parameter; in Python they are shown without.
+    place of the parameter; in Python they are shown without. Of several remedies, between semicolons, those are left
+    out that name a parameter which the function that was called, or the command, does not have.
 
     Examples
     --------
@@ -50,23 +84,38 @@ class CalibrantError(ValueError):
     expected scores between 0 and 1, found 1.7 in row 3; divide percentages by 100
     """
 
+    known: Collection[str] | None = None  # parameters of the function that was called, where it looks for that
+
     def __init__(self, expected: str, found: str, remedy: str) -> None:
         super().__init__(expected, found, remedy)
         self.expected = _spelled(expected, _in_python)
         self.found = found
-        self.remedy = _spelled(remedy, _in_python)
+
+    @property
+    def remedy(self) -> str:
+        """What the user can do about it."""
+        return _spelled(_useful(self.args[2], self._spell), _in_python)
 
     def __str__(self) -> str:
-        return self.text(_in_python)
+        return self.text(self._spell)
 
-    def text(self, spell: Callable[[str, str | None], str]) -> str:
+    def _spell(self, name: str, value: str | None) -> str | None:
+        lacks = self.known is not None and "." not in name and name not in {*self.known, "query"}
+        return None if lacks else _in_python(name, value)
+
+    def text(self, spell: Spell) -> str:
         """Return the message with every parameter as `spell` writes its name and its value, if it has one.
 
         It is one line; control characters in names and values are escaped, and passwords in addresses left out.
         """
         expected, actual, remedy = self.args
-        text = f"expected {_spelled(expected, spell)}, found {actual}; {_spelled(remedy, spell)}"
+        text = f"expected {_spelled(expected, spell)}, found {actual}; {_spelled(_useful(remedy, spell), spell)}"
         return visible(without_passwords(text))
+
+    def fill(self, slot: str, text: str) -> None:
+        """Write, in the SQL of the remedy, what stands in a slot; text that no message shows as it is, is left out."""
+        if "`" not in text and visible(text) == text:
+            self.args = (*self.args[:2], self.args[2].replace(slot, text))
 
     def but(self, **parts: str) -> Self:
         """Return the same error with other words for what was `expected` or `found`, or for the `remedy`."""
@@ -77,6 +126,12 @@ class DataError(CalibrantError):
     """Labels, scores or weights cannot be used; if for several reasons, `faults` has an error for each."""
 
     faults: tuple[DataError, ...] = ()
+
+    def fill(self, slot: str, text: str) -> None:
+        """Do so in each of the faults too."""
+        super().fill(slot, text)
+        for fault in self.faults:
+            fault.fill(slot, text)
 
 
 class ArgumentError(CalibrantError):

@@ -14,14 +14,20 @@ from functools import partial, update_wrapper
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
+from calibrant.errors import CalibrantError
+from calibrant.table.weights import PROVED
+
 _T = TypeVar("_T")
 
-# Names that packages have for one thing. Of those that a function has, the first is meant.
+# Names that packages have for one thing. Of those that a function has, the first is meant; by a text, one of a column.
 _ALIKE = (
-    ("sample_weight", "weight", "weights", "w", "freq_weights", "case_weights", "exposure"),
-    ("clusters", "cluster", "groups", "group", "segments", "by", "strata", "sensitive_features"),
+    ("count", "counts", "freq_weights", "frequency", "repeats"),
+    ("sample_weight", "weight", "weights", "w", "case_weights"),
+    ("clusters", "cluster", "groups", "group"),
+    ("by", "segments", "segment", "strata", "subgroups", "sensitive_features"),
     ("y_true", "y", "labels", "label", "target", "targets", "outcome", "outcomes", "y_test"),
-    ("y_proba", "p", "scores", "score", "y_prob", "y_pred", "y_score", "prob", "probs", "proba", "pred", "predictions"),
+    ("y_proba", "y_pred", "p", "score", "scores", "y_prob", "y_score", "prob", "probs", "proba", "pred", "prediction",
+     "predictions"),
     ("confidence_level", "confidence", "level", "conf", "conf_level", "ci"),
     ("random_state", "seed", "rng"),
     ("outcome_limits", "cap", "limits", "limit"),
@@ -29,19 +35,28 @@ _ALIKE = (
     ("n_folds", "cv", "folds", "n_splits"),
     ("n_simulations", "n_boot", "n_bootstrap", "n_resamples"),
     ("pos_label", "positive", "positive_class", "pos_class"),
-)
+)  # fmt: skip
+_COLUMNS = frozenset({"weight", "label", "outcome", "score", "scores", "prediction"})
+_WEIGHTS, _SEGMENTS = (next(names for names in _ALIKE if one in names) for one in ("sample_weight", "by"))
+_OF_MEANS = "calibrant.audit_means takes outcomes that are amounts, counts or shares, their predictions and exposure"
 
 
-def meant(unknown: str, known: Collection[str]) -> str | None:
-    """Return which of the known names is meant by another one, if any is.
+def meant(unknown: str, known: Collection[str], value: Any = None) -> list[str]:
+    """Return which of the known names may be meant by another one, which has a value: mostly one, or none.
 
     Examples
     --------
     >>> meant("weights", ["y_true", "sample_weight"]), meant("tolerence", ["tolerance"]), meant("colour", ["n"])
-    ('sample_weight', 'tolerance', None)
+    (['sample_weight'], ['tolerance'], [])
+    >>> meant("groups", ["by", "clusters"])
+    ['clusters', 'by']
     """
     alike = [name for names in _ALIKE if unknown in names for name in names if name in known]
-    return next(iter(alike or difflib.get_close_matches(unknown, known, 1, cutoff=0.7)), None)
+    if isinstance(value, str):
+        alike = [name for name in alike if name in _COLUMNS] + alike
+    both = ["by"] if unknown in ("groups", "group") and "by" in known else []
+    misspelt = not any(unknown in names for names in _ALIKE)  # counts are no cuts
+    return [*alike[:1], *both] or (difflib.get_close_matches(unknown, known, 1, cutoff=0.8) if misspelt else [])
 
 
 def check_package(package: str) -> None:
@@ -75,19 +90,40 @@ def _check_member(cls: type, name: str, member: Any) -> None:
             setattr(cls, name, new if member is function else type(member)(new))
 
 
+def _explained(called: str, known: frozenset[str], name: str, value: Any) -> str | None:
+    """Return what is said of a keyword that a function with the known ones does not have; None: nothing helps."""
+    unexpected = f"{called}() got an unexpected keyword argument {name!r}"
+    if "count" in known and name in _WEIGHTS and known.isdisjoint(_WEIGHTS):
+        return f"{unexpected}, since weights do not count rows; {PROVED.replace('`', '')}"
+    if name == "exposure" or (name in ("outcome", "prediction") and "label" in known):
+        return f"{unexpected}; {_OF_MEANS}" if "y_proba" in known else None
+    if name in _SEGMENTS and "y_true" in known and known.isdisjoint(_SEGMENTS):
+        together = ", at a confidence_level of 1 - 0.05 / K for K of them, so that all hold together"
+        return f"{unexpected}; call it on the rows of each segment{together * ('confidence_level' in known)}"
+    right = meant(name, known, value)
+    return f"{unexpected}; did you mean {' or '.join(map(repr, right))}?" if right else None
+
+
 def _checked(function: FunctionType) -> FunctionType:
     """Return a function that checks keywords and calls another; that itself if there is nothing to check."""
     code = function.__code__
     if hasattr(function, "__wrapped__") or code.co_flags & inspect.CO_VARKEYWORDS:
         return function
     known = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - {"self", "cls"}
-    called, right_name = function.__qualname__.removesuffix(".__init__"), partial(meant, known=known)
+    explained = partial(_explained, function.__qualname__.removesuffix(".__init__"), known)
+    # Globals are those of the other.
+    refusal, signature, is_method = CalibrantError, inspect.signature, code.co_varnames[:1] == ("self",)
 
     def call(*args: Any, **keywords: Any) -> Any:
-        for name in keywords:
-            if name not in known and (right := right_name(name)) is not None:
-                raise TypeError(f"{called}() got an unexpected keyword argument {name!r}; did you mean {right!r}?")
-        return function(*args, **keywords)
+        for name, value in keywords.items():
+            if name not in known and (message := explained(name, value)):
+                raise TypeError(message)
+        try:
+            return function(*args, **keywords)
+        except refusal as error:
+            # `missing` of a class, which is the monitor, leaves no rows out.
+            error.known = known.union({*signature(type(args[0])).parameters} - {"missing"}) if is_method else known
+            raise
 
     # As if it stood in the module of the other, whose globals it has: doctest looks at that.
     made = FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)

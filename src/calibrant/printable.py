@@ -50,6 +50,9 @@ def shell_word(text: str) -> str:
     >>> print(shell_word("p.csv"), shell_word("my file.csv"), shell_word("SELECT * FROM 'p.csv'"))
     p.csv 'my file.csv' "SELECT * FROM 'p.csv'"
     """
+    if _HIDDEN.search(text):
+        escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+        return f"$'{visible(escaped)}'"
     # These have a meaning between double quotes, the last one where a person types.
     if "'" not in text or set(text) & set("$`\\!"):
         return shlex.quote(text)

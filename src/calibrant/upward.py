@@ -33,7 +33,7 @@ MODULE_OF = {
     "SegmentDisplay": "plots.segments",
     "check_report": "report.files",
     "checklists": "report.guidance",
-    "convert_classifier": "export.onnx_classifier",
+    "converter_of": "export.onnx_classifier",
     "draw": "plots.display",
     "picture_html": "plots.display",
     "render_audit": "report.page",

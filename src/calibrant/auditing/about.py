@@ -96,7 +96,7 @@ def _read(path: str | PathLike[str]) -> dict[str, Any]:
     text = read_document(path, "a TOML file about the model")
     try:
         return tomllib.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         remedy = 'write a field a line, such as model = "PD corporate"'
         raise ArgumentError(f"TOML in {path}", str(error), remedy) from None
 
@@ -106,9 +106,7 @@ def _check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
     for name in given:
         if name not in names:
             right = meant(name, names)
-            remedy = (
-                f"check the spelling; there are {', '.join(names)}" if right is None else f"did you mean {right!r}?"
-            )
+            remedy = f"did you mean {right[0]!r}?" if right else f"check the spelling; there are {', '.join(names)}"
             raise ArgumentError(f"{what} that are known", repr(name), remedy)
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from calibrant.auditing.findings import Action, Advice, Findings
-from calibrant.auditing.next_steps import CallTexts, next_step
+from calibrant.auditing.next_steps import Asked, next_step
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, REVERSED, WIDE_TOLERANCE, error_of_half
-from calibrant.auditing.wording import error_of
+from calibrant.auditing.wording import auto_gain, error_of, off_in_total
 from calibrant.certificates import Certificate
 from calibrant.printable import visible_name
-from calibrant.table.numbers import share, write_interval
+from calibrant.segments.values import are_periods
+from calibrant.table.numbers import write_interval
+
+if TYPE_CHECKING:
+    from calibrant.auditing.segment_audit import SegmentAudit
 
 NO_ADVICE = Advice("none", "", None, None)  # of an audit that is not complete
 
@@ -22,6 +26,11 @@ _BEYOND_CHANCE = 0.05
 # Where a tolerance is met, a number of positives that is off by less than this share is no reason to change the scores.
 # Of rare events a tolerance allows much more: .002 is a third of a rate of .6%.
 _MATERIAL = 0.05
+
+_DRIFT = (
+    "that is drift: no later row has a value of {name}, so a map for each of them is of no use. Fit to the rows of the "
+    "latest ones, and watch the new rows with a monitor."
+)
 
 # The action, why, and the action whose next step is shown, if that is another one.
 _Weighed: TypeAlias = tuple[Action, str] | tuple[Action, str, str]
@@ -36,11 +45,11 @@ _FIRST: dict[str, tuple[Action, str]] = {
 }
 
 
-def advise(audit: Findings, texts: CallTexts, *, segments_differ: bool | None, expected_brier: float) -> Advice:
+def advise(audit: Findings, asked: Asked, *, segments_differ: bool | None, expected_brier: float) -> Advice:
     """Weigh warnings, segments that differ, the verdict, the evidence, the level and the cross-fitted gain.
 
     Without a test of perfect calibration the 95% limit under perfect calibration decides. There is no certificate if
-    the weights are not whole numbers, and no recalibration if there were too few rows to assess it. `segments_differ`
+    weights do not count rows, and no recalibration if there were too few rows to assess it. `segments_differ`
     is None if segments are off and too many rows were there to test it.
     """
     certificate, segments, off = audit.certificate, audit.segments, ""
@@ -50,7 +59,12 @@ def advise(audit: Findings, texts: CallTexts, *, segments_differ: bool | None, e
         off = off_sentence(segments)
     codes = {warning.code for warning in audit.warnings}
     first = next((advice for code, advice in _FIRST.items() if code in codes), None)
-    if first is None and off and segments_differ is not False:
+    named = {} if segments is None else _levels_of(segments)
+    periods = [name for name, levels in named.items() if are_periods(levels)]
+    columns = tuple(name for name in named if name not in periods)
+    if first is None and off and not columns and segments_differ is not False:
+        first = "recalibrate", f"{off}; {_DRIFT.format(name=visible_name(periods[0]))}"
+    elif first is None and off and segments_differ is not False:
         # The verdict on all rows does not show it, and one map does not mend it.
         shown = "maps by segment lower the log loss of held-out rows beyond one map for all"
         tested = "the rows are too many to test here whether one map for all mends it, which the command does"
@@ -63,9 +77,17 @@ def advise(audit: Findings, texts: CallTexts, *, segments_differ: bool | None, e
     if action == "collect more data" and (certificate is None or certificate.n_clusters is not None):
         # A plan counts independent rows, and would ask for too few.
         return Advice(action, reason, None, None)
-    columns = () if segments is None else tuple(dict.fromkeys(name for of in segments.columns_of for name in of))
-    next_ = next_step(step[0] if step else action, texts, certificate, columns, expected_brier=expected_brier)
+    next_ = next_step(step[0] if step else action, asked, certificate, columns, expected_brier=expected_brier)
     return Advice(action, reason, *next_)
+
+
+def _levels_of(segments: SegmentAudit) -> dict[str, set[str]]:
+    """Return the names of the levels of each column."""
+    levels: dict[str, set[str]] = {}
+    for names, of in zip(segments.columns_of, segments.levels, strict=True):
+        for name, level in zip(names, of, strict=True):
+            levels.setdefault(name, set()).add(level)
+    return levels
 
 
 def _weighed(audit: Findings) -> _Weighed:
@@ -74,33 +96,44 @@ def _weighed(audit: Findings) -> _Weighed:
     if certificate is None:
         if any(warning.code == FEW_CLUSTERS for warning in audit.warnings):
             return "collect more data", "so few clusters do not show whether the error is more than chance explains."
-        return "none", "with weights that are not counts of rows, the error under perfect calibration is not known."
+        return "none", "with weights that do not count rows, the error under perfect calibration is not known."
     # Neither the test nor the 95% limit includes what pooling of scores hides.
     hidden = cutoff.value <= cutoff.null_q95 < cutoff.value_upper
     error = "the error, as far as it is known from pooled scores," if hidden else "the error"
     same = recalibration is not None and recalibration.unchanged
-    unchanged = ", and AutoCalibrator leaves the scores as they are" if same else ""
+    unchanged = f", and {auto_gain(recalibration)}" if same else ""
     if certificate.verdict == "certified":
         return _certified(audit, certificate, unchanged)
     if _evidence(audit) or certificate.verdict == "refuted":
         return _repair(audit)
     compatible = f"{error} is compatible with perfect calibration"
-    if recalibration is not None and recalibration.improves_log_loss:
-        action: Action = "recalibrate" if recalibration.improves_brier_score else "collect more data"
-        return action, f"{compatible}, but recalibration lowers the cross-validated log loss more than chance explains."
-    if cluster := _worst_cluster(audit):
-        return "collect more data", f"{compatible} over all rows, but not in cluster {cluster}: look at it by itself."
     units = "rows" if certificate.n_clusters is None else "clusters"
+    if recalibration is not None and recalibration.expects_gain:
+        reason = f"{compatible}, but {auto_gain(recalibration)}"
+        if recalibration.log_loss_gain_lower > 0.0:
+            return "recalibrate", f"{reason}."
+        return "recalibrate meanwhile", f"{reason}; then collect more {units}.", "recalibrate"
+    meanwhile = _meanwhile(recalibration)
+    if cluster := _worst_cluster(audit):
+        reason = f"{compatible} over all rows, but not in cluster {cluster}: look at it by itself{meanwhile}."
+        return "collect more data", reason
     if certificate.verdict is not None:
-        return "collect more data", f"{compatible}, but these {units} are too few to certify the tolerance."
+        return "collect more data", f"{compatible}, but these {units} are too few to certify the tolerance{meanwhile}."
     if certificate.bound >= error_of_half(audit.sample.base_rate):
-        return "collect more data", f"{compatible}, but also with a large one: these {units} are too few to tell."
+        reason = f"{compatible}, but also with a large one: these {units} are too few to tell{meanwhile}."
+        return "collect more data", reason
     return "leave alone", f"{compatible}{unchanged}."
 
 
 def _evidence(audit: Findings) -> str:
-    """What is shown to be wrong: the number of positives, or else the slope, or else the error; empty if nothing is."""
-    return _level(audit) or _slope(audit) or ("the error is more than chance explains" if _suspicious(audit) else "")
+    """What is shown to be wrong: number of positives, or else slope, error or grades; empty if nothing is."""
+    excess = "the error is more than chance explains" if _suspicious(audit) else ""
+    return off_in_total(audit) or _slope(audit) or excess or _off_grades(audit)
+
+
+def _off_grades(audit: Findings) -> str:
+    """Which grades are shown to be off; empty if none is."""
+    return audit.grades.off_sentence() if audit.grades is not None and audit.grades.verdict else ""
 
 
 def _suspicious(audit: Findings) -> bool:
@@ -108,16 +141,6 @@ def _suspicious(audit: Findings) -> bool:
     if audit.test is None:
         return audit.cutoff.value > audit.cutoff.null_q95
     return audit.test.p_value <= _BEYOND_CHANCE
-
-
-def _level(audit: Findings) -> str:
-    """How far the number of positives is from the prediction, if its interval excludes that; else empty."""
-    ratio = audit.performance.observed_expected
-    if not (ratio.lower > 1.0 or ratio.upper < 1.0):
-        return ""
-    side = "above" if ratio.value > 1.0 else "below"
-    written = write_interval(ratio.value, ratio.lower, ratio.upper, 1.0)
-    return f"positives are {share(abs(ratio.value - 1.0))} {side} prediction, O:E {written}"
 
 
 def _slope(audit: Findings) -> str:
@@ -148,7 +171,7 @@ def _worst_cluster(audit: Findings) -> str:
 
 def _certified(audit: Findings, certificate: Certificate, unchanged: str) -> _Weighed:
     """Leave the scores alone; say so if they are wrong in another way than the tolerance is about."""
-    within, level = f"{error_of(certificate)} is certified to be within the tolerance", _level(audit)
+    within, level = f"{error_of(certificate)} is certified to be within the tolerance", off_in_total(audit)
     if level:
         ratio = audit.performance.observed_expected
         if ratio.lower > 1.0 + _MATERIAL or ratio.upper < 1.0 - _MATERIAL:
@@ -156,41 +179,33 @@ def _certified(audit: Findings, certificate: Certificate, unchanged: str) -> _We
         return "leave alone", f"{within}; but {level}. Recalibrate if their number matters.", "recalibrate"
     which = "it" if certificate.direction == "either" else "the error in either direction"
     off = _slope(audit) or (f"{which} is more than chance explains" if _suspicious(audit) else "")
-    if off and any(warning.code == WIDE_TOLERANCE for warning in audit.warnings):
+    if _off_grades(audit) or (off and any(warning.code == WIDE_TOLERANCE for warning in audit.warnings)):
         return _repair(audit)
     if off:
-        helps = audit.recalibration is not None and audit.recalibration.improves_brier_score
-        gain = f", and recalibration would lower the {_gained(audit.recalibration)}" if helps else ""
+        helps = audit.recalibration is not None and audit.recalibration.expects_gain
+        gain = f", and {auto_gain(audit.recalibration)}" if helps else ""
         return "leave alone", f"{within}, though {off}{gain}."
     return "leave alone", f"{within}{unchanged}."
 
 
 def _repair(audit: Findings) -> _Weighed:
     """Advise where the error is significant or above the tolerance: name what is wrong, and what mends it."""
-    recalibration, level, slope = audit.recalibration, _level(audit), _slope(audit)
+    recalibration, level = audit.recalibration, off_in_total(audit)
     excess = _evidence(audit) or "the error is above the tolerance"
-    if recalibration is not None and (
-        recalibration.improves_brier_score or ((level or slope) and recalibration.improves_log_loss)
-    ):
-        return "recalibrate", f"{excess}, and recalibration lowers the cross-validated {_gained(recalibration)}."
-    if level and recalibration is not None:
-        if recalibration.unchanged:
-            more = "AutoCalibrator leaves the scores alone, and a shift of the log-odds mends the level."
-            return "recalibrate", f"{excess}; {more}", "shift"
-        more = "these rows are too few to show a lower log loss, but a map mends the level."
-        return "recalibrate", f"{excess}; {more}"
     if recalibration is None:
-        lacking = "the rows are too few to assess recalibration"
-    elif recalibration.unchanged:
-        lacking = "AutoCalibrator leaves the scores as they are: no other map does better"
-    elif recalibration.log_loss_gain > 0.0:
-        units = "rows" if audit.sample.clusters is None else "clusters"
-        lacking = f"these {units} are too few to show that recalibration lowers the log loss"
-    else:
-        lacking = "recalibration does not lower the cross-validated log loss"
-    return "collect more data", f"{excess}, but {lacking}."
+        return "collect more data", f"{excess}, but the rows are too few to assess recalibration."
+    # A slope that is off is a reason by itself, to which held-out rows only have to agree.
+    agrees = not recalibration.unchanged and recalibration.log_loss_gain > 0.0 and _slope(audit)
+    if recalibration.expects_gain or agrees:
+        return "recalibrate", f"{excess}, and {auto_gain(recalibration)}."
+    if level and recalibration.unchanged:
+        more = "AutoCalibrator leaves the scores alone, and a shift of the log-odds mends the level."
+        return "recalibrate", f"{excess}; {more}", "shift"
+    if level:
+        return "recalibrate", f"{excess}, which a map mends; {auto_gain(recalibration)}."
+    return "collect more data", f"{excess}, but no map is sure to mend it{_meanwhile(recalibration)}."
 
 
-def _gained(recalibration: Recalibration | None) -> str:
-    """Name the loss that recalibration lowers."""
-    return "log loss" if recalibration is not None and recalibration.improves_log_loss else "Brier score"
+def _meanwhile(recalibration: Recalibration | None) -> str:
+    """What the map would do in the meantime where it is not expected to help."""
+    return f"; meanwhile {auto_gain(recalibration)}" if recalibration is not None else ""

@@ -15,6 +15,7 @@ from calibrant.auditing.evidence import statements_about
 from calibrant.auditing.findings import DrawnAudit, Findings, Sample
 from calibrant.auditing.grades import edges_of, grade_audit, grade_columns
 from calibrant.auditing.measures import decision_curve, drawable_band, loess, measure
+from calibrant.auditing.next_steps import Asked
 from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.auditing.recalibration import cross_fitted
@@ -47,6 +48,7 @@ _STATEMENTS, _FOLDS = 0.15, 0.1
 _ONE_CLASS = (
     "leave {name} out, or audit one class against the rest: its label as `pos_label`, and its probabilities alone"
 )
+_REVIEW = "; `calibrant.selective(y, P)` finds the top probability from which no review is needed"
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,8 +59,8 @@ class Audit(ShownAudit, Findings):
     _pictured = "Reliability diagram and cumulative residuals"
 
     def __repr__(self) -> str:
-        verdict = self.certificate.verdict if self.certificate else None
-        return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
+        n, error = self.sample.n, self.cutoff.value
+        return f"<Audit {self.name!r}: n={n:g}, error={error:.4g}, verdict={self.verdict!r}>"
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> DrawnAudit:
         """Draw the reliability diagram with the distribution of scores, and the cumulative residuals.
@@ -87,6 +89,7 @@ def audit(
     classes: Sequence[Any] | None = None,
     weight: str | None = None,
     sample_weight: npt.ArrayLike | None = None,
+    count: npt.ArrayLike | str | None = None,
     pos_label: Any = None,
     tolerance: float | None = None,
     direction: Direction = "either",
@@ -118,8 +121,8 @@ def audit(
         than two columns of probabilities, and `scores` and `classes`, are for `calibrant.audit_classes`.
     label, score, weight, scores : str, optional
         Names of columns, where the first argument has columns.
-    sample_weight, pos_label, classes : optional
-        Weights: whole numbers count repeated rows, others give point estimates only; the label value that counts as 1.
+    sample_weight, count, pos_label, classes : optional
+        Weights, for point estimates; numbers of equal, independent rows, or their column; the label that counts as 1.
     tolerance : float, optional
         Largest acceptable calibration error, in (0, 1); asks for a verdict.
     direction : {"either", "too low", "too high"}
@@ -143,7 +146,7 @@ def audit(
     by, depth : str, sequence of str, mapping of str to array-like, or dataframe; and {1, 2}, optional
         Columns that make segments of independent rows: asks for joint bounds, see `calibrant.audit_segments`.
     grade : str, array-like of shape (n,), or increasing numbers in (0, 1), optional
-        Rating grades to test, see `calibrant.audit_grades`; without `by`, weights and clusters.
+        Rating grades to test, see `calibrant.audit_grades`; without `by` and weights. Clusters are then obligors.
     missing : {"raise", "drop"}
         Refuse rows without a value that is used, or leave them out and count them, see docs/reference/scale.md.
     n_folds, random_state : int, and int or numpy.random.Generator
@@ -171,12 +174,13 @@ def audit(
     if scores is not None or classes is not None or isinstance(y_true, ClassScores) or is_of_several(y_proba):
         from calibrant.auditing.class_audit import audit_classes
 
-        others = {"score": score, "pos_label": pos_label, "weight": weight, "sample_weight": sample_weight, "by": by}
+        others = {"score": score, "pos_label": pos_label, "weight": weight, "sample_weight": sample_weight}
+        others |= {"count": count, "by": by}
         others |= {"clusters": clusters, "max_rows_per_cluster": max_rows_per_cluster, "target_error": target_error}
         defaults = {"method": None, "guarantee": "ordinary", "depth": 1, "missing": "raise", "direction": "either"}
         chosen = {"method": method, "guarantee": guarantee, "depth": depth, "missing": missing, "direction": direction}
         others |= {name: value for name, value in chosen.items() if value != defaults[name]}
-        need_alone(_ONE_CLASS, grade=grade, **others)
+        need_alone(_ONE_CLASS + _REVIEW * (target_error is not None), grade=grade, **others)
         given: dict[str, Any] = {"label": label, "scores": scores, "classes": classes, "tolerance": tolerance}
         given |= {"costs": costs, "confidence_level": confidence_level, "n_folds": n_folds}
         given |= {"random_state": random_state}
@@ -202,13 +206,15 @@ def audit(
         score=score,
         weight=weight,
         sample_weight=sample_weight,
+        count=count,
         pos_label=pos_label,
         clusters=clusters,
         by=grade_columns(grade, by),
+        graded=grade is not None,
         missing=missing,
     )
     with subtask(READ), source_rows as source:
-        rows = audited_rows(source, y_true, grouped=clusters is not None)
+        rows = audited_rows(source, grouped=clusters is not None)
         if by is not None:
             from calibrant.auditing.segment_audit import segment_audit, segments_differ
 
@@ -240,7 +246,7 @@ def audit(
         references += part.references if part is not None else ()
     # What was asked, and what was passed beside it, by the names of the parameters.
     sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "score": score, "clusters": clusters}
-    sources |= {"scores": scores, "classes": classes, "weight": weight, "sample_weight": sample_weight}
+    sources |= {"scores": scores, "classes": classes, "weight": weight, "sample_weight": sample_weight, "count": count}
     choices = {"pos_label": pos_label, "missing": missing, "by": None if by is None else names_of(by), "depth": depth}
     words = {"name": name, "title": title, "note": note, "author": author}
     grading = {"grade": edges_of(grade) or next(iter(grade_columns(grade) or ()), None)}
@@ -257,7 +263,9 @@ def audit(
         decision=statements.decision,
         max_regret=statements.max_regret,
         recalibration=recalibration,
-        warnings=data_warnings(rows.units, cutoff, rows.order, unseen=question.unseen, tolerance=tolerance),
+        warnings=data_warnings(
+            rows.units, cutoff, rows.order, repeated=rows.repeated, unseen=question.unseen, tolerance=tolerance
+        ),
         advice=NO_ADVICE,
         measures=measure(table),
         reliability=reliability,
@@ -276,7 +284,12 @@ def audit(
         heterogeneity=_heterogeneity(clustered, confidence_level),
         left_out=rows.intake.left_out,
     )
-    advice = advise(result, rows.texts, segments_differ=differ, expected_brier=table.mean_variance)
+    advice = advise(
+        result,
+        Asked(audit, given | {"by": by, "grade": edges_of(grade) or grade}, rows.intake.others),
+        segments_differ=differ,
+        expected_brier=table.mean_variance,
+    )
     result = replace(result, advice=advice)
     return complete(result, assumptions(result), limitations(result))
 
@@ -291,8 +304,8 @@ def _heterogeneity(rows: ClusteredRows | None, level: float) -> ClusterHeterogen
 def _sample(table: ScoreTable, rows: AuditedRows, pos_label: Any) -> Sample:
     known, clustered = table.exact and table.independent, rows.clustered
     return Sample(
-        n=table.total,
-        positives=table.positives,
+        n=table.n_rows,
+        positives=None if table.weighted else table.positives,
         base_rate=table.base_rate,
         mean_score=table.mean_score,
         distinct_scores=len(table) if table.exact else None,

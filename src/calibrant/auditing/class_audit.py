@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,18 +16,23 @@ from calibrant.auditing.class_advice import advise_on_classes
 from calibrant.auditing.class_findings import ClassFindings, ClassLosses
 from calibrant.auditing.class_recalibration import class_recalibration
 from calibrant.auditing.findings import DrawnAudit
+from calibrant.auditing.next_steps import Asked
 from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.auditing.rows import READ
 from calibrant.auditing.summary import ShownAudit
+from calibrant.auditing.warnings import wide_for_classes
 from calibrant.certificates import ClassTable, calibration_test, certify_classes, certify_each_class
 from calibrant.certificates.question import Question
 from calibrant.curves import Curve
 from calibrant.decisions import confusion, swap_regret
 from calibrant.distributions.binomial import share_interval
 from calibrant.distributions.brownian import range_survival
+from calibrant.distributions.null_distribution import null_mean
 from calibrant.metrics import class_sum_calibration
+from calibrant.metrics.estimates import SampledRows
+from calibrant.metrics.in_the_large import difference_of
 from calibrant.sources.class_rows import class_scores_of
-from calibrant.table.class_scores import ClassScores
+from calibrant.table.class_scores import ClassScores, tables_of
 from calibrant.table.pooling import FloatArray
 from calibrant.table.progress import report_progress, subtask
 from calibrant.table.score_table import ScoreTable
@@ -39,7 +45,6 @@ _DIAGRAMS = 12  # up to so many classes all have a reliability diagram, else the
 _WORST = 9
 _BINS = 10  # of a reliability diagram
 _TEST, _FOLDS = 0.15, 0.15  # shares of an audit that test, and assess recalibration
-_SIMULATIONS = 199  # of labels: a p-value at .05 then has a standard error of .015
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,8 +153,9 @@ def audit_classes(
     with subtask(_TEST):
         test = None
         if rows.listed is None:
-            test = calibration_test(rows, n_simulations=_SIMULATIONS, random_state=random_state)
-    shown = _shown(table)
+            test = calibration_test(rows, random_state=random_state)
+    shown, top = _shown(table), rows.of_confidence().table()
+    sums = class_sum_calibration(rows, random_state=random_state)
     curves, null_errors = _of_classes(rows, shown, confidence_level)
     with subtask(_FOLDS):
         recalibration = class_recalibration(rows, n_folds=n_folds, random_state=random_state)
@@ -166,10 +172,18 @@ def audit_classes(
         total=certify(notion="sum"),
         top_label=certify(notion="top_label"),
         confidence=certify(notion="confidence"),
-        sum_estimates=class_sum_calibration(rows, random_state=random_state),
+        sum_estimates=sums,
         table=table,
         test=test,
         losses=ClassLosses.of(rows),
+        too_sure=difference_of(SampledRows(top, None, confidence_level)),
+        null_means={
+            "worst_class": float(null_errors[0]),
+            "sum": sums.null_mean,
+            "top_label": math.fsum(null_mean(of) * of.total / len(rows) for _, of in tables_of(rows.by_predicted())),
+            "confidence": null_mean(top),
+        },
+        warnings=tuple(wide_for_classes(table)),
         confusion=confusion(rows) if rows.listed is None and len(rows.classes) <= FEW_CLASSES else None,
         decision=decision,
         recalibration=recalibration,
@@ -180,7 +194,7 @@ def audit_classes(
         references=tuple(dict.fromkeys(key for part in statements if part for key in part.references)),
         provenance=provenance_of(audit_classes, given, rows=len(rows), digest=rows.digest),
     )
-    result = replace(result, advice=advise_on_classes(result))
+    result = replace(result, advice=advise_on_classes(result, Asked(audit_classes, given)))
     return complete(result, class_facts.assumptions(result), class_facts.limitations(result))
 
 

@@ -7,9 +7,21 @@ from functools import partial
 
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import INDEPENDENT, audit_facts, provenance_sentence
-from calibrant.auditing.wording import advice_sentence, bounds_text, error_limits, evidence_text
+from calibrant.auditing.next_steps import next_facts
+from calibrant.auditing.verdict import Said, limits_text, said_of, verdict_sentence
+from calibrant.auditing.wording import advice_sentence, bounds_text, certified_from, error_limits, evidence_text
 from calibrant.certificates import ClassTable, ClassTest
-from calibrant.table.numbers import confidence, counted, given, interval_text, number, share, write_change, write_upper
+from calibrant.table.numbers import (
+    confidence,
+    counted,
+    given,
+    interval_text,
+    number,
+    share,
+    write_change,
+    write_interval,
+    write_upper,
+)
 from calibrant.table.pooling import score_order
 from calibrant.table.results import Fact, joined
 from calibrant.table.shown import short_name, text_grid, wrapped
@@ -31,15 +43,6 @@ def class_facts(audit: ClassFindings) -> list[Fact]:
     return [fact for fact in facts if fact.value]
 
 
-def verdict_meaning(audit: ClassFindings) -> str:
-    """What the verdict means, to be read after its word; it names the class with the largest error."""
-    meaning = _meaning(audit)
-    if audit.verdict != "rejected":
-        return meaning
-    so = "" if audit.certificate.verdict is None else f" {audit.certificate.verdict}"
-    return f"that labels are drawn from these probabilities: {evidence(audit)}. Class by class{so}: {meaning}"
-
-
 def evidence(audit: ClassFindings) -> str:
     """Write the p-value of the test, and which statistic speaks most against the probabilities."""
     test = audit.test
@@ -48,16 +51,20 @@ def evidence(audit: ClassFindings) -> str:
     return f"{evidence_text(test)}, most against it: {_STATISTICS.get(test.smallest, test.smallest)}"
 
 
+@said_of.register
+def _said(audit: ClassFindings) -> Said:
+    """What is known of the class with the largest error; what people call the total, all classes together, is right."""
+    return Said(_meaning(audit), "")
+
+
 def _meaning(audit: ClassFindings) -> str:
-    """What is known of the class with the largest error."""
     certificate = audit.certificate
     sure, limits = f"{confidence(certificate.confidence_level)} confidence", error_limits(certificate)
     largest = f"the largest error of these rows, {limits.value}, is that of class {worst_name(audit)}"
     tolerance = given(certificate.tolerance)
     each = f"the error of every class, each against the rest,{' in the rows that list it,' if audit.n_listed else ''}"
     if certificate.verdict is None:
-        no_verdict = "(no tolerance was given, so there is no verdict)"
-        return f"{each} is at most {limits.upper} with {sure}; {largest} {no_verdict}."
+        return f"{each} is at most {limits.upper} with {sure}; {largest}"
     if certificate.verdict == "certified":
         return f"{each} is within {tolerance}, with {sure}; {largest}."
     if certificate.verdict == "refuted":
@@ -66,13 +73,8 @@ def _meaning(audit: ClassFindings) -> str:
     lacking = f"{'is' if one else 'are'} too few for any statement about a tolerance of {tolerance}"
     if certificate.verdict == "undecided":
         lacking = f"{'does' if one else 'do'} not show whether the error of every class is within {tolerance}"
-    return f"{counted(audit.n)} {lacking}: {largest}."
-
-
-def verdict_sentence(audit: ClassFindings) -> str:
-    """Verdict and what it means."""
-    meaning = verdict_meaning(audit)
-    return f"{audit.verdict.upper()}: {meaning}" if audit.verdict != "no verdict" else meaning[0].upper() + meaning[1:]
+        lacking += certified_from(certificate)
+    return f"{counted(audit.n)} {lacking}; {largest}."
 
 
 def worst_first(table: ClassTable) -> list[int]:
@@ -105,20 +107,37 @@ def _headline(audit: ClassFindings) -> Iterator[Fact]:
     """Yield what matters most, the verdict first; where lines are cut, their first words are what has to stay."""
     fact = partial(Fact, section="headline")
     yield fact("verdict", "Verdict", verdict_sentence(audit), rank=1)
-    yield fact("where", "Where", worst_place(audit), rank=7)
-    if audit.test is not None and audit.verdict != "rejected":
+    yield fact("sure", "Accuracy", sure_sentence(audit), rank=1)
+    for warning in audit.warnings:
+        yield fact("warning", "Warning", warning.message, rank=2)
+    yield fact("limits", "Limits", limits_text(audit), rank=1)
+    if audit.test is not None:
         seen = "against" if audit.rejected else "no evidence against"
-        yield fact("test", "Test", f"{seen} the probabilities: {evidence(audit)}", rank=4)
-    yield fact("error", "Error", joined(error_limits(audit.certificate).value, bounds_text(audit.certificate)), rank=4)
-    yield fact("sum", "Sum", f"{_at_most(audit, 'total')}; {_by_chance(audit)}", rank=7)
-    both = f"{_at_most(audit, 'top_label')}; confidence alone {_at_most(audit, 'confidence')}"
-    yield fact("confidence", "Top label", both, rank=7)
-    yield fact("accuracy", "Accuracy", _accuracy(audit), rank=5)
+        yield fact("test", "Test", f"{seen} the probabilities: {evidence(audit)}", rank=5)
+    yield fact("where", "Where", worst_place(audit), rank=7)
+    value, bounds = error_limits(audit.certificate).value, bounds_text(audit.certificate)
+    yield fact("error", "Error", joined(value, bounds, _by_chance(audit, "worst_class")), rank=2)
+    cross_fitted = f"{number(audit.sum_estimates.cross_fitted)} cross-fitted"
+    yield fact("sum", "Sum", f"{_at_most(audit, 'total')}; {_by_chance(audit, 'sum')}, {cross_fitted}", rank=7)
+    for key, label, rank in (("top_label", "Top label", 6), ("confidence", "Confidence", 8)):
+        yield fact(key, label, f"{_at_most(audit, key)}; {_by_chance(audit, key)}", rank=rank)
+    yield fact("losses", "Losses", _losses(audit), rank=9)
     yield fact("data", "Data", _data(audit), rank=6)
     yield fact("cost", "Cost", _cost(audit), rank=7)
     yield fact("advice", "Advice", advice_sentence(audit), rank=3)
-    yield fact("command", "Next", audit.advice.command or "", rank=0)
-    yield fact("python", "In Python", audit.advice.python or "", rank=0)
+    yield from next_facts(audit.advice)
+
+
+def sure_sentence(audit: ClassFindings) -> str:
+    """How sure probabilities are of the most probable class, how often it occurs, and by how much that is shown off."""
+    losses, off = audit.losses, audit.too_sure
+    text = f"says {share(losses.mean_confidence)}, right {share(losses.accuracy)}"
+    if not (off.lower > 0.0 or off.upper < 0.0):
+        return text
+    written = write_interval(abs(off.value), *sorted(map(abs, (off.lower, off.upper))), write=share)
+    way = "too sure" if off.value < 0.0 else "not sure enough"
+    points = f"{written.value} points ({written.ends})".replace("%", "")
+    return f"{text}: {way} by {points}"
 
 
 def worst_name(audit: ClassFindings) -> str:
@@ -144,14 +163,12 @@ def _at_most(audit: ClassFindings, notion: str) -> str:
     return f"{limits.value}, at most {limits.upper}"
 
 
-def _by_chance(audit: ClassFindings) -> str:
-    estimates = audit.sum_estimates
-    return f"{number(estimates.null_mean)} by chance alone, {number(estimates.cross_fitted)} cross-fitted"
+def _by_chance(audit: ClassFindings, notion: str) -> str:
+    return f"{number(audit.null_means[notion])} by chance alone"
 
 
-def _accuracy(audit: ClassFindings) -> str:
-    losses = audit.losses
-    return f"{share(losses.accuracy)}, log loss {number(losses.log_loss)}, Brier score {number(losses.brier_score)}"
+def _losses(audit: ClassFindings) -> str:
+    return f"log loss {number(audit.losses.log_loss)}, Brier score {number(audit.losses.brier_score)}"
 
 
 def _data(audit: ClassFindings) -> str:
@@ -197,13 +214,15 @@ def _cost(audit: ClassFindings) -> str:
 
 def notion_facts(audit: ClassFindings) -> Iterator[Fact]:
     """Yield the errors that are bounded, each with what it is."""
+    cross_fitted = f"of all classes, {number(audit.sum_estimates.cross_fitted)} cross-fitted"
     for key, label, certificate, note in (
         ("error", "Worst class", audit.certificate, "the largest error of a class against the rest"),
-        ("sum", "Sum over classes", audit.total, f"above 0 even if all were right: {_by_chance(audit)}"),
+        ("sum", "Sum over classes", audit.total, cross_fitted),
         ("top_label", "Top label", audit.top_label, "of the largest probability, for each predicted class by itself"),
         ("confidence", "Confidence", audit.confidence, "of the largest probability, whatever class it is of"),
     ):
-        yield Fact(key, label, *error_limits(certificate), note=note, section="notions")
+        further = joined(note, _by_chance(audit, certificate.notion))
+        yield Fact(key, label, *error_limits(certificate), note=further, section="notions")
 
 
 def _details(audit: ClassFindings) -> Iterator[Fact]:
@@ -211,13 +230,14 @@ def _details(audit: ClassFindings) -> Iterator[Fact]:
     certificates = (audit.certificate, audit.total, audit.top_label, audit.confidence)
     for fact, certificate in zip(notion_facts(audit), certificates, strict=True):
         said = f"{certificate.claim} In these rows it is {fact.value}; lower bound {fact.lower}"
-        yield Fact(fact.key, fact.label, joined(said, _by_chance(audit) * (fact.key == "sum")), section="calibration")
+        yield Fact(fact.key, fact.label, joined(said, _by_chance(audit, certificate.notion)), section="calibration")
+    yield Fact("sure", "Accuracy", sure_sentence(audit), section="accuracy")
     yield Fact("where", "Where", worst_place(audit), section="calibration")
     test = audit.test
     if test is not None:
         further = " ".join(test.sentences()) if isinstance(test, ClassTest) else test.claim
         yield Fact("test", "Test", further, section="calibration")
-    yield Fact("accuracy", "Accuracy", _accuracy(audit), section="accuracy")
+    yield Fact("losses", "Losses", _losses(audit), section="accuracy")
     yield Fact("data", "Data", _data(audit), section="data")
     if audit.confusion is not None:
         pairs = [
@@ -231,7 +251,7 @@ def _details(audit: ClassFindings) -> Iterator[Fact]:
     effects = [f"{name} {before} -> {after}" for name, before, after in changes(audit)]
     yield Fact("recalibration", "Recalibration", recalibration_sentence(audit, *effects), section="effect")
     yield Fact("advice", "Advice", advice_sentence(audit), section="conclusion")
-    yield Fact("next", "Next", audit.advice.python or "", section="conclusion")
+    yield from next_facts(audit.advice, "conclusion")
     yield Fact("limits", "Not shown", MARGINAL, section="origin")
     yield Fact("assumptions", "Assumptions", INDEPENDENT, section="origin")
     yield Fact("provenance", "Provenance", provenance_sentence(audit.provenance), section="origin")

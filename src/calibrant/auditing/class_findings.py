@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from calibrant.auditing.findings import Advice
 from calibrant.auditing.provenance import Provenance
+from calibrant.auditing.verdict import AuditFindings
+from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import CalibrationTest, ClassCertificate, ClassTable
 from calibrant.curves import Curve
 from calibrant.decisions import ClassConfusion, SwapRegret
 from calibrant.metrics.all_classes import ClassSum
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.pooling import FloatArray
-from calibrant.table.results import Count, Result
+from calibrant.table.results import Count, Estimate, Result
 
 _LEVEL = 0.05  # of the test
 
@@ -26,8 +28,8 @@ class ClassLosses(Result):
 
     Attributes
     ----------
-    accuracy : float
-        Share of the rows whose most probable class occurred.
+    accuracy, mean_confidence : float
+        Share of the rows whose most probable class occurred, and the mean probability of that class.
     log_loss : float
         Mean of minus the logarithm of the probability of the class that occurred; infinite if one of these was 0.
     brier_score : float
@@ -35,6 +37,7 @@ class ClassLosses(Result):
     """
 
     accuracy: float
+    mean_confidence: float
     log_loss: float
     brier_score: float
 
@@ -44,6 +47,7 @@ class ClassLosses(Result):
         squares = np.einsum("ij,ij->i", scores.proba, scores.proba)
         return cls(
             accuracy=float((scores.predicted == scores.code).mean()),
+            mean_confidence=float(scores.of_confidence().score.mean()),
             log_loss=float(log_losses(scores).mean()),
             brier_score=float((squares + 2.0 * scores.miss - 1.0).mean()),
         )
@@ -72,6 +76,9 @@ class ClassRecalibration(Result):
     gain, gain_error : float
         Mean fall of the log loss per row, and its standard error, which takes the maps as given; infinite and NaN if a
         probability of 0 was wrong.
+    gain_lower : float
+        Lower 95% confidence limit for the fall on new rows, by the map that is fitted to all, as of
+        `calibrant.auditing.Recalibration`.
     decisions_changed : float
         Share of the rows whose most probable class is another one.
     unchanged : bool
@@ -88,6 +95,7 @@ class ClassRecalibration(Result):
     worst_after: float
     gain: float
     gain_error: float
+    gain_lower: float
     decisions_changed: float
     unchanged: bool
 
@@ -98,7 +106,7 @@ class ClassRecalibration(Result):
 
 
 @dataclass(frozen=True)
-class ClassFindings(Result):
+class ClassFindings(AuditFindings):
     """All numbers of an audit of several classes.
 
     Attributes
@@ -125,7 +133,14 @@ class ClassFindings(Result):
         Test of the hypothesis that labels are drawn from the probabilities of their rows, a `ClassTest` of more than
         two classes; None of lists of some classes.
     losses : ClassLosses
-        Accuracy, log loss and Brier score.
+        Accuracy, mean confidence, log loss and Brier score.
+    too_sure : Estimate
+        Accuracy less mean confidence: below 0 where probabilities of the most probable class are too high.
+    null_means : dict of str to float
+        What each error would be on average, about, if all probabilities were right, by its `notion`; of the worst class
+        about the median. Asymptotic in the rows of each class.
+    warnings : tuple of DataWarning
+        Whether the tolerance is wide for some classes.
     confusion : ClassConfusion or None
         Observed and expected confusion; None of more than 30 classes, and of lists.
     decision : SwapRegret or None
@@ -160,6 +175,9 @@ class ClassFindings(Result):
     table: ClassTable
     test: CalibrationTest | None
     losses: ClassLosses
+    too_sure: Estimate
+    null_means: dict[str, float]
+    warnings: tuple[DataWarning, ...]
     confusion: ClassConfusion | None
     decision: SwapRegret | None
     recalibration: ClassRecalibration | None
@@ -170,20 +188,9 @@ class ClassFindings(Result):
     references: tuple[str, ...]
     provenance: Provenance
 
+    _kind: ClassVar[str] = "class audit"
+
     @property
     def rejected(self) -> bool:
         """Whether the test rejects the probabilities at level .05."""
         return self.test is not None and self.test.p_value <= _LEVEL
-
-    @property
-    def verdict(self) -> str:
-        """Verdict in one or two words: what the test says of whole vectors comes before what is certified by class."""
-        verdict = self.certificate.verdict
-        return "rejected" if self.rejected and verdict != "refuted" else verdict or "no verdict"
-
-    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
-        """Return the findings as plain data, marked with the version that made them.
-
-        With ``curves=False`` arrays are left out: points of curves, and what there is one of for each class.
-        """
-        return {"calibrant": self.provenance.version, "kind": "class audit"} | super().to_dict(curves=curves)

@@ -9,6 +9,8 @@ from copy import deepcopy
 import numpy as np
 
 from calibrant.auditing.class_findings import ClassLosses, ClassRecalibration, log_losses
+from calibrant.auditing.recalibration import CHANCE, lower_gain
+from calibrant.distributions.brownian import normal_quantile
 from calibrant.fits.class_maps import ClassMap, ClassSample, Identity
 from calibrant.fits.class_pool import FLOOR, MEMBERS, PRIOR, held_out, is_repaired, likelihood_of, rise_of
 from calibrant.fits.pool import pool_weights
@@ -47,6 +49,8 @@ def class_recalibration(
     code = sample.code[rows]
     before, repaired = (ClassScores(scores.classes, code, proba) for proba in (sample.proba[rows], after))
     fall = log_losses(before) - log_losses(repaired)
+    gain = float(fall.mean())
+    gain_error = float(fall.std() / math.sqrt(len(fall))) if math.isfinite(gain) else math.nan
     return ClassRecalibration(
         n=len(rows),
         n_fitted=n_fitted,
@@ -55,8 +59,9 @@ def class_recalibration(
         losses_after=ClassLosses.of(repaired),
         worst_before=class_wise_calibration(before).worst,
         worst_after=class_wise_calibration(repaired).worst,
-        gain=float(fall.mean()),
-        gain_error=float(fall.std() / math.sqrt(len(fall))) if np.isfinite(fall).all() else math.nan,
+        gain=gain,
+        gain_error=gain_error,
+        gain_lower=lower_gain(gain, normal_quantile(1.0 - CHANCE) * gain_error, len(rows) / n_fitted),
         decisions_changed=float((before.predicted != repaired.predicted).mean()),
         unchanged=not is_repaired(rise_of(likelihood, np.ones(len(rows))), float(sample.proba.min())),
     )

@@ -20,6 +20,7 @@ from calibrant.errors import DataError
 from calibrant.table.clusters import ClusteredRows, cap_clusters
 from calibrant.table.progress import report_progress, subtask
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.weights import PROVED
 
 # Labels are simulated at every distinct score: a fifth of a second at so many, and some seconds at the second limit.
 _EXACT, _MOST = 20_000, 200_000
@@ -74,11 +75,11 @@ def statements_about(rows: AuditedRows, question: Question) -> Statements:
         return Statements(certificate, test, decision, ordinary=ordinary)
     if not table.independent:
         if question.tolerance is not None:
-            raise _need_counts("a verdict was asked for", "`tolerance` to get point estimates only")
+            raise _need_counts("a verdict was asked for", "`tolerance`")
         if prices is not None:
-            raise _need_counts("costs were given", "`costs` to get the other point estimates")
+            raise _need_counts("costs were given", "`costs`")
         if question.target_error is not None:
-            raise _need_counts("a target error was given", "`target_error` to get point estimates only")
+            raise _need_counts("a target error was given", "`target_error`")
         return Statements()
     report_progress("Certificate")
     certificate = certify_table(table, question)
@@ -105,9 +106,8 @@ def statements_about(rows: AuditedRows, question: Question) -> Statements:
 
 
 def _need_counts(since: str, omit: str) -> DataError:
-    return DataError(
-        f"weights that are whole numbers of independent rows, since {since}", "other weights", f"leave out {omit}"
-    )
+    remedy = f"leave out {omit} for point estimates; {PROVED}"
+    return DataError(f"rows, or a `count` of equal ones, since {since}", "weights that count no rows", remedy)
 
 
 def _of_clusters(

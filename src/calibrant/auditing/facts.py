@@ -14,8 +14,10 @@ from typing import Any
 
 from calibrant.auditing import wording
 from calibrant.auditing.findings import Findings
+from calibrant.auditing.next_steps import next_facts
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
+from calibrant.auditing.verdict import limits_text, verdict_sentence
 from calibrant.decisions import Decision
 from calibrant.table.numbers import (
     confidence,
@@ -39,7 +41,10 @@ _PERFORMANCE = {
     "brier": ("Brier score", "smaller is better"),
     "scaled_brier": ("Scaled Brier score", "1 is perfect, 0 is predicting the base rate"),
     "log_loss": ("Log loss", "smaller is better"),
-    "calibration_in_the_large": ("Calibration in the large", "mean predicted minus observed rate; 0 is ideal"),
+    "observed_minus_predicted": (
+        "Calibration in the large",
+        "observed rate minus mean predicted; 0 is ideal; below 0, predictions are too high",
+    ),
     "observed_expected": ("O:E", "observed over expected number of positives; 1 is ideal"),
     "calibration_intercept": (
         "Calibration intercept",
@@ -67,28 +72,39 @@ def audit_facts(audit: Any) -> list[Fact]:
 def _headline(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
     """Yield what matters most, the verdict first."""
     fact = partial(Fact, section="headline")
-    sample, auc = audit.sample, by_key["roc_auc"]
-    exact = ", exact" if auc.method == "exact" else ""  # where the usual interval would be wrong
-    areas = auc._replace(upper=auc.upper + exact).with_limits()
+    sample = audit.sample
     clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} cluster{'s' * (sample.clusters != 1)}"
-    level = f"{rows(sample.positives)} positive: {share(sample.base_rate)}, predicted {share(sample.mean_score)}"
-    yield fact("verdict", "Verdict", wording.verdict_sentence(audit), rank=1)
+    level = f"{share(sample.base_rate)} positive by weight"
+    if sample.positives is not None:
+        level = f"{rows(sample.positives)} positive: {share(sample.base_rate)}"
+    level += f", predicted {share(sample.mean_score)}"
+    ratio = by_key["observed_expected"]
+    total = f"O:E {ratio.value}"
+    yield fact("verdict", "Verdict", verdict_sentence(audit), rank=1)
+    yield fact("limits", "Limits", limits_text(audit), rank=1)
+    if clusters:  # what few clusters show best
+        yield fact("total", "Total", joined(f"O:E {ratio.with_limits()}", level), rank=1)
+        level = total = ""
     yield fact("where", "Where", wording.plain_sentence(audit), rank=4)
     for warning in audit.warnings:
         yield fact("warning", "Warning", warning.message, rank=2)
     yield fact("error", "Error", joined(wording.error_text(audit), *wording.audit_bounds(audit)), rank=4)
     yield fact("chance", "By chance", _chance(audit), rank=1)
-    yield fact("accuracy", "Accuracy", f"AUC {areas}, Brier score {by_key['brier'].with_limits()}", rank=5)
+    yield fact(
+        "accuracy",
+        "Accuracy",
+        f"AUC {by_key['roc_auc'].with_limits()}, Brier score {by_key['brier'].with_limits()}",
+        rank=5,
+    )
     yield fact("clusters", "Clusters", wording.new_cluster(audit), rank=7)
-    yield fact("data", "Data", f"{_rows(audit)}{clusters}, {level}, O:E {by_key['observed_expected'].value}", rank=6)
+    yield fact("data", "Data", ", ".join(filter(None, [f"{_rows(audit)}{clusters}", level, total])), rank=6)
     yield fact("outcome", "Outcome", _classes(audit), rank=2)
     yield fact("left_out", "Left out", str(audit.left_out) if audit.left_out and audit.left_out.n else "", rank=2)
     if audit.decision is not None:
         yield fact("cost", "Cost", _cost(audit.decision, by_key), rank=7)
     yield fact("selective", "No review", wording.review_sentence(audit), rank=7)
     yield fact("advice", "Advice", wording.advice_sentence(audit), rank=3)
-    yield fact("command", "Next", audit.advice.command or "", rank=0)
-    yield fact("python", "In Python", audit.advice.python or "", rank=0)
+    yield from next_facts(audit.advice)
 
 
 def _cost(decision: Decision, by_key: dict[str, Fact]) -> str:
@@ -107,13 +123,14 @@ def _chance(audit: Findings) -> str:
     """Calibration error under perfect calibration, in a few words."""
     if audit.sample.clusters is None and audit.test is None:
         return wording.null_sentence(audit)
+    if audit.test is None:
+        return wording.TOO_FEW
     limit = f"95% limit {number(audit.cutoff.null_q95)} under perfect calibration"
-    evidence = "" if audit.test is None else wording.evidence_text(audit.test)
-    return joined(limit if audit.sample.clusters is None else "", evidence)
+    return joined(limit if audit.sample.clusters is None else "", wording.evidence_text(audit.test))
 
 
 def _rows(audit: Findings) -> str:
-    return f"{rows(audit.sample.n)} {'rows' if audit.sample.weights == 'rows' else 'total weight'}"
+    return f"{rows(audit.sample.n)} rows{'' if audit.sample.weights == 'rows' else ' with weights'}"
 
 
 def _classes(audit: Findings) -> str:
@@ -150,9 +167,9 @@ def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
         return by_key[key].with_limits(sure)
 
     reversed_ = " (below 0.5: negatives tend to have the higher scores)" if performance.roc_auc.value < 0.5 else ""
-    exact = performance.roc_auc.note if performance.roc_auc.method == "exact" else ""
+    few = performance.roc_auc.note if performance.roc_auc.method == "asymptotic" else ""
     loss = interval("log_loss") if math.isfinite(performance.log_loss.value) else f"infinite ({_INFINITE})"
-    discrimination = joined(f"AUC {interval('roc_auc')}{reversed_}", exact)
+    discrimination = joined(f"AUC {interval('roc_auc')}{reversed_}", few)
     accuracy = (
         f"Brier score {interval('brier')}, predicting the base rate {_of_base_rate(audit)}, "
         f"scaled {interval('scaled_brier')}; log loss {loss}"
@@ -162,12 +179,12 @@ def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
         ties = "one score" if sample.distinct_scores == 1 else f"{rows(sample.distinct_scores)} distinct scores"
         if sample.tied_rows is not None:
             ties += f", {rows(sample.tied_rows)} rows tied" if sample.tied_rows else ", no ties"
+    positive = "" if sample.positives is None else f", {rows(sample.positives)} positive"
     level = (
-        f"{_rows(audit)}, {rows(sample.positives)} positive; mean predicted {share(sample.mean_score)}, observed rate "
-        f"{share(sample.base_rate)}: calibration in the large {points(-audit.cutoff.mean_residual)}, "
+        f"{_rows(audit)}{positive}; mean predicted {share(sample.mean_score)}, observed rate "
+        f"{share(sample.base_rate)}: calibration in the large {points(audit.cutoff.mean_residual)}, "
         f"O:E {interval('observed_expected')}"
     )
-    python = f"in Python: {audit.advice.python}" if audit.advice.python else ""
 
     error = joined(wording.error_text(audit), wording.error_place(audit))
     yield Fact("error", "Calibration error", error, section="calibration")
@@ -190,7 +207,7 @@ def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
         yield Fact("selective", "Without review", claims, section="cost")
     yield Fact("recalibration", "Recalibration", wording.recalibration_sentence(audit.recalibration), section="effect")
     yield Fact("advice", "Advice", wording.advice_sentence(audit), section="conclusion")
-    yield Fact("next", "Next", joined(audit.advice.command or "", python), section="conclusion")
+    yield from next_facts(audit.advice, "conclusion")
     yield Fact("assumptions", "Assumptions", _assumptions(audit), section="origin")
     yield Fact("provenance", "Provenance", provenance_sentence(audit.provenance), section="origin")
 
@@ -224,7 +241,8 @@ def _expected_error(audit: Findings) -> str:
     """Bounds on the expected calibration error, and what the upper one assumes."""
     ece = audit.expected_error
     if ece is None:
-        return "no bounds: they need independent rows, or weights that are counts of rows"
+        why = "weights do not count rows" if audit.sample.clusters is None else "they need independent rows"
+        return f"no bounds: {why}"
     sure = f"with {confidence(ece.confidence_level)} confidence"
     condition = "for any event rate, as every distinct score was assessed separately"
     if ece.assumes_monotone:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from calibrant.auditing.measures import Measures
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.recalibration import Recalibration
+from calibrant.auditing.verdict import AuditFindings
 from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from calibrant.auditing.segment_audit import SegmentAudit
 
 _Mend = Literal["check the scores", "check the labels"]
-Action = Literal["leave alone", "recalibrate", "recalibrate by segment", "collect more data", "none"] | _Mend
+_Fit = Literal["recalibrate", "recalibrate meanwhile", "recalibrate by segment"]
+Action = Literal["leave alone", "collect more data", "none"] | _Fit | _Mend
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,16 @@ class Advice(Result):
     Attributes
     ----------
     action : str
-        What to do: "leave alone", "recalibrate", "recalibrate by segment", "collect more data"; "check the scores" or
-        "check the labels" if a warning comes first; "none" if the weights leave no basis for advice.
+        What to do: "leave alone", "recalibrate", "recalibrate by segment", "collect more data", or "recalibrate
+        meanwhile" until there are more; "check the scores" or "check the labels" if a warning comes first; "none" if
+        the weights leave no basis for advice.
     reason : str
         Why, in one sentence.
     command, python : str or None
-        Next shell command and next line of Python, where ``cal`` is `calibrant`; None if there is nothing to run.
-        Columns and files are those audited, as far as they were named.
+        Next shell command and next line of Python, where ``cal`` is `calibrant`; None if there is nothing to run, or
+        not there: a shell does not see rows in memory. Both are about the rows that were audited, with all that was
+        said of them. A dataframe is called ``frame``, arrays are ``y`` and ``p`` (means ``z`` and ``f``, classes ``P``)
+        or as their parameters.
     """
 
     action: Action
@@ -57,19 +62,19 @@ class Sample(Result):
     Attributes
     ----------
     n : float
-        Rows, or total weight.
-    positives : float
-        Positives among them.
+        Rows, each counted once if they have weights.
+    positives : float or None
+        Positives among them; None if rows have weights.
     base_rate : float
-        Share of positives.
+        Share of positives, as weighted.
     mean_score : float
-        Mean predicted probability.
+        Mean predicted probability, as weighted.
     distinct_scores : int or None
         Number of distinct scores; None if they were too many to keep each.
     tied_rows : float or None
         Rows that share their score with another row; None if unknown.
     weights : {"rows", "other"}
-        Whether a weight is a number of rows.
+        "other" if weights do not count rows.
     clusters : int or None
         Clusters of rows that may depend on each other; None if rows are independent.
     effective_clusters : float or None
@@ -79,7 +84,7 @@ class Sample(Result):
     """
 
     n: Count
-    positives: Count
+    positives: Count | None
     base_rate: float
     mean_score: float
     distinct_scores: int | None
@@ -98,7 +103,7 @@ class DrawnAudit(Protocol):
 
 
 @dataclass(frozen=True)
-class Findings(Result):
+class Findings(AuditFindings):
     """All numbers of an audit.
 
     Attributes
@@ -110,15 +115,15 @@ class Findings(Result):
     cutoff : CutoffCalibration
         Cutoff calibration error with its interval, and what perfect calibration would give.
     certificate : Certificate or None
-        Bound and verdict; None if the weights are not whole numbers, or there are fewer than five effective clusters.
+        Bound and verdict; None if weights do not count rows, or there are fewer than five effective clusters.
     certificate_ordinary : Certificate or None
         With clusters beside a verdict: the narrower bound that `certificate` is without a tolerance.
     test : CalibrationTest or None
-        Test of perfect calibration; None if the weights are not whole numbers, or the scores are very many and predict
+        Test of perfect calibration; None if weights do not count rows, or the scores are very many and predict
         very few events.
     expected_error : ExpectedErrorCertificate or None
         Bounds on the expected calibration error, the upper one if the event rate is nondecreasing; None if
-        rows are not independent or the weights are not whole numbers.
+        rows are not independent or weights do not count them.
     performance : Performance
         Discrimination, accuracy and calibration in the large, each number with its interval.
     performance_unseen : Performance or None
@@ -126,7 +131,7 @@ class Findings(Result):
     decision : Decision or None
         Expected cost at the costs given; None if there were none.
     max_regret : MaxRegret or None
-        Possible saving at any costs; None if the weights are not whole numbers.
+        Possible saving at any costs; None if weights do not count rows.
     recalibration : Recalibration or None
         Cross-validated effect of what `calibrant recalibrate` would fit; None if it could not be assessed.
     warnings : tuple of DataWarning
@@ -139,7 +144,7 @@ class Findings(Result):
         Binned and isotonic reliability curve, and the local regression (loess) of the integrated calibration index.
     band : Band or None
         Limits for the event rate at every score at once, if it is nondecreasing in the score; at fewer scores for
-        drawing, which widens it between the scores kept. None if the weights are not whole numbers, or rows too few.
+        drawing, which widens it between the scores kept. None if weights do not count rows, or rows too few.
     histogram : ScoreHistogram
         Distribution of the scores by class.
     cumulative_residuals : CumulativeResiduals
@@ -190,9 +195,4 @@ class Findings(Result):
     heterogeneity: ClusterHeterogeneity | None = None
     left_out: LeftOut | None = None
 
-    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
-        """Return the findings as plain data, marked with the version that made them.
-
-        With ``curves=False`` the points of the curves are left out.
-        """
-        return {"calibrant": self.provenance.version, "kind": "audit"} | super().to_dict(curves=curves)
+    _kind: ClassVar[str] = "audit"

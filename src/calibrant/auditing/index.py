@@ -7,14 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.table.numbers import number, rows, signed, write_interval, write_upper
 from calibrant.table.results import Report, WithTable
-from calibrant.typed_json import read_document
+from calibrant.typed_json import Finite, Positive, fields_of, read_document, sized, structure
 
 _DOCUMENT = "the JSON of an audit"
+_REMEDY = "write it by calibrant audit --json, or by to_json()"
+_FIELDS: dict[str, Any] = dict.fromkeys(("label", "model", "date", "digest", "verdict", "action"), str)
+_FIELDS |= {"n": Positive, "error": Finite, "bound": Finite | None, "ratio": Annotated[list[Finite], sized(0, 3)]}
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def _entry(path: str | PathLike[str]) -> dict[str, Any]:
         made, certificate = document["provenance"], document["certificate"] or {}
         about = made.get("about", {})
         ratio = document.get("bias") or document.get("performance", {}).get("observed_expected", {})
-        return {
+        entry = {
             "label": about.get("data_period", Path(path).stem),
             "model": " ".join(filter(None, [about.get("model", document["name"]), about.get("version")])),
             "date": made["date"][:10],
@@ -107,12 +110,13 @@ def _entry(path: str | PathLike[str]) -> dict[str, Any]:
             "error": document["cutoff"]["value"] if "cutoff" in document else certificate["estimate"],
             "bound": certificate.get("bound"),
             "ratio": [ratio[end] for end in ("value", "lower", "upper") if ratio.get(end) is not None],
-            "verdict": certificate.get("verdict") or "none",
+            "verdict": document["verdict"],
             "action": document["advice"]["action"],
         }
-    except (ValueError, KeyError, TypeError, AttributeError):
-        remedy = "write it by calibrant audit --json, or by to_json()"
-        raise SourceError(_DOCUMENT, f"something else in {path}", remedy) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise SourceError(_DOCUMENT, f"something else in {path}", _REMEDY) from None
+    with fields_of(f"{path}, {_DOCUMENT}", _REMEDY):
+        return {name: structure(_FIELDS[name], value, name) for name, value in entry.items()}
 
 
 def _cells(entry: dict[str, Any]) -> list[str]:

@@ -15,15 +15,16 @@ from calibrant.auditing.findings import DrawnAudit
 from calibrant.auditing.mean_findings import MeanFindings, PredictionBand
 from calibrant.auditing.mean_recalibration import mean_recalibration
 from calibrant.auditing.mean_warnings import mean_warnings
-from calibrant.auditing.next_steps import texts_of_means
+from calibrant.auditing.next_steps import Asked
 from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.auditing.rows import READ
 from calibrant.auditing.summary import ShownAudit
-from calibrant.certificates.mean_test import MeanTest, mean_calibration_test
+from calibrant.certificates.mean_test import MOST_EVENTS, MeanTest, mean_calibration_test
 from calibrant.certificates.means import certify_means
 from calibrant.curves.means import binned_means, concentration_curve, isotonic_means
 from calibrant.errors import ArgumentError
 from calibrant.metrics.means import concentration, mean_bias, mean_decomposition
+from calibrant.sources.mixed import MixedColumns
 from calibrant.table.clusters import Clusters
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
@@ -48,7 +49,7 @@ class MeanAudit(ShownAudit, MeanFindings):
 
     def __repr__(self) -> str:
         known = self.certificate
-        return f"<MeanAudit {self.name!r}: n={self.n:g}, error={known.estimate:.4g}, verdict={known.verdict!r}>"
+        return f"<MeanAudit {self.name!r}: n={self.n:g}, error={known.estimate:.4g}, verdict={self.verdict!r}>"
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> DrawnAudit:
         """Draw observed means by prediction, and cumulative residuals: concentration curve less Lorenz curve.
@@ -153,8 +154,11 @@ def audit_means(
             named = " and ".join(what for what, value in passed.items() if value is not None)
             raise ArgumentError(expected, named, "name both, or pass two arrays")
         else:
-            names = {"outcome": outcome, "prediction": prediction, "weight": sample_weight}
-            table = OutcomeTable.from_source(y_true, **names, cluster=_one_column(clusters), **how)
+            mixed = MixedColumns(y_true)
+            columns: Any = {"outcome": outcome, "prediction": prediction, "exposure": exposure, "weight": sample_weight}
+            columns = {what: mixed.name(what, value) for what, value in columns.items()}
+            columns["cluster"] = one_column(mixed.names("cluster", clusters))
+            table = OutcomeTable.from_source(mixed.source, **how | columns)
     asked: dict[str, Any] = {"confidence_level": confidence_level, "random_state": random_state}
     if tolerance is not None and table.relative_to in ("predicted", "observed"):
         remedy = f"it is a share of the {table.relative_to} total: 0.05 for 5%"
@@ -174,12 +178,11 @@ def audit_means(
         name=name,
         n=len(rows),
         n_events=int(np.count_nonzero(rows.outcome)),
-        weight=float(rows.weight.sum()),
+        weight=table.total,
         weighting=table.weighting,
         clusters=None if rows.cluster is None else int(rows.cluster.max()) + 1,
         left_out=rows.left_out,
-        observed=float(rows.outcome.sum()),
-        predicted=float(rows.expected.sum()),
+        **_totals(table, slice(None)),
         certificate=certificate,
         band=_band(table),
         bias=bias,
@@ -196,22 +199,16 @@ def audit_means(
         references=tuple(dict.fromkeys(key for part in (certificate, test) if part for key in part.references)),
         provenance=provenance_of(audit_means, given, rows=len(rows), digest=table.digest),
     )
-    columns = {"outcome": outcome, "prediction": prediction}
-    if outcome is not None:
-        columns |= {"exposure": exposure, "weight": sample_weight}
-    texts = texts_of_means(y_true, columns, table.weighting, drops=missing == "drop")
-    result = replace(result, advice=mean_facts.advise_on_means(result, texts))
+    result = replace(result, advice=mean_facts.advise_on_means(result, Asked(audit_means, given)))
     return complete(result, mean_facts.assumptions(result), mean_facts.limitations(result))
 
 
-def _one_column(clusters: Any) -> Any:
-    """Return the column of clusters, if one is named."""
-    if isinstance(clusters, list | tuple):
-        if len(clusters) != 1:
-            remedy = "put what they say together into one column"
-            raise ArgumentError("one column of `clusters`", f"{len(clusters)}", remedy)
-        return clusters[0]
-    return clusters
+def one_column(names: Sequence[Any] | None) -> Any:
+    """Return the column of clusters, if there is one."""
+    if names and len(names) > 1:
+        remedy = "put what they say together into one column"
+        raise ArgumentError("one column of `clusters`", f"{len(names)}", remedy)
+    return names[0] if names else None
 
 
 def _test(table: OutcomeTable, random_state: int | np.random.Generator) -> MeanTest | None:
@@ -219,6 +216,7 @@ def _test(table: OutcomeTable, random_state: int | np.random.Generator) -> MeanT
     outcome, least = table.rows.outcome, float(table.rows.prediction[0])
     distribution: Literal["poisson"] | None = None
     small = min(least, float(outcome.min())) >= 0.0 and float(outcome.max()) <= _LARGEST_COUNT
+    small = small and table.weighting != "sample_weight" and float(table.rows.expected.sum()) <= MOST_EVENTS
     if small and len(table) <= _MOST_SIMULATED and bool((outcome == np.rint(outcome)).all()):
         distribution = "poisson"
     asked: dict[str, Any] = {"n_simulations": _SIMULATIONS, "random_state": random_state}
@@ -234,5 +232,12 @@ def _band(table: OutcomeTable) -> PredictionBand | None:
     if not worst.sign:
         return None
     inside = worst.rows(rows.prediction)
-    sums = (float(values[inside].sum()) for values in (rows.weight, rows.expected, rows.outcome))
-    return PredictionBand(worst.low, worst.high, inside.stop - inside.start, *sums)
+    n, weight = inside.stop - inside.start, float(rows.weight[inside].sum())
+    return PredictionBand(worst.low, worst.high, n, weight, **_totals(table, inside))
+
+
+def _totals(table: OutcomeTable, part: slice) -> dict[str, float]:
+    """Add up what was predicted and observed in some rows; with weights, whose scale says nothing, their means."""
+    rows = table.rows
+    size = float(rows.weight[part].sum()) if table.weighting == "sample_weight" else 1.0
+    return {"predicted": float(rows.expected[part].sum()) / size, "observed": float(rows.outcome[part].sum()) / size}

@@ -9,13 +9,15 @@ from functools import partial
 from calibrant.auditing.facts import audit_facts, provenance_sentence
 from calibrant.auditing.findings import Advice
 from calibrant.auditing.mean_findings import MeanFindings
-from calibrant.auditing.mean_warnings import ABOUT_UNITS
-from calibrant.auditing.next_steps import CallTexts
+from calibrant.auditing.mean_warnings import ABOUT_UNITS, FEW_DECIDE
+from calibrant.auditing.next_steps import Asked, NextStep, next_facts, recalibration
+from calibrant.auditing.verdict import Said, asked_about, limits_text, said_of, verdict_sentence
 from calibrant.auditing.wording import advice_sentence
-from calibrant.certificates.mean_results import Side
+from calibrant.certificates.mean_results import EXTRAPOLATED, SHARES, Side, unit_of_error
 from calibrant.certificates.mean_test import NAMES
 from calibrant.table.numbers import (
     Writer,
+    about,
     amount,
     confidence,
     given,
@@ -37,12 +39,6 @@ MAPS = {
     "isotonic": "an isotonic map",
 }
 _BEYOND_CHANCE = 0.05  # p-value up to which predictions are shown to be off
-UNITS = {
-    "predicted": "of the predicted total",
-    "observed": "of the observed total",
-    "exposure": "per unit of exposure",
-    "rows": "per row",
-}
 
 
 @audit_facts.register
@@ -54,12 +50,7 @@ def mean_facts(audit: MeanFindings) -> list[Fact]:
 
 def _writer(audit: MeanFindings) -> Writer:
     """How errors are written: as shares of a total, or in units of the outcome."""
-    return share if audit.certificate.relative_to in ("predicted", "observed") else number
-
-
-def verdict_word(audit: MeanFindings) -> str:
-    """Verdict in one or two words."""
-    return audit.certificate.verdict or "no verdict"
+    return share if audit.certificate.relative_to in SHARES else number
 
 
 def _sides(audit: MeanFindings) -> tuple[tuple[str, str, Side], ...]:
@@ -78,11 +69,23 @@ def _takes(key: str, side: Side) -> str:
     return f"asymptotic{cap or missing}"
 
 
-def verdict_meaning(audit: MeanFindings) -> str:
-    """What the verdict means, to be read after its word: both sides, and what each takes."""
+@said_of.register
+def _said(audit: MeanFindings) -> Said:
+    certificate, p_value = audit.certificate, None if audit.test is None else audit.test.p_value
+    # Of heavy tails the interval of the total misses more often than it says: something else has to agree.
+    agrees = certificate.lower_bound > 0.0 or audit.clusters is not None
+    agrees |= p_value is not None and p_value <= _BEYOND_CHANCE
+    total = _total_sentence(audit) if agrees and asked_about(audit.bias.value, certificate.direction) else ""
+    return Said(_meaning(audit), f"{total}, O:E {_bias(audit)}" if total else "")
+
+
+def _meaning(audit: MeanFindings) -> str:
+    """What the certificate means: both sides, and what each takes."""
     certificate = audit.certificate
-    write, unit = _writer(audit), UNITS[certificate.relative_to]
+    write, unit = _writer(audit), unit_of_error(certificate.relative_to, audit.weighting)
     sure, tolerance = f"{confidence(certificate.confidence_level)} confidence", tolerance_text(audit)
+    # At once they hold with less.
+    sure += " each" if max(certificate.too_high.upper, certificate.too_low.upper) < math.inf else ""
     limited = " or ".join(
         f"{label.lower()} by more than {write_upper(side.upper, certificate.tolerance, write=write)} "
         f"({_takes(key, side)})"
@@ -93,32 +96,22 @@ def verdict_meaning(audit: MeanFindings) -> str:
     bounds = f"with {sure} no range of predictions is {limited}, {unit}" if limited else "there are no bounds"
     bounds += f"; how far any is {open_} cannot be said without a cap" if open_ else ""
     if certificate.verdict is None:
-        return f"{bounds} (no tolerance was given, so there is no verdict)."
+        return bounds
     if certificate.verdict == "refuted":
         return f"the error is above {tolerance}{_lower(audit)}; {bounds}."
     if certificate.verdict == "certified":
         return f"the error is within {tolerance}: {bounds}."
-    # With two digits: no more is known of such a number.
-    more = rows(float(f"{certificate.rows_needed:.2g}")) if certificate.rows_needed else ""
-    needed = f" About {more} rows would decide." if more else ""
-    total = _total_sentence(audit)
-    known = f" They do show that {total}." if total else ""
-    return f"{rows(audit.n)} rows do not show whether the error is within {tolerance}: {bounds}.{needed}{known}"
+    needed = f" About {about(certificate.rows_needed)} rows would decide." if certificate.rows_needed else ""
+    if not needed and certificate.too_low.method == EXTRAPOLATED:
+        needed = " Without a cap no number of rows certifies."
+    return f"{rows(audit.n)} rows do not show whether the error is within {tolerance}: {bounds}.{needed}"
 
 
 def tolerance_text(audit: MeanFindings) -> str:
     """Write the tolerance with all its digits, as a percentage of a total or in the unit of the outcome."""
-    of_total = audit.certificate.relative_to in ("predicted", "observed")
+    of_total = audit.certificate.relative_to in SHARES
     tolerance = audit.certificate.tolerance or 0.0
     return f"{100.0 * tolerance:.6g}%" if of_total else given(tolerance)
-
-
-def verdict_sentence(audit: MeanFindings) -> str:
-    """Verdict and what it means."""
-    meaning = verdict_meaning(audit)
-    if audit.certificate.verdict is None:
-        return meaning[0].upper() + meaning[1:]
-    return f"{verdict_word(audit).upper()}: {meaning}"
 
 
 def band_sentence(audit: MeanFindings) -> str:
@@ -130,14 +123,19 @@ def band_sentence(audit: MeanFindings) -> str:
     off = f"{share(abs(band.observed / band.predicted - 1.0))} " if band.predicted > 0.0 else ""
     return (
         f"predictions {span} are {off}{band.direction}: {amount(band.predicted)} predicted, {amount(band.observed)} "
-        f"observed in {rows(band.n)} rows{_weight(audit, band.weight)}"
+        f"observed{_means(audit)} in {rows(band.n)} rows{_weight(audit, band.weight)}"
     )
 
 
 def _weight(audit: MeanFindings, weight: float) -> str:
-    """Name an exposure, or a total weight, if there is one beside the number of rows."""
-    name = {"exposure": "exposure", "sample_weight": "weight"}.get(audit.weighting, "")
-    return f", {name} {amount(weight)}" if name else ""
+    """Name an exposure, or what weights are worth, if there is one beside the number of rows."""
+    words = {"exposure": f", exposure {amount(weight)}", "sample_weight": f", worth {amount(weight)} of equal weight"}
+    return words.get(audit.weighting, "")
+
+
+def _means(audit: MeanFindings) -> str:
+    """Say so if what was predicted and observed are means."""
+    return " on average by weight" if audit.weighting == "sample_weight" else ""
 
 
 def _headline(audit: MeanFindings) -> Iterator[Fact]:
@@ -147,10 +145,9 @@ def _headline(audit: MeanFindings) -> Iterator[Fact]:
     yield fact("where", "Where", band_sentence(audit), rank=2)
     for warning in audit.warnings:
         yield fact("warning", "Warning", warning.message, rank=3)
-    ratio = round(audit.bias.value, 12)  # of predictions that were scaled to the total it is 1 but for rounding
-    written = write_interval(ratio, audit.bias.lower, audit.bias.upper, 1.0)
-    totals = f"{amount(audit.observed)} observed, {amount(audit.predicted)} predicted"
-    yield fact("bias", "Bias", f"{totals}: {written}", rank=5)
+    yield fact("limits", "Limits", limits_text(audit), rank=1)
+    totals = f"{amount(audit.observed)} observed, {amount(audit.predicted)} predicted{_means(audit)}"
+    yield fact("bias", "Bias", f"{totals}: {_bias(audit)}", rank=5)
     yield fact("error", "Error", joined(f"{error_text(audit)}{_lower(audit)}", test_text(audit)), rank=6)
     parts = audit.decomposition
     explained = share(parts.discrimination / parts.uncertainty) if parts.uncertainty > 0.0 else "nothing"
@@ -161,13 +158,20 @@ def _headline(audit: MeanFindings) -> Iterator[Fact]:
     yield fact("data", "Data", f"{rows(audit.n)} rows{clusters}{_weight(audit, audit.weight)}, {events}", rank=8)
     yield fact("left_out", "Left out", str(audit.left_out) if audit.left_out and audit.left_out.n else "", rank=2)
     yield fact("advice", "Advice", advice_sentence(audit), rank=4)
-    yield fact("command", "Next", audit.advice.command or "", rank=0)
-    yield fact("python", "In Python", audit.advice.python or "", rank=0)
+    yield from next_facts(audit.advice)
+
+
+def _bias(audit: MeanFindings) -> str:
+    """Observed over predicted total, with its interval."""
+    ratio = round(audit.bias.value, 12)  # of predictions that were scaled to the total it is 1 but for rounding
+    written = write_interval(ratio, audit.bias.lower, audit.bias.upper, 1.0)
+    return f"{written.value}, {audit.bias.note}" if math.isnan(audit.bias.lower) else str(written)
 
 
 def error_text(audit: MeanFindings) -> str:
     """Calibration error of these rows, with its unit."""
-    return f"{_writer(audit)(audit.certificate.estimate)} {UNITS[audit.certificate.relative_to]}"
+    certificate = audit.certificate
+    return f"{_writer(audit)(certificate.estimate)} {unit_of_error(certificate.relative_to, audit.weighting)}"
 
 
 def _lower(audit: MeanFindings) -> str:
@@ -187,7 +191,7 @@ def test_text(audit: MeanFindings) -> str:
     if test.distribution is None or test.distribution_p_value is None:
         return own
     counts = f"{write_p_value(test.distribution_p_value, test.n_simulations)} as {NAMES[test.distribution]} counts"
-    return joined(own, f"{counts}, dispersion {test.dispersion:.3g}")
+    return joined(own, counts if test.dispersion is None else f"{counts}, dispersion {test.dispersion:.3g}")
 
 
 def side_facts(audit: MeanFindings) -> Iterator[Fact]:
@@ -259,7 +263,7 @@ def _details(audit: MeanFindings) -> Iterator[Fact]:
     yield Fact("left_out", "Left out", "" if audit.left_out is None else str(audit.left_out), section="data")
     yield Fact("recalibration", "Recalibration", recalibration_sentence(audit), section="effect")
     yield Fact("advice", "Advice", advice_sentence(audit), section="conclusion")
-    yield Fact("next", "Next", audit.advice.python or "", section="conclusion")
+    yield from next_facts(audit.advice, "conclusion")
     yield Fact("assumptions", "Assumptions", " ".join(assumptions(audit)), section="origin")
     yield Fact("provenance", "Provenance", provenance_sentence(audit.provenance), section="origin")
 
@@ -283,7 +287,7 @@ def limitations(audit: MeanFindings) -> Iterator[str]:
         yield "No tolerance was given, so whether the calibration error is acceptable was not decided."
 
 
-def advise_on_means(audit: MeanFindings, texts: CallTexts) -> Advice:
+def advise_on_means(audit: MeanFindings, asked: Asked) -> Advice:
     """Weigh what is decided, what is shown to be off, and what recalibration does to rows that it was not fitted to."""
     effect, certificate = audit.recalibration, audit.certificate
     total = _total_sentence(audit)
@@ -294,39 +298,40 @@ def advise_on_means(audit: MeanFindings, texts: CallTexts) -> Advice:
         return Advice(
             "leave alone",
             f"{within}, though {total}. Recalibrate if the total matters.",
-            *_fits(audit, texts, scale=True),
+            *_fits(audit, asked, scale=True),
         )
-    checked = "if the units are right, " if ABOUT_UNITS & {one.code for one in audit.warnings} else ""
+    codes = {one.code for one in audit.warnings}
+    checked = "if the units are right, " if ABOUT_UNITS & codes else ""
     if effect is not None and effect.chosen != "identity":
         p_value = None if audit.test is None else audit.test.p_value
-        off = total or (p_value is not None and p_value <= _BEYOND_CHANCE)
-        if off or effect.deviance_after < effect.deviance_before:
+        shown = total or certificate.lower_bound > 0.0 or (p_value is not None and p_value <= _BEYOND_CHANCE)
+        # Where a few rows decide, the deviance of right predictions falls too often by chance.
+        falls = effect.deviance_after < effect.deviance_before and not FEW_DECIDE & codes
+        if shown or falls:
             _, before, after = changes(audit)[0]
             since = f"{total}; " if total and not checked else ""
             fitted = (
                 f"{MAPS[effect.chosen]} brings the error of rows that it was not fitted to from {before} to {after}."
             )
-            return Advice("recalibrate", f"{checked}{since}{fitted}", *_fits(audit, texts))
-        otherwise = f"{MAPS[effect.chosen]} does not lower the deviance of rows that it was not fitted to"
+            return Advice("recalibrate", f"{checked}{since}{fitted}", *_fits(audit, asked))
+        otherwise = "no error is shown beyond chance"
     elif effect is None:
         otherwise = "recalibration was not assessed, as it takes predictions above 0, and some outcome above 0"
     else:
         otherwise = "no factor, power or isotonic map is clearly better than predictions as they are"
     if total and audit.deviance == "poisson" and audit.observed > 0.0:
-        return Advice("recalibrate", f"{checked}{total}, which one factor mends.", *_fits(audit, texts, scale=True))
+        return Advice("recalibrate", f"{checked}{total}, which one factor mends.", *_fits(audit, asked, scale=True))
     if certificate.verdict in ("undecided", "uninformative"):
         return Advice("collect more data", f"these rows do not decide, and {otherwise}.", None, None)
     return Advice("none" if effect is None else "leave alone", f"{otherwise}.", None, None)
 
 
-def _fits(audit: MeanFindings, texts: CallTexts, *, scale: bool = False) -> tuple[str, str]:
+def _fits(audit: MeanFindings, asked: Asked, *, scale: bool = False) -> NextStep:
     """How the map that is chosen, or one factor, is fitted in a shell and in Python."""
     most = None if audit.recalibration is None else audit.recalibration.upper_limit
-    limit = "" if most is None else f"upper_limit={most!r}"
-    cap = "" if most is None else f" --cap {most:g}"
-    method, kind = (" --method scale", "calibrators.ScaleCalibrator") if scale else ("", "AutoMeanCalibrator")
-    command = f"calibrant recalibrate {texts.command}{cap}{method} --model model.json"
-    return command, f"calibrator = cal.{kind}({limit}).fit({texts.fit})"
+    kind = "calibrators.ScaleCalibrator" if scale else "AutoMeanCalibrator"
+    calibrator = f"{kind}({'' if most is None else f'upper_limit={most!r}'})"
+    return recalibration(asked, calibrator, cap=most, method="scale" if scale else None)
 
 
 def _total_sentence(audit: MeanFindings) -> str:

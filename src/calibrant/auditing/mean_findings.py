@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from calibrant.auditing.findings import Advice
 from calibrant.auditing.provenance import Provenance
+from calibrant.auditing.verdict import AuditFindings
 from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates.mean_results import MeanCertificate
 from calibrant.certificates.mean_test import MeanTest
@@ -28,9 +29,9 @@ class PredictionBand(Result):
     n : int
         Rows in it.
     weight : float
-        Their exposure, or total weight.
+        Their exposure, or as many equal rows as weights are worth.
     predicted, observed : float
-        Totals of what was predicted and observed there.
+        Totals of what was predicted and observed there; of rows with weights their means.
     """
 
     low: float
@@ -74,7 +75,7 @@ class MeanRecalibration(Result):
 
 
 @dataclass(frozen=True)
-class MeanFindings(Result):
+class MeanFindings(AuditFindings):
     """All numbers of an audit of predicted means.
 
     Attributes
@@ -84,7 +85,7 @@ class MeanFindings(Result):
     n, n_events : int
         Rows, and those whose outcome is not 0.
     weight : float
-        Total exposure, or total weight; the number of rows without either.
+        Total exposure; or as many equal rows as rows with weights are worth, ``(sum w)**2 / sum w**2``; or rows.
     weighting : {"none", "exposure", "sample_weight"}
         Whether rows have weights, and what they mean.
     clusters : int or None
@@ -92,7 +93,7 @@ class MeanFindings(Result):
     left_out : LeftOut or None
         Rows that lacked a value and were left out; None where such rows are refused.
     observed, predicted : float
-        Totals of outcomes and of predictions.
+        Totals of outcomes and of predictions; of rows with weights their means.
     certificate : MeanCertificate
         Bounds on how far predictions are too low and too high, and the verdict.
     band : PredictionBand or None
@@ -149,9 +150,8 @@ class MeanFindings(Result):
     references: tuple[str, ...]
     provenance: Provenance
 
-    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
-        """Return the findings as plain data, marked with the version that made them.
+    _kind: ClassVar[str] = "mean audit"
 
-        With ``curves=False`` the points of the curves are left out.
-        """
-        return {"calibrant": self.provenance.version, "kind": "mean audit"} | super().to_dict(curves=curves)
+    def estimated(self, measure: str) -> Estimate | None:
+        """Return the ratio of observed and predicted total, by its name."""
+        return self.bias if measure == "observed_expected" else None

@@ -19,7 +19,8 @@ _MOST = 200_000  # rows of each half at most
 def mean_recalibration(table: OutcomeTable, random_state: int | np.random.Generator) -> MeanRecalibration | None:
     """Fit the map that `AutoMeanCalibrator` chooses to each half of the rows, and judge it on the other one.
 
-    None where it cannot be fitted: where predictions or outcomes are negative, or outcomes other than 0 too few.
+    None where it cannot be fitted or judged: where predictions or outcomes are negative, or outcomes other than 0 too
+    few, or there are no two halves.
     """
     rng = generator_for(table, random_state)
     rows = table.rows
@@ -28,13 +29,6 @@ def mean_recalibration(table: OutcomeTable, random_state: int | np.random.Genera
     halves = [_at_most(np.flatnonzero(side == i), rng) for i in range(2)]
     judged = np.concatenate(halves)
     limit = None if table.weighting == "exposure" else table.outcome_limits[1]
-    try:
-        report_progress("Recalibration")
-        chosen = AutoMean(upper_limit=limit).fit(table.pick(_at_most(np.arange(len(rows)), rng))).chosen_
-        maps = [AutoMean(upper_limit=limit).fit(table.pick(half)) for half in halves]
-    except DataError:
-        return None
-    after = np.concatenate([one._predict(rows.prediction[half]) for one, half in zip(maps[::-1], halves, strict=True)])
 
     def judge(prediction: FloatArray) -> tuple[float, float]:
         outcome, weight = rows.outcome[judged], rows.weight[judged]
@@ -43,8 +37,15 @@ def mean_recalibration(table: OutcomeTable, random_state: int | np.random.Genera
         )
         return mean_calibration_error(of), mean_deviance(of)
 
-    before, repaired = judge(rows.prediction[judged]), judge(after)
-    return MeanRecalibration(chosen, len(judged), before[0], repaired[0], before[1], repaired[1], limit)
+    try:
+        report_progress("Recalibration")
+        chosen = AutoMean(upper_limit=limit).fit(table.pick(_at_most(np.arange(len(rows)), rng))).chosen_
+        maps = [AutoMean(upper_limit=limit).fit(table.pick(half)) for half in halves]
+        parts = [one._predict(rows.prediction[half]) for one, half in zip(maps[::-1], halves, strict=True)]
+        before, after = judge(rows.prediction[judged]), judge(np.concatenate(parts))
+    except DataError:
+        return None
+    return MeanRecalibration(chosen, len(judged), before[0], after[0], before[1], after[1], limit)
 
 
 def _at_most(rows: IndexArray, rng: np.random.Generator) -> IndexArray:

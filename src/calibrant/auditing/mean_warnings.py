@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibrant.auditing.warnings import DataWarning
-from calibrant.distributions.self_normalised import tail_index
+from calibrant.distributions.self_normalised import HEAVY, tail_index
 from calibrant.table.numbers import amount, share
 from calibrant.table.numbers import rows as count
 from calibrant.table.outcome_table import OutcomeTable
 from calibrant.table.results import Estimate
 
 _FEW = 50  # outcomes other than 0: with fewer nothing is asymptotic
-_HEAVY = 1.5  # tail index below which a normal approximation misses far more often than it says
 _LARGE = 0.1  # share of the sum of squared residuals in one row
 _FAR_CAP = 50.0  # times the largest outcome: a limit of 100 of shares, or one in another currency unit
 _OTHER_UNIT = 5.0  # times that observed and predicted differ: no tariff is as bad
@@ -21,6 +20,7 @@ _OTHER_UNIT = 5.0  # times that observed and predicted differ: no tariff is as b
 _OFF, _NEAR = 1.25, 1.1
 # Warnings that ask whether numbers are what they are taken for; advice depends on the answer.
 ABOUT_UNITS = frozenset({"above_cap", "exposure_twice", "other_unit"})
+FEW_DECIDE = frozenset({"few_events", "large_row", "heavy_tail"})
 
 
 def mean_warnings(table: OutcomeTable, balance: Estimate) -> Iterator[DataWarning]:
@@ -38,16 +38,17 @@ def mean_warnings(table: OutcomeTable, balance: Estimate) -> Iterator[DataWarnin
         yield DataWarning("few_events", message)
     squares = rows.residual**2
     largest = int(squares.argmax())
+    size = float(rows.weight[largest]) if table.weighting == "sample_weight" else 1.0
     part = float(squares[largest] / squares.sum()) if squares[largest] > 0.0 else 0.0
     if part > _LARGE:
         message = (
-            f"One row, with an outcome of {amount(float(rows.outcome[largest]))} where "
-            f"{amount(float(rows.expected[largest]))} was predicted, has {share(part)} of the sum of squared "
+            f"One row, with an outcome of {amount(float(rows.outcome[largest]) / size)} where "
+            f"{amount(float(rows.expected[largest]) / size)} was predicted, has {share(part)} of the sum of squared "
             "residuals: test and bounds hang on it. Is it right?"
         )
         yield DataWarning("large_row", message)
     index = tail_index(rows.outcome)
-    if index < _HEAVY and table.outcome_limits[1] is None:
+    if index < HEAVY and table.outcome_limits[1] is None:
         message = (
             f"The largest outcomes fall off so slowly (tail index {index:.2g}, Hill) that a few decide every mean. "
             "Give the largest outcome that there can be (--cap, outcome_limits=)."
@@ -91,10 +92,10 @@ def _unit_warnings(table: OutcomeTable, balance: Estimate) -> Iterator[DataWarni
     elif once := _exposure_twice(table, balance):
         yield DataWarning("exposure_twice", once)
     elif not 1.0 / _OTHER_UNIT < balance.value < _OTHER_UNIT and rows.outcome.any():
-        message = (
-            f"Observed is {share(balance.value)} of predicted. Are both in one unit: the same currency, shares or "
-            "percent, for the same time?"
-        )
+        known = "Nothing was predicted"
+        if rows.expected.sum() > 0.0:
+            known = f"Observed is {share(balance.value)} of predicted"
+        message = f"{known}. Are both in one unit: the same currency, shares or percent, for the same time?"
         if table.weighting == "none":
             message += " Is each prediction that of its whole row? A rate takes the exposure (--exposure, exposure=)."
         yield DataWarning("other_unit", message)
@@ -103,9 +104,13 @@ def _unit_warnings(table: OutcomeTable, balance: Estimate) -> Iterator[DataWarni
 def _exposure_twice(table: OutcomeTable, balance: Estimate) -> str:
     """Ask whether outcomes and predictions are both totals, or both rates; empty if nothing speaks for it."""
     rows = table.rows
-    if table.weighting != "exposure" or balance.lower <= 1.0 <= balance.upper:
+    if (
+        table.weighting != "exposure"
+        or balance.lower <= 1.0 <= balance.upper
+        or (not (predicted := float(rows.prediction.sum())) > 0.0)
+    ):
         return ""
-    without = float(rows.outcome.sum() / rows.prediction.sum())
+    without = float(rows.outcome.sum()) / predicted
     if 1.0 / _OFF < balance.value < _OFF or not 1.0 / _NEAR < without < _NEAR:
         return ""
     return (

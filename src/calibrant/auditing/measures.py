@@ -89,7 +89,7 @@ def decision_curve(table: ScoreTable, decision: Decision | None, confidence_leve
 def drawable_band(table: ScoreTable, confidence_level: float) -> Band | None:
     """Return the band around the isotonic fit at no more scores than a picture can show.
 
-    None if the weights are not whole numbers, or there are too few rows for a band.
+    None if weights do not count rows, or there are too few rows for a band.
     """
     if not table.independent or table.total < _FEWEST_ROWS:
         return None

@@ -35,10 +35,11 @@ def results_paragraph(audit: Any, words: dict[str, str]) -> str:
 def _binary(audit: Findings, words: dict[str, str]) -> Iterator[str]:
     sample, performance, certificate = audit.sample, audit.performance, audit.certificate
     level = f"{share(sample.base_rate)}; mean predicted {share(sample.mean_score)}"
-    yield (
-        f"Among {rows(sample.n)} {words['rows']}{_in_clusters(sample.clusters, words)} there were "
-        f"{rows(sample.positives)} {words['events']} ({level})."
-    )
+    among = f"Among {rows(sample.n)} {words['rows']}{_in_clusters(sample.clusters, words)}"
+    if sample.positives is None:
+        yield f"{among} with weights the weighted share of {words['events']} was {level}."
+    else:
+        yield f"{among} there were {rows(sample.positives)} {words['events']} ({level})."
     others = [f"{label} {_limited(getattr(performance, key))}" for key, label in _MEASURES.items()]
     first = _limited(performance.observed_expected, f"{confidence(performance.observed_expected.confidence_level)} CI ")
     yield f"O:E was {first}, {', '.join(others[:-1])} and {others[-1]}."
@@ -56,18 +57,20 @@ def _binary(audit: Findings, words: dict[str, str]) -> Iterator[str]:
 def _of_classes(audit: ClassFindings, words: dict[str, str]) -> str:
     worst, losses = audit.certificate, audit.losses
     return (
-        f"Among {rows(audit.n)} {words['rows']} of {len(audit.classes):,} classes, the most probable class occurred in "
-        f"{share(losses.accuracy)}; the log loss was {number(losses.log_loss)} and the Brier score "
-        f"{number(losses.brier_score)}. The largest calibration error of a class against the rest was that of class "
-        f"{worst_name(audit)}, {number(worst.worst)}, {wording.bounds_text(worst)}{_verdict(worst)}."
+        f"Among {rows(audit.n)} {words['rows']} of {len(audit.classes):,} classes, the most probable class had a mean "
+        f"probability of {share(losses.mean_confidence)} and occurred in {share(losses.accuracy)}; the log loss was "
+        f"{number(losses.log_loss)} and the Brier score {number(losses.brier_score)}. The largest calibration error of "
+        f"a class against the rest was that of class {worst_name(audit)}, {number(worst.worst)}, "
+        f"{wording.bounds_text(worst)}{_verdict(worst)}."
     )
 
 
 @results_paragraph.register
 def _of_means(audit: MeanFindings, words: dict[str, str]) -> str:
     sides, sure = audit.certificate, f"{confidence(audit.bias.confidence_level)} CI "
+    what = "weighted mean" if audit.weighting == "sample_weight" else "total"
     return (
-        f"Among {rows(audit.n)} {words['rows']}{_in_clusters(audit.clusters, words)}, the total observed was "
+        f"Among {rows(audit.n)} {words['rows']}{_in_clusters(audit.clusters, words)}, the {what} observed was "
         f"{amount(audit.observed)} and that predicted {amount(audit.predicted)}: a ratio of "
         f"{_limited(audit.bias, sure)}. The calibration error was {mean_facts.error_text(audit)}{_verdict(sides)}. "
         f"{sides.too_high.sentence} {sides.too_low.sentence}"

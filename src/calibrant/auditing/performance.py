@@ -39,8 +39,8 @@ class Performance(Result):
     scaled_brier : Estimate
         ``1 - brier / (rate (1 - rate))``, the Brier skill score: 1 is perfect, 0 as good as predicting the observed
         rate, below 0 worse.
-    calibration_in_the_large : Estimate
-        Mean predicted minus observed; 0 is ideal.
+    observed_minus_predicted : Estimate
+        Calibration in the large: observed rate minus mean predicted; 0 is ideal, below 0 predictions are too high.
     observed_expected : Estimate
         O:E, observed over expected positives; 1 is ideal.
     calibration_intercept : Estimate
@@ -63,7 +63,7 @@ class Performance(Result):
     brier: Estimate
     log_loss: Estimate
     scaled_brier: Estimate
-    calibration_in_the_large: Estimate
+    observed_minus_predicted: Estimate
     observed_expected: Estimate
     calibration_intercept: Estimate
     calibration_slope: Estimate
@@ -89,7 +89,7 @@ def performance_of(
         brier=sample.mean(squared_loss_of, brier_score(sample.table), scale=LOG),
         log_loss=sample.mean(log_loss_of, log_loss(sample.table), scale=LOG),
         scaled_brier=_scaled_brier(sample),
-        calibration_in_the_large=difference_of(sample),
+        observed_minus_predicted=difference_of(sample),
         observed_expected=ratio_of(sample),
         calibration_intercept=sample.estimate(
             slope.calibration_intercept, slope.calibration_intercept_interval, slope.note

@@ -23,7 +23,7 @@ from calibrant.table.score_table import ScoreTable
 from calibrant.version import __version__
 
 # Parameters that hold rows, and those that say something about an audit without changing it.
-_ROWS = ("y_true", "y_proba", "y_pred", "exposure", "sample_weight", "clusters")
+_ROWS = ("y_true", "y_proba", "y_pred", "exposure", "sample_weight", "count", "clusters")
 _NO_SETTINGS = {*_ROWS, "classes", "name", "title", "note", "author", "random_state"}
 _MOST_NAMED = 20  # names in a list that are written out
 _MOST_HASHED = 4 << 30  # bytes; a few seconds
@@ -55,7 +55,7 @@ class Provenance(Result):
         SHA-256 of the file, as ``sha256sum`` prints it. Of several files that of the list of theirs, sorted, one a
         line. None of other sources, and of more than 4 GiB, which would take longer to read than the audit takes.
     rows : float
-        Number of rows, or their total weight.
+        Number of rows.
     digest : str
         64-bit digest of labels, scores and weights (and of which rows belong together), as 16 hexadecimal digits. It is
         the same for the same rows in any order and from any source, as long as every distinct score is kept.
@@ -109,9 +109,9 @@ def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, row
     return Provenance(
         date=utc_now(),
         version=__version__,
-        command=without_passwords(f"calibrant.{function.__name__}({', '.join(_arguments(function, given))})"),
-        parameters={name: _setting(value) for name, value in settings.items()}
-        | ({"clusters": _setting(given["clusters"])} if named and "clusters" in given else {}),
+        command=without_passwords(f"calibrant.{function.__name__}({', '.join(arguments(function, given))})"),
+        parameters={name: setting(value) for name, value in settings.items()}
+        | ({"clusters": setting(given["clusters"])} if named and "clusters" in given else {}),
         seed=int(seed) if isinstance(seed, int | np.integer) else None,
         source=source,
         size=size,
@@ -175,15 +175,19 @@ def _sha256(files: tuple[str, ...]) -> str:
     return digests[0] if len(digests) == 1 else hashlib.sha256(listed.encode()).hexdigest()
 
 
-def _arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> Iterator[str]:
-    """Write the arguments that are not defaults; rows in memory by the name of their parameter."""
+def arguments(
+    function: Callable[..., Any], given: Mapping[str, Any], called: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Write the arguments that are not defaults; rows in memory as they are `called`, or by their parameter."""
     for name, parameter in inspect.signature(function).parameters.items():
         value = given[name]
         if value is parameter.default or (isinstance(value, str | int | float) and value == parameter.default):
             continue
         in_memory = name in _ROWS and not (_names_columns(given) and _names_something(value))
         in_memory = in_memory or (name == "classes" and len(value) > _MOST_NAMED)
-        text = name if in_memory else repr(value if isinstance(value, Query) else _setting(value))
+        in_memory = in_memory or (name in ("by", "grade") and not (_names_something(value) or type(value) is tuple))
+        text = name if in_memory else repr(value if isinstance(value, Query) else setting(value))
+        text = (called or {}).get(name, text)
         yield text if parameter.kind is parameter.POSITIONAL_OR_KEYWORD else f"{name}={text}"
 
 
@@ -197,7 +201,7 @@ def _names_something(value: Any) -> bool:
     return isinstance(value, str | os.PathLike | Query)
 
 
-def _setting(value: Any) -> Any:
+def setting(value: Any) -> Any:
     """Return a setting as plain data; what JSON has no word for as text."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
@@ -206,9 +210,9 @@ def _setting(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, Mapping):
-        return {str(name): _setting(entry) for name, entry in value.items()}
+        return {str(name): setting(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
-        entries = [_setting(entry) for entry in value]
+        entries = [setting(entry) for entry in value]
         return entries if isinstance(value, list) else tuple(entries)
     return str(value)
 
@@ -226,7 +230,8 @@ def _rounded(value: Any) -> Any:
         rounded = {name: _rounded(entry) for name, entry in value.items()}
         return {name: entry for name, entry in rounded.items() if entry not in (None, {}, [])}
     if isinstance(value, list) and all(type(entry) is float for entry in value):
-        return list(map(_text, np.round(value, _DECIMALS).tolist()))
+        with np.errstate(over="ignore"):
+            return list(map(_text, np.round(value, _DECIMALS).tolist()))
     if isinstance(value, list):
         entries = [_rounded(entry) for entry in value if not isinstance(entry, str)]
         return [entry for entry in entries if entry not in ({}, [])]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.certificates.clusters import LEAST_GROUPS, clustered
 from calibrant.certificates.widths import monotone_width
 from calibrant.decisions import CostCurve
 from calibrant.decisions.clusters import cluster_cost_curve
@@ -33,12 +35,15 @@ from calibrant.table.progress import report_progress
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
-from calibrant.table.splitting import split_counts
+from calibrant.table.splitting import held_out_units, split_counts
 from calibrant.table.visible_scores import score_view
 
 # Pools of logistic maps may fall by rounding, since exp is not monotone to the last digit.
 _ROUNDING = 1e-12
-_CHANCE = 0.05  # that a gain counts as significant where there is none, one-sided
+_SIMULATIONS = 50  # of the band for clusters, for each that may reach beyond it
+CHANCE = 0.05  # that the gain is below its lower limit
+# Of few rows the mean gain of so many splits is taken, since one split hangs on chance as much as on the rows.
+_SPLITS, _FEW = 5, 10_000
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,9 @@ class Recalibration(Result):
         How scores were recalibrated, as `calibrant recalibrate --method` calls it; "auto" is its default,
         `calibrant.calibrators.AutoCalibrator`.
     n_folds : int
-        Parts the rows were split into at random; each part was mapped by a fit on the others.
+        Parts the rows were split into at random; each part was mapped by a fit on the others. For `AutoCalibrator` and
+        up to 10,000 rows, losses and gains are means of five such splits, and the weights of its pool for a part are
+        chosen on the others without another fit.
     unchanged : bool
         Whether the calibrator, fitted on all rows, leaves every score as it is.
     error_before, error_after : float
@@ -66,13 +73,16 @@ class Recalibration(Result):
         Mean decrease of the log loss per row; infinite or NaN if a log loss is infinite.
     brier_gain_error, log_loss_gain_error : float
         Standard errors of these gains, taking the fitted maps as given; of clusters by leaving out one at a time.
-    critical_value : float
-        Standard errors above which a gain is significant at 5%, one-sided: of the normal distribution, or of Student's
-        for clusters.
+    log_loss_gain_lower : float
+        Lower 95% confidence limit for the decrease on new rows by the map that is fitted to all: the worst case. The
+        standard error is widened by ``sqrt(1 + n_folds / (n_folds - 1))``, since that map is left to chance too (Nadeau
+        & Bengio 2003). Infinite if the gain is.
     bound_after : float or None
         Upper confidence bound on the true calibration error after recalibration by a fit on all rows; no row has to be
-        held out for it (see `calibrant.certificates.certify_recalibrated`). None for clusters, and for methods whose
-        maps may fall.
+        held out for it (see `calibrant.certificates.certify_recalibrated`). For clusters it is asymptotic in their
+        number. None for methods whose maps may fall, and for clusters worth less than five of equal size.
+    n_clusters : int or None
+        Clusters, if rows were clustered.
     confidence_level : float
         Probability with which each statement holds.
     costs : CostCurve or None
@@ -95,33 +105,29 @@ class Recalibration(Result):
     brier_gain_error: float
     log_loss_gain: float
     log_loss_gain_error: float
-    critical_value: float
+    log_loss_gain_lower: float
     bound_after: float | None
+    n_clusters: int | None
     confidence_level: float
     costs: CostCurve | None
 
     @property
-    def improves_brier_score(self) -> bool:
-        """Whether scores change, and the Brier score falls significantly at 5%, one-sided.
+    def expects_gain(self) -> bool:
+        """Whether scores change, and the log loss of held-out rows falls from infinity or by over a standard error.
 
-        That is approximate, for clusters above all: a kind that none of them shows is not allowed for.
+        Held-out rows lose by a map where there is nothing to gain, so that a gain above 0 is rare there already: above
+        one standard error it is in 2% of samples of right scores, about.
         """
-        return not self.unchanged and self.brier_gain > self.critical_value * self.brier_gain_error
-
-    @property
-    def improves_log_loss(self) -> bool:
-        """Whether scores change, and the log loss falls by `critical_value` standard errors, or from infinity.
-
-        Where events are rare it sees a wrong level, and the Brier score hardly does; but the standard error is then no
-        guide by itself, since a few events decide: see O:E beside it.
-        """
-        improved = self.log_loss_gain == math.inf or self.log_loss_gain > self.critical_value * self.log_loss_gain_error
-        return not self.unchanged and improved
+        gain = self.log_loss_gain
+        return not self.unchanged and (gain == math.inf or gain > self.log_loss_gain_error)
 
 
-# The table of all rows but those of a fold, which the map is fitted on; and of the fold, entry by entry, scores, rows,
-# positives and clusters, which are empty for independent rows.
-_Fold: TypeAlias = tuple[ScoreTable, FloatArray, NumberArray, NumberArray, npt.NDArray[np.int64]]
+# All rows but those of a fold, which the map is fitted on; and of the fold, entry by entry, scores, rows, positives and
+# clusters, which are empty for independent rows.
+_Fold: TypeAlias = tuple[ScoreTable | ClusteredRows, FloatArray, NumberArray, NumberArray, npt.NDArray[np.int64]]
+_Split: TypeAlias = tuple[
+    list[MappedPart], npt.NDArray[np.int64]
+]  # all folds mapped, and the clusters of their entries
 
 
 def cross_fitted(
@@ -138,7 +144,7 @@ def cross_fitted(
     Parameters
     ----------
     rows : ScoreTable or ClusteredRows
-        Rows with whole-number weights. Clusters stay whole, so that no map is assessed on clusters it was fitted on.
+        Rows. Clusters stay whole, so that no map is assessed on clusters it was fitted on.
     calibrator : callable, optional
         Returns a new calibrator: a class of `calibrant.calibrators`, for instance. Default: `AutoCalibrator`, as
         `calibrant recalibrate` has it.
@@ -154,7 +160,7 @@ def cross_fitted(
     Returns
     -------
     Recalibration or None
-        None if there are fewer than two rows (or clusters) per fold, or the weights are not whole numbers.
+        None if there are fewer than two rows (or clusters) per fold, or weights do not count rows.
 
     Examples
     --------
@@ -164,34 +170,42 @@ def cross_fitted(
     >>> p = np.random.default_rng(0).uniform(size=2000)
     >>> y = np.random.default_rng(1).uniform(size=2000) < p**2
     >>> found = cross_fitted(ScoreTable.from_scores(y, p), IsotonicCalibrator)
-    >>> round(found.error_before, 2), round(found.error_after, 2), found.improves_brier_score
+    >>> round(found.error_before, 2), round(found.error_after, 2), found.expects_gain
     (0.17, 0.01, True)
     """
     n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
+    delta = failure_probability(confidence_level)
     if isinstance(rows, ClusteredRows):
-        table, folds = rows.table, _folds_of_clusters(rows, n_folds, random_state)
+        table, units, folds = rows.table, float(len(rows.size)), partial(_folds_of_clusters, rows)
     else:
-        table, folds = rows, _folds_of_rows(rows, n_folds, random_state)
-    parts, cluster = _mapped_parts(folds, calibrator, n_folds)
+        table, units, folds = rows, rows.total if rows.independent else 0, partial(_folds_of_rows, rows)
+    if units < 2 * n_folds:
+        return None
+    rng = generator_for(rows, random_state)
+    pool = calibrator() if whole is None and isinstance(calibrator, type) else whole
+    if isinstance(pool, Auto) and table.total <= _FEW:
+        splits = [_stacked_parts(folds(n_folds, rng), pool, number) for number in range(_SPLITS)]
+    else:
+        splits = [_mapped_parts(folds(n_folds, rng), calibrator, n_folds)]
+    parts, cluster = splits[0]
     if not parts:
         return None
-    brier_gain, brier_gain_error = _gain(parts, cluster, rows, squared_loss_of)
-    log_loss_gain, log_loss_gain_error = _gain(parts, cluster, rows, log_loss_of)
-    # Most scores of a fold share their value with others: they are pooled before those of all folds are sorted.
-    pooled = (np.concatenate(columns) for columns in zip(*(pool_counts(*part[1:]) for part in parts), strict=True))
-    after = ScoreTable(*pool_counts(*pooled))
-    fitted_map = whole or fit_part(calibrator(), table)  # rows of one class too
-    fitted = _mapped(fitted_map, table.score)
-    bound, costs, critical_value = None, None, normal_quantile(1.0 - _CHANCE)
+    brier_gain, brier_gain_error = _mean_gain(splits, rows, squared_loss_of)
+    log_loss_gain, log_loss_gain_error = _mean_gain(splits, rows, log_loss_of)
+    after, judged = _joined(parts), _joined(part for of_split, _ in splits for part in of_split)
+    fitted_map = whole or fit_part(calibrator(), rows)  # rows of one class too
+    fitted = _level(fitted_map.predict(table.score))
+    bound, costs, deviate = None, None, normal_quantile(1.0 - CHANCE)
     if all((part.second[1:] >= part.second[:-1]).all() for part in parts):
         at = score_view(table.score, table.n).grid(99)
         costs = curve_of(table, at, confidence_level, (after, pair_mapped(parts, at)))
+    width = None if isinstance(rows, ClusteredRows) else monotone_width(table.total, delta)
     if isinstance(rows, ClusteredRows):
         mapped = MappedPart(*(np.concatenate(column) for column in zip(*parts, strict=True)))
         costs = None if costs is None else cluster_cost_curve(rows.size, cluster, mapped, costs)
-        critical_value = Jackknife(rows.size).quantile(_CHANCE)
-    elif _never_falls(fitted_map):
-        width = monotone_width(table.total, failure_probability(confidence_level))
+        deviate = Jackknife(rows.size).quantile(CHANCE)
+        width = _cluster_width(rows, mapped, cluster, delta, random_state)
+    if width is not None and _never_falls(fitted_map):
         bound = min(1.0, cutoff_calibration_error(ScoreTable(*pool_counts(fitted, table.n, table.k))) + width)
     return Recalibration(
         method=_name(fitted_map),
@@ -200,35 +214,76 @@ def cross_fitted(
         error_before=cutoff_calibration_error(table),
         error_after=cutoff_calibration_error(after),
         brier_before=brier_score(table),
-        brier_after=brier_score(after),
+        brier_after=brier_score(judged),
         log_loss_before=log_loss(table),
-        log_loss_after=log_loss(after),
+        log_loss_after=log_loss(judged),
         brier_gain=brier_gain,
         brier_gain_error=brier_gain_error,
         log_loss_gain=log_loss_gain,
         log_loss_gain_error=log_loss_gain_error,
-        critical_value=critical_value,
+        log_loss_gain_lower=lower_gain(log_loss_gain, deviate * log_loss_gain_error, n_folds / (n_folds - 1.0)),
         bound_after=bound,
+        n_clusters=len(rows.size) if isinstance(rows, ClusteredRows) else None,
         confidence_level=confidence_level,
         costs=costs,
     )
 
 
-def _mapped_parts(
-    folds: Iterator[_Fold], calibrator: Callable[[], ScoreMap], n_folds: int
-) -> tuple[list[MappedPart], npt.NDArray[np.int64]]:
+def lower_gain(gain: float, half_width: float, judged_per_fitted: float) -> float:
+    """Return a lower limit for the gain of a map that is fitted to all rows, from rows that maps of others judged.
+
+    Half the width of the interval that takes the maps as given is widened for their chance (Nadeau & Bengio 2003).
+    """
+    return gain - half_width * math.sqrt(1.0 + judged_per_fitted) if math.isfinite(gain) else gain
+
+
+def _cluster_width(
+    rows: ClusteredRows,
+    mapped: MappedPart,
+    cluster: npt.NDArray[np.int64],
+    delta: float,
+    random_state: int | np.random.Generator,
+) -> float | None:
+    """Width of a band around the errors of mapped scores on all intervals of them; None with too few clusters.
+
+    Its residuals are those of maps that were fitted to other clusters, since those of the map of all are too small.
+    """
+    if rows.effective_clusters < LEAST_GROUPS:
+        return None
+    held_out = rows.scored(mapped.second, mapped.n, mapped.k, cluster)
+    return clustered(held_out).rotations(math.ceil(_SIMULATIONS / delta) - 1, random_state).width(delta)
+
+
+def _mapped_parts(folds: Iterator[_Fold], calibrator: Callable[[], ScoreMap], n_folds: int) -> _Split:
     """Return what fits on the others make of the scores of each fold, and the clusters of all."""
     parts, clusters = [], [np.zeros(0, np.int64)]
     for number, (rest, score, n, k, of_fold) in enumerate(folds):  # one at a time: each holds nearly all rows
         report_progress(f"Recalibration, fold {number + 1} of {n_folds}", number / n_folds)
-        parts.append(MappedPart(score, _mapped(fit_fold(calibrator(), rest), score), n, k))
+        parts.append(MappedPart(score, _level(fit_fold(calibrator(), rest).predict(score)), n, k))
         clusters.append(of_fold)
     return parts, np.concatenate(clusters)
 
 
-def _mapped(calibrator: ScoreMap, score: FloatArray) -> FloatArray:
-    """Return what a fitted calibrator makes of increasing scores; where that falls by rounding only, it is level."""
-    value = calibrator.predict(score)
+def _stacked_parts(folds: Iterator[_Fold], pool: Auto, number: int) -> _Split:
+    """Return the same of a pool whose members are fitted once for each fold."""
+    each = list(folds)
+    report_progress(f"Recalibration, split {number + 1} of {_SPLITS}", number / _SPLITS)
+    mapped = map(_level, pool.stacked(fold[:4] for fold in each))
+    parts = [MappedPart(score, second, n, k) for (_, score, n, k, _), second in zip(each, mapped, strict=True)]
+    return parts, np.concatenate([np.zeros(0, np.int64), *(fold[4] for fold in each)])
+
+
+def _joined(parts: Iterable[MappedPart]) -> ScoreTable:
+    """Return the rows of all parts by their mapped scores.
+
+    Most scores of a part share their value with others: they are pooled before those of all parts are sorted.
+    """
+    pooled = (np.concatenate(columns) for columns in zip(*(pool_counts(*part[1:]) for part in parts), strict=True))
+    return ScoreTable(*pool_counts(*pooled))
+
+
+def _level(value: FloatArray) -> FloatArray:
+    """Return mapped increasing scores; where they fall by rounding only, they are level."""
     top = np.maximum.accumulate(value)
     return top if (top - value <= _ROUNDING).all() else value
 
@@ -245,25 +300,23 @@ def _name(calibrator: ScoreMap) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", words).lower()
 
 
-def _folds_of_rows(table: ScoreTable, n_folds: int, random_state: int | np.random.Generator) -> Iterator[_Fold]:
-    if not table.independent or table.total < 2 * n_folds:
-        return
-    for n, k in split_counts(table.n, table.k, n_folds, generator_for(table, random_state)):
+def _folds_of_rows(table: ScoreTable, n_folds: int, rng: np.random.Generator) -> Iterator[_Fold]:
+    for n, k in split_counts(table.n, table.k, n_folds, rng):
         part, rest = table.with_counts(n, k), table.with_counts(table.n - n, table.k - k)
         if len(part) and len(rest):
             yield rest, part.score, part.n, part.k, np.zeros(0, np.int64)
 
 
-def _folds_of_clusters(rows: ClusteredRows, n_folds: int, random_state: int | np.random.Generator) -> Iterator[_Fold]:
-    clusters = len(rows.size)
-    if clusters < 2 * n_folds:
-        return
-    rng = generator_for(rows, random_state)
-    fold_of = rng.permutation(np.arange(clusters) % n_folds)[rows.cluster]
-    for i in range(n_folds):
-        inside, outside = fold_of == i, fold_of != i
-        rest = ScoreTable(*pool_counts(rows.score[outside], rows.n[outside], rows.k[outside]))
-        yield rest, rows.score[inside], rows.n[inside], rows.k[inside], rows.cluster[inside]
+def _folds_of_clusters(rows: ClusteredRows, n_folds: int, rng: np.random.Generator) -> Iterator[_Fold]:
+    for part in held_out_units(len(rows.size), n_folds, rng):
+        inside = part[rows.cluster]
+        yield rows.pick(~part), rows.score[inside], rows.n[inside], rows.k[inside], rows.cluster[inside]
+
+
+def _mean_gain(splits: Sequence[_Split], rows: ScoreTable | ClusteredRows, loss: Terms) -> tuple[float, float]:
+    """Return the mean of the gains in all splits, and of their standard errors, as the root of the mean square."""
+    gains, errors = np.array([_gain(*split, rows, loss) for split in splits]).T
+    return float(gains.mean()), float(np.sqrt((errors**2).mean()))
 
 
 def _gain(

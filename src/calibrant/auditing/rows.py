@@ -10,25 +10,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.next_steps import CallTexts, texts_of
 from calibrant.auditing.warnings import RowOrder
 from calibrant.errors import ArgumentError
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import Request, SegmentTotals, check_depth
 from calibrant.sources.array_rows import ArrayRows, TableRows
+from calibrant.sources.mixed import MixedColumns, is_values, own_name
 from calibrant.sources.protocol import Columns, Rows
-from calibrant.sources.rows import is_read, rows_of
+from calibrant.sources.rows import rows_of
 from calibrant.table.clusters import ClusteredRows
+from calibrant.table.identifiers import Repeated
 from calibrant.table.missing import Intake
 from calibrant.table.parameters import SIDES, Direction, check_choice, check_count
 from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
 from calibrant.table.validation import PROBABILITIES
 
 # What to do where there are no bounds that hold together for all segments: those of each, by Bonferroni.
-EACH_ALONE = (
-    "audit each segment by itself, at a `confidence_level` of 1 - 0.05 / K for K of them, so that all verdicts hold "
-    "together: frame[frame['branch'] == 'north'], or --query \"SELECT * FROM 'rows.csv' WHERE branch = 'north'\""
-)
+EACH_ALONE = "audit each segment by itself, at a `confidence_level` of 1 - 0.05 / K for K of them: so all hold together"
 READ = 0.6  # share of an audit that is the reading of the rows, where they are read
 
 
@@ -38,8 +36,8 @@ class AuditedRows(NamedTuple):
     table: ScoreTable
     clustered: ClusteredRows | None  # if they may depend on each other
     order: RowOrder | None  # if it is known, and means something
-    texts: CallTexts
     intake: Intake
+    repeated: Repeated | None
 
     @property
     def units(self) -> ScoreTable | ClusteredRows:
@@ -56,76 +54,69 @@ def given_rows(
     score: str | None,
     weight: str | None = None,
     sample_weight: npt.ArrayLike | None = None,
+    count: npt.ArrayLike | str | None = None,
     pos_label: Any = None,
     clusters: Any = None,
     by: Any = None,
+    graded: bool = False,
     missing: str = "raise",
     limits: tuple[float, float] = PROBABILITIES,
 ) -> Iterator[Rows]:
-    """Open the rows that the arguments of `calibrant.audit` stand for, with scores within `limits`."""
+    """Open the rows that the arguments of `calibrant.audit` stand for, with scores within `limits`.
+
+    `by` makes segments, or holds rating grades if the rows are `graded`, which clusters may be.
+    """
     check_choice("missing", missing, ("raise", "drop"))
-    weighted = weight is not None or sample_weight is not None
-    if by is not None and (weighted or clusters is not None):
+    weighted = any(given is not None for given in (weight, sample_weight, count))
+    if by is not None and (weighted or (clusters is not None and not graded)):
         raise ArgumentError(
             "independent rows without weights, where `by` or `grade` puts them into groups",
-            "weights" if weighted else "clusters",
-            f"leave that out, or {EACH_ALONE}. An audit with `clusters` alone compares clusters with each other",
+            "weights, or a count" if weighted else "clusters",
+            f"leave {'the weights' if weighted else '`clusters`'} out; {EACH_ALONE}; an audit with `clusters` alone "
+            "compares clusters with each other",
         )
     segments = {} if by is None else columns_of(by)
-    if label is None and score is None and weight is None:
+    if label is None and score is None and weight is None and not isinstance(count, str):
         if isinstance(y_true, ScoreTable) or y_proba is None:
-            yield TableRows(as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label))
+            yield TableRows(as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label))
             return
-        if not isinstance(segments, dict):
+        if not isinstance(segments, dict) or any(isinstance(values, str) for values in segments.values()):
             expected = "`by` as a mapping of names to columns, beside arrays of labels and scores"
             raise ArgumentError(
                 expected, ", ".join(map(repr, segments)), "pass by={'sex': sex}, with one value per row"
             )
-        rows = ArrayRows(y_true, y_proba, sample_weight, clusters, segments, pos_label, limits=limits)
+        rows = ArrayRows(y_true, y_proba, sample_weight, count, clusters, segments, pos_label, limits=limits)
         yield rows.without_gaps() if missing == "drop" else rows
         return
-    if label is None or score is None or y_proba is not None or sample_weight is not None:
+    both = weight is not None and sample_weight is not None
+    if label is None or score is None or y_proba is not None or both:
         given = {"label": label, "score": score, "weight": weight, "y_proba": y_proba, "sample_weight": sample_weight}
+        given["count"] = count
         raise ArgumentError(
-            "the names of both columns, label and score, and no arrays of scores or weights",
+            "the names of both columns, label and score, and no scores beside them",
             " and ".join(name for name, value in given.items() if value is not None),
             "pass audit(frame, label='y', score='p', weight='w'), or audit(y, p, sample_weight=w)",
         )
+    mixed = MixedColumns(y_true)
+    label, score = mixed.name("label", label), mixed.name("score", score)
     check_names(list(segments), label, score)
-    beside = segments if isinstance(segments, dict) else {}
-    if beside and is_read(y_true):
-        raise _not_in_memory()
-    named = (clusters,) if isinstance(clusters, str) else tuple(clusters or ())
-    columns = Columns(label, score, weight, pos_label, named, () if beside else tuple(segments), missing, limits=limits)
-    with rows_of(y_true, columns) as opened:
-        yield _beside(opened, beside) if beside else opened
+    weight = mixed.name("weight", weight if sample_weight is None else sample_weight)
+    counted: Any = mixed.name("count", count)
+    named, inside = tuple(mixed.names("cluster", clusters)), tuple(mixed.names("by", segments))
+    columns = Columns(label, score, weight, pos_label, named, inside, missing, counted, limits=limits)
+    with rows_of(mixed.source, columns) as opened:
+        yield opened
 
 
-def _beside(rows: Rows, segments: Mapping[str, Any]) -> ArrayRows:
-    """Return rows of a dataframe in memory with columns of segments that are given as arrays."""
-    if not isinstance(rows, ArrayRows):
-        raise _not_in_memory()
-    if rows.left_out is not None:
-        expected = "`by` as names of columns, where missing='drop' leaves out rows of a dataframe"
-        raise ArgumentError(expected, "a mapping", "name columns of the same dataframe")
-    return replace(rows, by=segments)
-
-
-def _not_in_memory() -> ArgumentError:
-    return ArgumentError(
-        "`by` as names of columns, where rows are not in memory", "a mapping", "name columns of the same source"
-    )
-
-
-def audited_rows(rows: Rows, source: Any, *, grouped: bool) -> AuditedRows:
-    """Pool rows, if they are `grouped` by cluster too; `source` is what was passed for them."""
+def audited_rows(rows: Rows, *, grouped: bool) -> AuditedRows:
+    """Pool rows, if they are `grouped` by cluster too."""
     clustered = rows.clustered() if grouped else None
     table = rows.table() if clustered is None else clustered.table
     need_both_classes(table)
     order = None
-    if isinstance(rows, ArrayRows) and rows.weight is None:
+    if isinstance(rows, ArrayRows) and rows.weight is None and rows.count is None:
         order = RowOrder(*rows.clean[:2])
-    return AuditedRows(table, clustered, order, texts_of(source, rows.columns), rows.intake)
+    return AuditedRows(table, clustered, order, rows.intake, rows.repeated)
 
 
 def segment_totals(
@@ -144,7 +135,7 @@ def segment_totals(
     """Add up rows by segment, however they were handed over, with the arguments of `calibrant.audit_segments`."""
     request = segment_request(by, depth, direction, min_rows, cuts)
     with given_rows(y_true, y_proba, label=label, score=score, pos_label=pos_label, by=by) as rows:
-        return rows.segments(request)
+        return replace(rows.segments(request), repeated=rows.repeated)
 
 
 def segment_request(
@@ -172,9 +163,15 @@ def names_of(by: Any) -> list[str]:
 
 
 def columns_of(by: Any) -> dict[str, Any] | list[str]:
-    """Return `by` as columns by name, or as a list of names."""
+    """Return `by` as columns by name, a text being the name of one, or as a list of names."""
     if isinstance(by, str):
         return [by]
+    if isinstance(by, np.ndarray) and by.dtype.kind in "OU" and len(set(by.tolist())) == len(by):
+        by = by.tolist()  # names
+    elif isinstance(by, np.ndarray) or own_name(by, ""):
+        by = {own_name(by, "by"): by}
+    elif isinstance(by, list | tuple) and any(map(is_values, by)):
+        by = {own_name(one, f"by {i}") if is_values(one) else one: one for i, one in enumerate(by, 1)}
     remedy = "pass for example ['sex', 'branch']"
     if hasattr(by, "columns") and not isinstance(by, np.ndarray | Mapping):
         import narwhals as nw

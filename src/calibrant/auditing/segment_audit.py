@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from calibrant.auditing import segments
 from calibrant.auditing.rows import segment_totals
+from calibrant.auditing.warnings import DataWarning, repeated_ids
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import (
     SHARES,
@@ -93,6 +94,8 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
     exact : bool
         Whether errors are exact. Of more than a million rows in files or engines they are known within limits, which
         the bounds include.
+    warnings : tuple of DataWarning
+        Signs that rows are not independent; those of an audit with segments are in its own.
     columns_of, levels : tuple
         For each segment the names of its columns, and of its levels.
     assumptions, references : tuple of str
@@ -109,6 +112,7 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
     verdicts: npt.NDArray[Any]
     contribution: FloatArray
     exact: bool
+    warnings: tuple[DataWarning, ...]
 
     def __str__(self) -> str:
         text = segments.grid_text(sentences(self), *audit_rows(self, _PRINTED))
@@ -117,6 +121,11 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
 
     def _repr_html_(self) -> str:
         return html_grid(self.claim, *audit_rows(self))
+
+    def verdict_counts(self) -> str:
+        """Say how many segments have each verdict."""
+        verdicts = self.verdicts.tolist()
+        return ", ".join(f"{rows(verdicts.count(word))} {word}" for word in reversed(_VERDICTS) if word in verdicts)
 
 
 def audit_segments(
@@ -234,6 +243,7 @@ def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_
         verdicts=np.array([verdict_within(*ends, tolerance) for ends in zip(lower, upper, strict=True)]),
         contribution=judged.columns["share"] * judged.columns["error"],
         exact=found.exact,
+        warnings=tuple(repeated_ids(found.repeated)),
         references=_REFERENCES,
     )
 
@@ -255,6 +265,7 @@ def audit_rows(audit: SegmentAudit, most: int | None = None) -> segments.Grid:
 
 def sentences(audit: SegmentAudit) -> Iterator[str]:
     """Say what is wrong in segments, which verdicts they have, how far any may be off, and how many are too small."""
+    yield from (warning.message for warning in audit.warnings)
     level, worst = segments.level_text(audit), int(np.argmax(audit.lower))
     if level:
         yield f"{level}."
@@ -267,18 +278,12 @@ def sentences(audit: SegmentAudit) -> Iterator[str]:
     elif not level:
         yield f"No segment is shown to be miscalibrated{segments.as_far(audit.errors)}."
     if audit.tolerance is not None:
-        yield f"At tolerance {given(audit.tolerance)}: {verdict_counts(audit)}."
+        yield f"At tolerance {given(audit.tolerance)}: {audit.verdict_counts()}."
     yield audit.claim
     if audit.n_unlisted:
         have, are = ("s have", "are") if audit.n_unlisted > 1 else (" has", "is")
         fewer = f"fewer than {rows(audit.min_rows)} rows"
         yield f"{rows(audit.n_unlisted)} further segment{have} {fewer} and {are} not judged."
-
-
-def verdict_counts(audit: SegmentAudit) -> str:
-    """Say how many segments have each verdict."""
-    verdicts = audit.verdicts.tolist()
-    return ", ".join(f"{rows(verdicts.count(word))} {word}" for word in reversed(_VERDICTS) if word in verdicts)
 
 
 def off_sentence(audit: SegmentAudit) -> str:

@@ -16,7 +16,7 @@ from calibrant.certificates.segments import Listed, detectable_error, lower_boun
 from calibrant.distributions.binomial import level_p_values
 from calibrant.errors import DataError
 from calibrant.printable import visible
-from calibrant.segments.columns import MIN_ROWS
+from calibrant.segments.columns import FEWER_ROWS, MIN_ROWS
 from calibrant.segments.totals import SegmentTotals
 from calibrant.table.numbers import confidence, interval_text, number, rows, share, significant, write_lower
 from calibrant.table.parameters import SIDES, Direction, failure_probability
@@ -131,7 +131,7 @@ def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
         raise DataError(
             f"a segment with at least {min_rows} rows (`min_rows`)",
             f"at most {most} rows in one",
-            "lower `min_rows`, or name other columns",
+            FEWER_ROWS,
         )
     n, k, mean, value, low, high, sign, equal = (
         np.concatenate([getattr(of.totals, name) for of in families])

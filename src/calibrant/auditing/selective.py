@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.rows import given_rows
-from calibrant.auditing.warnings import REVERSED_SAID, DataWarning, reversed_labels
+from calibrant.auditing.warnings import REVERSED_SAID, DataWarning, repeated_ids, reversed_labels
 from calibrant.decisions.selections import BinarySelection, Selections, groups_share, select_both, target_pair
-from calibrant.decisions.selective import Cutoffs, Selection, select, target_errors
-from calibrant.segments.values import distinct_values
+from calibrant.decisions.selective import AllRows, Cutoffs, Selection, select, target_errors
+from calibrant.segments.columns import SegmentColumn
+from calibrant.segments.totals import Family
 from calibrant.sources.protocol import Rows
 from calibrant.table.class_checks import is_of_several, need_alone
 from calibrant.table.class_scores import ClassScores, as_class_scores
-from calibrant.table.clusters import Clusters, one_row_each
+from calibrant.table.clusters import ClusteredRows, Clusters, one_row_each
 from calibrant.table.parameters import check_between, failure_probability
+from calibrant.table.pooling import distinct_numbers
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT, Sampling
 from calibrant.table.validation import ANY_NUMBER, CleanRows
@@ -34,8 +37,7 @@ def selective(
     *,
     label: str | None = None,
     score: str | None = None,
-    weight: str | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    count: npt.ArrayLike | str | None = None,
     pos_label: Any = None,
     classes: Sequence[Any] | None = None,
     target_error: float | Sequence[float] = 0.05,
@@ -53,10 +55,10 @@ def selective(
         `ScoreTable`; or, with `label` and `score`, a dataframe of any library, a file, a pattern, a folder, a list of
         files, or a `calibrant.Query`. Or labels and probabilities of several classes as in `certify_classes`: the
         decision is the most probable class, and its probability the score.
-    label, score, weight : str, optional
+    label, score : str, optional
         Names of columns, where the first argument has columns.
-    sample_weight, pos_label : optional
-        Whole numbers that count repeated independent rows, others are refused; the value of `correct` that says so.
+    count, pos_label : optional
+        How many equal, independent rows each row stands for, or its column; the value of `correct` that says so.
     classes : sequence of length K, optional
         Label of each column, where there are several.
     target_error : float or sequence of float
@@ -68,7 +70,8 @@ def selective(
         Cluster of each row, or names of columns. Rows of one may depend on each other: one of each, drawn at random by
         a seed made of the rows, is counted.
     by : str, sequence of str, mapping of str to array-like, or dataframe, optional
-        Columns that make groups, each with a cut-off of its own. These hold together.
+        Columns that make groups, each with a cut-off of its own. These hold together. Numbers with more than 20
+        different values are cut at their quintiles, as in `audit_segments`.
     missing : {"raise", "drop"}
         Refuse rows without a value that is used, or leave them out.
 
@@ -80,7 +83,7 @@ def selective(
     Raises
     ------
     DataError
-        If the rows cannot be used, or weights do not count them.
+        If the rows cannot be used.
     ArgumentError
         If a parameter is out of range.
 
@@ -103,26 +106,27 @@ def selective(
     """
     delta = failure_probability(confidence_level)
     targets = target_errors(target_error)
-    columns: dict[str, Any] = {"label": label, "score": score, "weight": weight, "clusters": clusters, "by": by}
+    columns: dict[str, Any] = {"label": label, "score": score, "count": count, "clusters": clusters, "by": by}
     if isinstance(correct, ClassScores) or classes is not None or is_of_several(y_score):
         remedy = "pass whether the class predicted is right, y == predicted, and its probability, P.max(axis=1)"
-        need_alone(remedy, **columns, sample_weight=sample_weight, pos_label=pos_label)
+        need_alone(remedy, **columns, pos_label=pos_label)
         top = as_class_scores(correct, y_score, classes=classes).of_confidence()
         correct, y_score = top.outcome, top.score
-    values = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": missing, "limits": ANY_NUMBER}
+    values = {"pos_label": pos_label, "missing": missing, "limits": ANY_NUMBER}
     with given_rows(correct, y_score, **columns, **values) as rows:
         sampling, clustered = INDEPENDENT, None if clusters is None else rows.clustered()
         if clustered is None:
             tables = _groups(rows, by)
         else:
             sampling, tables = Sampling("clusters", len(clustered.size), 1.0), {None: one_row_each(clustered)}
-        left_out = rows.intake.left_out
+        left_out, repeated = rows.intake.left_out, tuple(repeated_ids(rows.repeated))
     selections = []
     for group, part in groups_share(tables, delta).items():
-        further = {"group": group, "left_out": left_out, "warnings": _warnings(tables[group], _DOUBT)}
+        further = {"group": group, "left_out": left_out, "warnings": repeated + _warnings(tables[group], _DOUBT)}
         for target in targets:
             cutoffs = Cutoffs.of(tables[group], target, part / len(targets))
-            selections.append(select(cutoffs, int(cutoffs.passing[-1]), sampling, **further))
+            chosen = select(cutoffs, int(cutoffs.passing[-1]), sampling, **further)
+            selections.append(chosen if clustered is None else replace(chosen, all_rows=_all_rows(clustered, chosen)))
     if by is not None or isinstance(target_error, (tuple, list)):
         return Selections.of(selections, confidence_level)
     return selections[0]
@@ -134,8 +138,7 @@ def selective_binary(
     *,
     label: str | None = None,
     score: str | None = None,
-    weight: str | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    count: npt.ArrayLike | str | None = None,
     pos_label: Any = None,
     target_error: float | tuple[float, float] = 0.05,
     missed: float | None = None,
@@ -149,7 +152,7 @@ def selective_binary(
     y_true, y_score : array-like of shape (n,)
         Labels, and scores: any numbers, higher where a positive is likelier; or a `ScoreTable`; or, with `label` and
         `score`, rows of another kind as in `selective`.
-    label, score, weight, sample_weight, pos_label, missing
+    label, score, count, pos_label, missing
         As in `selective`; `pos_label` is the label value that counts as 1.
     target_error : float or (float, float)
         Largest acceptable share of negatives among cases called positive, and of positives among cases called negative.
@@ -166,7 +169,7 @@ def selective_binary(
     Raises
     ------
     DataError
-        If the rows cannot be used, or weights do not count them.
+        If the rows cannot be used.
     ArgumentError
         If a parameter is out of range.
 
@@ -191,11 +194,12 @@ def selective_binary(
     targets = target_pair(target_error)
     if missed is not None:
         check_between("missed", missed, 0.0, 1.0)
-    columns: dict[str, Any] = {"label": label, "score": score, "weight": weight}
-    values = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": missing, "limits": ANY_NUMBER}
+    columns: dict[str, Any] = {"label": label, "score": score, "count": count}
+    values = {"pos_label": pos_label, "missing": missing, "limits": ANY_NUMBER}
     with given_rows(y_true, y_score, **columns, **values) as rows:
         table, left_out = rows.table(), rows.intake.left_out
-    return select_both(table, targets, missed, delta, left_out=left_out, warnings=_warnings(table))
+        repeated = tuple(repeated_ids(rows.repeated))
+    return select_both(table, targets, missed, delta, left_out=left_out, warnings=repeated + _warnings(table))
 
 
 def _warnings(table: ScoreTable, said: str = REVERSED_SAID) -> tuple[DataWarning, ...]:
@@ -203,15 +207,30 @@ def _warnings(table: ScoreTable, said: str = REVERSED_SAID) -> tuple[DataWarning
     return tuple(reversed_labels(table, None, said)) if both and table.independent else ()
 
 
+def _all_rows(clustered: ClusteredRows, found: Selection) -> AllRows:
+    """Count all rows of clusters at the cut-off that one row of each has."""
+    table = clustered.table
+    decided = np.zeros(len(table.score), bool) if found.threshold is None else table.score >= found.threshold
+    return AllRows(int(table.total), int(table.n[decided].sum()), int(table.negatives[decided].sum()))
+
+
 def _groups(rows: Rows, by: Any) -> dict[str | None, ScoreTable]:
-    """Pool the rows of each combination of values, in the order of their names; all rows, if there are no columns."""
+    """Pool the rows of each combination of segments of columns, in their order; all rows, if there are no columns."""
     if by is None:
         return {None: rows.table()}
-    label, score, weight, _, columns, _ = rows.held()
-    names = np.array([""] * len(label), dtype=object)
-    for name, values in columns.items():
-        distinct = distinct_values(values, name)
-        levels = np.array([*(f"{name} = {level}" for level in distinct.levels), f"{name} is missing"], dtype=object)
-        names += np.where(names == "", "", ", ") + levels[distinct.number]
-    alike = {name: np.flatnonzero(names == name) for name in sorted(set(names.tolist()))}
-    return {name: ScoreTable.from_clean(CleanRows(label, score, weight).pick(of)) for name, of in alike.items()}
+    label, score, count, _, columns, _ = rows.held()
+    # Every level has a cut-off of its own, however rare it is.
+    family = Family(tuple(SegmentColumn.fit(values, name, min_rows=1) for name, values in columns.items()))
+    code = family.codes([column.codes(columns[column.name]) for column in family.columns])
+    cells = distinct_numbers(code)
+    of_row = np.searchsorted(cells, code)
+    named = [zip(family.columns, levels, strict=True) for levels in family.levels(cells)]
+    names = [", ".join(f"{_distinct(column.name)} = {_distinct(level)}" for column, level in each) for each in named]
+    rows_of = CleanRows(label, score, count)
+    return {name: ScoreTable.from_clean(rows_of.pick(np.flatnonzero(of_row == i))) for i, name in enumerate(names)}
+
+
+def _distinct(part: Any) -> str:
+    """Write a part of a group's name, in quotes where it could be taken for several or for another."""
+    text = str(part)
+    return repr(text) if any(sign in text for sign in (", ", " = ", "'", '"')) else text

@@ -11,7 +11,7 @@ from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import DETAILS, audit_facts
 from calibrant.auditing.findings import DrawnAudit, Findings
 from calibrant.auditing.paragraph import results_paragraph
-from calibrant.auditing.wording import error_limits, error_range, verdict_word
+from calibrant.auditing.wording import error_limits, error_range
 from calibrant.table.numbers import number
 from calibrant.table.results import Fact, Result, of_section
 from calibrant.table.shown import hanging, html_table, wrapped
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MOST = 14  # lines of a summary
 # Columns of the labels in front of the lines of a summary, and of the sentences of the details.
 _NARROW, _WIDE = 11, 19
-_NEXT = "Next"
+_NEXT, _RUN = "Next", ("command", "python")
 _OPTIONAL = 8  # ranks of lines that are left out rather than cut to one
 _WIDTH = 80  # columns of a printed audit: a usual terminal
 
@@ -83,7 +83,7 @@ def summary(audit: Result, width: int | None = None, *, shell: bool = False) -> 
     parts = summary_facts(audit, shell=shell)
     if width is None:
         return "\n".join(_labelled(part) for part in parts)
-    lines = [_next(part, width, shell=shell) if part.label == _NEXT else _broken(part, width) for part in parts]
+    lines = [_runnable(part, width, _NARROW) if part.key in _RUN else _broken(part, width) for part in parts]
     for i in sorted(range(len(parts)), key=lambda i: -parts[i].rank):
         over = sum(map(len, lines)) - _MOST
         if over > 0 and parts[i].rank:
@@ -94,10 +94,10 @@ def summary(audit: Result, width: int | None = None, *, shell: bool = False) -> 
 def summary_facts(audit: Result, *, shell: bool = False) -> list[Fact]:
     """Choose the facts of a summary, the verdict first; what to run next, in Python or in a shell, is the last."""
     facts = of_section(audit_facts(audit), "headline")
-    # Where there is no command for it, a shell is told what to run in Python, under the label that says so.
-    step = "command" if shell else "python"
-    left_out = "command" if not shell else "python" if any(fact.key == "command" for fact in facts) else ""
-    facts = [fact for fact in facts if fact.key != left_out]
+    # Where there is only the other one, that is shown, under the label that says so.
+    step, other = ("command", "python") if shell else ("python", "command")
+    if any(fact.key == step for fact in facts):
+        facts = [fact for fact in facts if fact.key != other]
     return [fact._replace(label=_NEXT) if fact.key == step else fact for fact in facts]
 
 
@@ -110,20 +110,33 @@ def _broken(part: Fact, width: int, most: int | None = None) -> list[str]:
     return hanging(width, 2 if part.key == "verdict" else _NARROW, most).wrap(_labelled(part))
 
 
-def _next(part: Fact, width: int, *, shell: bool) -> list[str]:
-    """Break what is to be run where it can be broken: before options in a shell, between arguments in Python."""
-    text = re.sub(r" (?!--)" if shell else r"(?<!,) ", "\N{NO-BREAK SPACE}", _labelled(part))
-    end = " \\" if shell else ""
-    lines = hanging(width - len(end), _NARROW).wrap(text) if len(text) > width else [text]
-    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in [f"{line}{end}" for line in lines[:-1]] + lines[-1:]]
+def _runnable(part: Fact, width: int, indent: int) -> list[str]:
+    """Break what is to be run where it can be: before options in a shell, between arguments in Python; comments below.
+
+    Other spaces, and those within quotes, stand as another sign until then.
+    """
+    shell, text = part.key == "command", f"{part.label:<{indent}}{part.value}"
+    if len(text) <= width:
+        return [text]
+    quoted = re.sub(r"'[^']*'|\"[^\"]*\"", lambda found: found[0].replace(" ", "\0"), text)
+    end, (code, _, comment) = " \\" if shell else "", quoted.partition("  # ")
+    lines = hanging(width - len(end), indent).wrap(re.sub(r" (?!--)" if shell else r"(?<!,) ", "\0", code))
+    lines = [f"{line}{end}" for line in lines[:-1]] + lines[-1:]
+    lines += [f"{'':<{indent}}# {line}" for line in hanging(width - indent - 2, 0).wrap(comment)]
+    return [line.replace("\0", " ") for line in lines]
 
 
 def details(audit: Result, width: int | None = None) -> str:
     """Write everything that the audit says in words, as labelled lines; broken at a width if one is given."""
     facts = audit_facts(audit)
     lines = [fact for fact in facts if fact.key == "warning"] + of_section(facts, *DETAILS)
-    text = [wrapped(f"{fact.label:<{_WIDE}}{fact.value}", width, indent=_WIDE) for fact in lines]
-    return "\n".join([wrapped(facts[0].value, width), *text])
+    text = [wrapped(facts[0].value, width)]
+    for fact in lines:
+        if width is not None and fact.key in _RUN:
+            text += _runnable(fact, width, _WIDE)
+        else:
+            text.append(wrapped(f"{fact.label:<{_WIDE}}{fact.value}", width, indent=_WIDE))
+    return "\n".join(text)
 
 
 def table_below(audit: Result, width: int | None = None) -> str:
@@ -147,6 +160,6 @@ def one_line(audit: Findings) -> str:
     error, null = error_range(audit), number(audit.cutoff.null_mean)
     auc, brier = audit.performance.roc_auc.value, audit.performance.brier.value
     return (
-        f"{verdict_word(audit):<13} error {error}{bound}, null mean {null}, "
+        f"{audit.verdict:<13} error {error}{bound}, null mean {null}, "
         f"AUC {auc:.3f}, Brier {number(brier)}: {audit.advice.action}"
     )

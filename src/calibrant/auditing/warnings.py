@@ -14,14 +14,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.certificates import ClassTable
 from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.distributions.null_distribution import null_lower_tail
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import CutoffCalibration, roc_auc
 from calibrant.metrics.estimates import SampledRows
 from calibrant.metrics.ranking import area_of
+from calibrant.printable import shell_word, visible_name
 from calibrant.table.clusters import ClusteredRows
-from calibrant.table.numbers import given, number, score_text, share, write_interval
+from calibrant.table.identifiers import Repeated
+from calibrant.table.numbers import about, counted, given, number, score_text, share, write_interval
 from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
@@ -29,6 +32,7 @@ from calibrant.table.score_table import ScoreTable
 DECISIONS = "decisions"
 FEW_CLUSTERS = "few_clusters"
 IN_SAMPLE = "in_sample"
+REPEATED_IDS = "repeated_ids"
 REVERSED = "reversed_labels"
 WIDE_TOLERANCE = "wide_tolerance"
 REVERSED_SAID = (
@@ -52,8 +56,8 @@ class DataWarning(Result):
 
     Attributes
     ----------
-    code : {"constant_score", "decisions", "dependent_rows", "few_clusters", "in_sample", "reversed_labels", \
-"two_scores", "wide_tolerance"}
+    code : {"constant_score", "decisions", "dependent_rows", "few_clusters", "in_sample", "repeated_ids", \
+"reversed_labels", "two_scores", "wide_tolerance"}
         Which sign.
     message : str
         What was seen and what to do.
@@ -75,6 +79,7 @@ def data_warnings(
     cutoff: CutoffCalibration,
     order: RowOrder | None,
     *,
+    repeated: Repeated | None = None,
     unseen: bool = False,
     tolerance: float | None = None,
 ) -> tuple[DataWarning, ...]:
@@ -87,8 +92,21 @@ def data_warnings(
     if clusters is not None:
         signs += [_few_clusters(clusters, unseen=unseen), reversed_labels(table, clusters)]
     elif table.independent:
-        signs += [reversed_labels(table, None), _in_sample(table, cutoff), _dependence(table, order)]
+        signs += [repeated_ids(repeated), reversed_labels(table, None), _in_sample(table, cutoff)]
+        signs.append(_dependence(table, order))
     return tuple(warning for of_kind in signs for warning in of_kind)
+
+
+def repeated_ids(repeated: Repeated | None) -> Iterator[DataWarning]:
+    """A column of identifiers that was not named and has values again. Chance has no part in it."""
+    if repeated is not None:
+        column = visible_name(repeated.column)
+        message = (
+            f"Are these rows independent? Column {column} has about {about(repeated.values)} different values in "
+            f"{repeated.rows:,} rows. If they say whom a row is about, no statement that counts rows as "
+            f"independent holds: name it with --cluster {shell_word(repeated.column)} (clusters=)."
+        )
+        yield DataWarning(REPEATED_IDS, message)
 
 
 def _few_scores(table: ScoreTable) -> Iterator[DataWarning]:
@@ -109,7 +127,7 @@ def _few_scores(table: ScoreTable) -> Iterator[DataWarning]:
                 "All scores are 0 or 1 and equal the outcome. Is this the column of outcomes? Name that of scores."
             )
         yield DataWarning(DECISIONS, message)
-    elif table.total >= _FEW:
+    elif table.n_rows >= _FEW:
         message = (
             f"There are only two different scores, {score_text(low)} and {score_text(high)}. If they stand for "
             "decisions or classes, audit the probabilities behind them."
@@ -122,7 +140,16 @@ def error_of_half(base_rate: float) -> float:
     return 0.5 * min(base_rate, 1.0 - base_rate)
 
 
-def _wide_tolerance(base_rate: float, tolerance: float | None) -> Iterator[DataWarning]:
+def wide_for_classes(table: ClassTable) -> Iterator[DataWarning]:
+    """The same of the class for which the tolerance is the widest, and how many others it is wide for."""
+    half = [error_of_half(rate) for rate in table.observed_rate.tolist()]
+    rarest, wide = int(np.argmin(half)), sum(table.tolerance is not None and table.tolerance >= each for each in half)
+    others = f" (and for {counted(wide - 1, 'other')})" * (wide > 1)
+    whom = f"of class {visible_name(table.name[rarest])}{others}"
+    yield from _wide_tolerance(float(table.observed_rate[rarest]), table.tolerance, whom)
+
+
+def _wide_tolerance(base_rate: float, tolerance: float | None, of: str = "positive") -> Iterator[DataWarning]:
     """A tolerance that predictions without use would meet."""
     half = error_of_half(base_rate)
     if tolerance is None or tolerance < half:
@@ -133,7 +160,7 @@ def _wide_tolerance(base_rate: float, tolerance: float | None) -> Iterator[DataW
         useless = f"{0 if rare else 1} throughout"
     yield DataWarning(
         WIDE_TOLERANCE,
-        f"The tolerance of {given(tolerance)} is wide where {share(base_rate)} are positive: predicting {useless} "
+        f"The tolerance of {given(tolerance)} is wide where {share(base_rate)} are {of}: predicting {useless} "
         f"would meet it. Choose one well below {number(half)}.",
     )
 

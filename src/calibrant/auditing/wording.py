@@ -8,19 +8,34 @@ from typing import TYPE_CHECKING
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
+from calibrant.auditing.verdict import Said, asked_about, said_of
 from calibrant.auditing.warnings import IN_SAMPLE
 from calibrant.certificates import CalibrationTest, Certificate, ClassCertificate
 from calibrant.decisions import Decision
 from calibrant.decisions.selective import percent
 from calibrant.metrics import BetweenClusters
 from calibrant.table import numbers
-from calibrant.table.numbers import confidence, number, rows, share, write_interval, write_p_value, write_upper
+from calibrant.table.numbers import (
+    about,
+    confidence,
+    number,
+    rows,
+    share,
+    write_interval,
+    write_lower,
+    write_p_value,
+    write_upper,
+)
 from calibrant.table.results import joined
 from calibrant.table.statements import verdict_on, weighting
+from calibrant.table.weights import IF_COUNTS
 
 if TYPE_CHECKING:
     from calibrant.auditing.class_findings import ClassFindings
     from calibrant.auditing.mean_findings import MeanFindings
+
+
+TOO_FEW = "too few clusters to judge whether the error is more than chance explains"
 
 
 def error_limits(certificate: Certificate | ClassCertificate) -> numbers.WrittenInterval:
@@ -98,23 +113,25 @@ def error_place(audit: Findings) -> str:
     )
 
 
-def verdict_word(audit: Findings) -> str:
-    """Verdict in one or two words."""
-    return "no certificate" if audit.certificate is None else audit.certificate.verdict or "no verdict"
-
-
-def verdict_meaning(audit: Findings) -> str:
-    """What the verdict means, to be read after its word."""
+@said_of.register
+def _said(audit: Findings) -> Said:
     if audit.certificate is None:
-        return f"{no_bounds(audit)}, so these are point estimates only."
-    meaning, segments = _meaning(audit.certificate) + _like_these(audit), audit.segments
-    if segments is not None and segments.verdict != audit.certificate.verdict == "certified":
-        from calibrant.auditing.segment_audit import verdict_counts
+        return Said(f"{no_bounds(audit)}, so these are point estimates only.", "")
+    meaning = _meaning(audit.certificate) + _like_these(audit)
+    if any(warning.code == IN_SAMPLE for warning in audit.warnings):
+        meaning += " But this does not hold if these rows were used to fit, as it seems: see the warning."
+    off = asked_about(audit.performance.observed_expected.value, audit.certificate.direction)
+    return Said(meaning, off_in_total(audit) if off else "")
 
-        meaning += f" That is about all rows together; of their segments: {verdict_counts(segments)}."
-    if all(warning.code != IN_SAMPLE for warning in audit.warnings):
-        return meaning
-    return f"{meaning} But this does not hold if these rows were used to fit, as it seems: see the warning."
+
+def off_in_total(audit: Findings) -> str:
+    """How far the number of positives is from the prediction, if its interval excludes that; else empty."""
+    ratio = audit.performance.observed_expected
+    if not (ratio.lower > 1.0 or ratio.upper < 1.0):
+        return ""
+    side = "above" if ratio.value > 1.0 else "below"
+    written = write_interval(ratio.value, ratio.lower, ratio.upper, 1.0)
+    return f"positives are {share(abs(ratio.value - 1.0))} {side} prediction, O:E {written}"
 
 
 def error_of(certificate: Certificate) -> str:
@@ -130,7 +147,7 @@ def _meaning(certificate: Certificate) -> str:
     sure += counting(certificate)
     if certificate.verdict is None:
         most = error_limits(certificate).upper
-        return f"{error} is at most {most} with {sure} (no tolerance was given, so there is no verdict)."
+        return f"{error} is at most {most} with {sure}"
     tolerance = numbers.given(certificate.tolerance)
     if certificate.verdict in ("certified", "refuted"):
         side = "within" if certificate.verdict == "certified" else "above"
@@ -139,17 +156,22 @@ def _meaning(certificate: Certificate) -> str:
     if certificate.n_clusters is not None:
         extent += f" in {rows(certificate.n_clusters)} clusters"
     lacking = f"do not show whether {error} is within {tolerance}."
+    if certificate.bound < min(certificate.trivial_bound, 1.0 - certificate.trivial_bound):
+        lacking = f"{lacking[:-1]}{certified_from(certificate)}."
     if certificate.verdict == "uninformative":
         lacking = f"are too few for any statement about a tolerance of {tolerance}."
     if certificate.rows_needed is not None:
-        why = f"About {rows_needed(certificate)} would decide."
+        lacking += f" About {rows_needed(certificate)} would decide."
     elif certificate.tolerance is not None and certificate.bound <= certificate.tolerance:
-        why = "Any classifier with these scores meets this tolerance, so meeting it would show nothing."
+        lacking += " Any classifier with these scores meets this tolerance, so meeting it would show nothing."
     elif certificate.method == "anytime":
-        why = "The error appears to exceed it, but this method cannot refute."
-    else:
-        why = "The error appears to be so close to it that no practicable number of rows would be enough."
-    return f"{extent} {lacking} {why}"
+        lacking += " The error appears to exceed it, but this method cannot refute."
+    return f"{extent} {lacking}"
+
+
+def certified_from(certificate: Certificate | ClassCertificate) -> str:
+    """Say which tolerances these rows do certify."""
+    return f"; tolerances are certified from {error_limits(certificate).upper} on"
 
 
 def _like_these(audit: Findings) -> str:
@@ -158,8 +180,13 @@ def _like_these(audit: Findings) -> str:
     if certificate is None or ordinary is None or certificate.tolerance is None:
         return ""
     of_these = verdict_on(ordinary.bound, ordinary.lower_bound, ordinary.trivial_bound, certificate.tolerance)
-    if certificate.verdict in ("certified", "refuted") or of_these not in ("certified", "refuted"):
+    if certificate.verdict in ("certified", "refuted"):
         return ""
+    if of_these not in ("certified", "refuted"):
+        if not ordinary.lower_bound > max(0.0, certificate.lower_bound):
+            return ""
+        shown = f"of at least {error_limits(ordinary).lower}, with {confidence(ordinary.confidence_level)} confidence"
+        return f" What is shown of clusters like these is an error {shown} (asymptotic in their number)."
     side = "within" if of_these == "certified" else "above"
     return (
         " The verdict allows for clusters of a kind that none of these shows. If you assume that there are none, "
@@ -170,24 +197,16 @@ def _like_these(audit: Findings) -> str:
 
 def rows_needed(certificate: Certificate) -> str:
     """How many rows, or clusters, would decide."""
+    needed = certificate.rows_needed or 0
     if certificate.n_clusters is None:
-        return f"{rows(certificate.rows_needed or 0)} rows"
-    clusters = math.ceil((certificate.rows_needed or 0) * certificate.n_clusters / certificate.n)
-    return f"{rows(clusters)} clusters like these"
-
-
-def verdict_sentence(audit: Findings) -> str:
-    """Verdict and what it means."""
-    meaning = verdict_meaning(audit)
-    if audit.certificate is not None and audit.certificate.verdict is None:
-        return meaning[0].upper() + meaning[1:]
-    return f"{verdict_word(audit).upper()}: {meaning}"
+        return f"{about(needed)} rows"
+    return f"{about(math.ceil(needed * certificate.n_clusters / certificate.n))} clusters like these"
 
 
 def no_bounds(audit: Findings) -> str:
     """Why there is no bound on the calibration error."""
     if audit.sample.effective_clusters is None:
-        return "the weights are not whole numbers of rows"
+        return f"weights do not count rows ({IF_COUNTS.replace('`count`', 'count= or --count')})"
     return f"clusters are worth only {audit.sample.effective_clusters:.3g} of equal size, and a bound needs 5"
 
 
@@ -200,9 +219,9 @@ def null_sentence(audit: Findings) -> str:
     """The calibration error expected under perfect calibration, and the p-value."""
     evidence = "" if audit.test is None else f"; {evidence_text(audit.test)}"
     if audit.sample.clusters is not None:
-        return f"not known for clusters{evidence}"
+        return f"not known for clusters{evidence or f'; {TOO_FEW}'}"
     if not math.isfinite(audit.cutoff.null_mean):
-        return "not known for weights that are not counts of rows"
+        return "not known for weights that do not count rows"
     return (
         f"expected under perfect calibration with {rows(audit.sample.n)} rows: mean {number(audit.cutoff.null_mean)}, "
         f"95% limit {number(audit.cutoff.null_q95)}{evidence}"
@@ -224,7 +243,7 @@ def saving_caveat(decision: Decision) -> str:
 def recalibration_sentence(result: Recalibration | None) -> str:
     """What recalibration achieves, written with digits enough to see what changes."""
     if result is None:
-        return "not assessed: too few rows, or weights that are not counts of rows"
+        return "not assessed: too few rows or clusters for folds, or weights that do not count rows"
     measures = {
         "calibration error": (result.error_before, result.error_after),
         "Brier score": (result.brier_before, result.brier_after),
@@ -235,20 +254,27 @@ def recalibration_sentence(result: Recalibration | None) -> str:
     if result.unchanged:
         whole = "; fitted on all rows, it leaves the scores as they are"
     elif result.bound_after is not None:
-        sure = confidence(result.confidence_level)
-        whole = f"; fitted on all rows, true error at most {write_upper(result.bound_after)} ({sure} confidence)"
+        sure = f"{confidence(result.confidence_level)} confidence"
+        sure += "" if result.n_clusters is None else f", asymptotic in the number of clusters, {result.n_clusters}"
+        whole = f"; fitted on all rows, true error at most {write_upper(result.bound_after)} ({sure})"
     return f"{result.method}, {result.n_folds}-fold cross-validation: {changes}{whole}"
 
 
-def gain_sentence(result: Recalibration | None) -> str:
-    """Whether recalibration lowers the Brier score, with the standard error; empty if it was not assessed."""
+def gain_text(calibrator: str, gain: float, worst: float) -> str:
+    """Say what a map is expected to gain on new rows, and at worst."""
+    if gain == math.inf:
+        return f"{calibrator} makes an infinite log loss finite"
+    limit = f"{write_lower(worst)} ({confidence(0.95)} confidence)"
+    return f"the expected gain of {calibrator} in log loss is {number(gain)}, at worst {limit}"
+
+
+def auto_gain(result: Recalibration | None) -> str:
+    """Say this of the map that is fitted by default; empty if it was not assessed."""
     if result is None:
         return ""
-    fall = f"{number(abs(result.brier_gain))} (standard error {number(result.brier_gain_error)})"
-    change = f"The Brier score {'falls' if result.brier_gain > 0.0 else 'rises'} by {fall}"
-    if result.brier_gain > 0.0 and not result.unchanged:
-        change += f", {'more' if result.improves_brier_score else 'no more'} than chance explains"
-    return f"{change} (each map is assessed on rows it was not fitted on)."
+    if result.unchanged:
+        return "AutoCalibrator leaves the scores as they are"
+    return gain_text("AutoCalibrator", result.log_loss_gain, result.log_loss_gain_lower)
 
 
 def cells_sentence(audit: Findings) -> str:
@@ -295,7 +321,7 @@ def used_clusters(one: BetweenClusters, audit: Findings) -> str:
     if len(one.cluster) == audit.sample.clusters:
         return ""
     clusters = f"{len(one.cluster)} of {audit.sample.clusters} clusters"
-    return f" ({clusters}, {rows(one.positives.sum())} of {rows(audit.sample.positives)} positives)"
+    return f" ({clusters}, {rows(one.positives.sum())} of {rows(audit.sample.positives or 0)} positives)"
 
 
 def band_sentence(audit: Findings) -> str:
@@ -316,7 +342,7 @@ def assumptions(audit: Findings) -> Iterator[str]:
     """Yield what an audit assumes."""
     yield "The classifier was fixed before these rows were seen: none of them was used to fit, tune or choose it."
     if audit.sample.weights != "rows":
-        yield "Weights are not numbers of rows, so these are point estimates, without bounds or tests."
+        yield "Weights do not count rows, so these are point estimates, without bounds or tests."
     elif audit.sample.clusters is not None:
         yield "Clusters are independent draws from the population; rows of one cluster may depend on each other."
     else:

@@ -96,10 +96,12 @@ def clones_of(members: Sequence[_Kind] | None, kind: Any, default: Sequence[_Kin
     return [clone(member) for member in each]
 
 
-def given_or_auto(calibrator: Calibrator | None) -> Calibrator:
+def given_or_auto(calibrator: Any) -> Calibrator:
     """Return a calibrator that was given, or the one that is used by default."""
     if calibrator is None:
         return AutoCalibrator()
     if not isinstance(calibrator, Calibrator):
-        raise ArgumentError("calibrator to be one of calibrant.calibrators", repr(calibrator), "pass an instance")
+        expected = "`calibrator` to be an instance that maps scores to probabilities, such as PlattCalibrator()"
+        remedy = "pass such a one; calibrators of means, of several classes and of segments are fitted by themselves"
+        raise ArgumentError(expected, repr(calibrator), remedy)
     return calibrator

@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from calibrant.distributions.bisection import first_floats
 from calibrant.errors import ArgumentError
 from calibrant.fits.score_map import FittedMap, ScoreMap
+from calibrant.table.clusters import ClusteredRows, Clusters, cluster_numbers, group_rows
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable, as_table
 from calibrant.table.shown import html_table
 from calibrant.table.table_sums import TableSums
-from calibrant.table.validation import clean_scores
+from calibrant.table.validation import clean_rows, clean_scores
 
 
 class Interpreted(FittedMap):
@@ -116,6 +117,8 @@ class Estimator(RegressorMixin, BaseEstimator, Interpreted):  # type: ignore[mis
         """Remember the name of a column that has one, or check that it is the same."""
         if _is_column(column):
             validate_data(self, column, skip_check_array=True, reset=reset)
+        elif reset and hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # of an earlier fit
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -133,21 +136,27 @@ class Calibrator(Estimator, ScoreMap):
 
     def fit(
         self,
-        scores: npt.ArrayLike | ScoreTable,
+        scores: npt.ArrayLike | ScoreTable | ClusteredRows,
         y: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
         *,
+        count: npt.ArrayLike | None = None,
         pos_label: Any = None,
+        groups: Clusters | None = None,
     ) -> Self:
         """Fit the map.
 
         Parameters
         ----------
-        scores : array-like of shape (n,) or (n, 1), or ScoreTable
-            Scores in [0, 1], or a table that holds scores and labels. The cells of an inexact table are treated as rows
-            at their mean score.
-        y, sample_weight, pos_label
-            Labels and weights as in `ScoreTable.from_scores`; not with a table.
+        scores : array-like of shape (n,) or (n, 1), ScoreTable, or ClusteredRows
+            Scores in [0, 1], or a table that holds scores and labels, or with clusters too. The cells of an inexact
+            table are treated as rows at their mean score.
+        y, sample_weight, count, pos_label
+            Labels, weights, of which only the ratios matter, or numbers of equal rows, as in `ScoreTable.from_scores`;
+            not with a table.
+        groups : array-like of shape (n,), optional
+            Cluster of each row, such as the patient: rows of one may depend on each other. Where a fit splits rows, as
+            that of `AutoCalibrator` does, clusters stay whole; fits that do not are the same without. Not with a table.
 
         Returns
         -------
@@ -161,13 +170,23 @@ class Calibrator(Estimator, ScoreMap):
         ArgumentError
             If a parameter of the calibrator is out of range.
         """
-        if isinstance(scores, TableSums):  # an `OutcomeTable` is refused
-            table = as_table(scores, y, sample_weight=sample_weight, pos_label=pos_label)
+        rows: ScoreTable | ClusteredRows
+        weights: dict[str, Any] = {"sample_weight": sample_weight, "count": count, "pos_label": pos_label}
+        if isinstance(scores, TableSums | ClusteredRows):
+            if groups is not None:
+                remedy = "a table does not know which row belongs to which: pass the rows"
+                raise ArgumentError("labels and scores together with groups", "a table", remedy)
+            table = scores.table if isinstance(scores, ClusteredRows) else scores  # an `OutcomeTable` is refused
+            table = as_table(table, y, **weights)
+            rows = scores if isinstance(scores, ClusteredRows) else table
         elif y is None:
             raise ArgumentError("labels for the scores", "none", "pass y as second argument")
+        elif groups is not None:
+            clean = clean_rows(y, scores, **weights)
+            rows = group_rows(clean, cluster_numbers(groups, len(clean.label)), groups)
         else:
-            table = as_table(y, scores, sample_weight=sample_weight, pos_label=pos_label)
-        super().fit(table)
+            rows = as_table(y, scores, **weights)
+        super().fit(rows)
         self._remember_column(scores)
         return self
 

@@ -9,14 +9,15 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from calibrant.calibrators.classes import MulticlassAutoCalibrator
+from calibrant.calibrators.margins import Margins
 from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.softmax import softmax
 from calibrant.table.class_checks import clean_probabilities
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.validation import clean_weights
+from calibrant.table.validation import weighting_of
 
-_MOST_REPEATED = 1 << 25  # probabilities up to which whole weights are repeated rows
+_MOST_REPEATED = 1 << 25  # probabilities up to which rows that count several are repeated
 # Neighbouring scores that differ by less than this share of the larger one are taken as equal before a fit: rounding
 # in a product of matrices or a sum over trees parts equal rows by 1e-16 to 1e-13.
 _ROUNDING = 1e-12
@@ -51,38 +52,45 @@ def fit_to_classes(
     calibrator: MulticlassAutoCalibrator,
     classes: npt.NDArray[Any],
     response: FloatArray,
-    scale: float | None,
+    margins: Margins | None,
     label: npt.NDArray[np.intp],
-    weight: Any,
+    weight: npt.ArrayLike | None = None,
+    count: npt.ArrayLike | None = None,
+    group: npt.NDArray[np.int64] | None = None,
 ) -> MulticlassAutoCalibrator:
-    """Fit a calibrator to responses of a classifier; `label` says which of the classes each row is.
+    """Fit a calibrator to responses of a classifier; `label` says which class each row is of, `group` its cluster.
 
     Rows of a class that the estimator of their fold has not met say nothing about its scores, and are left out.
     """
-    of_rows = None if weight is None else clean_weights(weight, len(label))
+    of_rows, weights = weighting_of(weight, count, len(label))
+    if weights is not None and of_rows is not None:
+        of_rows = weights.in_units(of_rows)
     use = ~np.isnan(response[np.arange(len(label)), label])
     if of_rows is not None:
         use &= of_rows > 0
     if not use.any():
         remedy = "use fewer or larger folds"
         raise DataError("rows of classes that the training rows of their fold have", "none", remedy)
-    scores, label = class_scores(response[use], scale), label[use]
+    scores, label, group = class_scores(response[use], margins), label[use], None if group is None else group[use]
     scores = joined(scores.ravel()).reshape(scores.shape)
     if of_rows is not None:
         of_rows = of_rows[use]
         if of_rows.dtype.kind == "i" and of_rows.sum() * len(classes) <= _MOST_REPEATED:
+            group = None if group is None else group.repeat(of_rows)
             scores, label, of_rows = scores.repeat(of_rows, axis=0), label.repeat(of_rows), None
     order = score_order(*scores.T, label, *(() if of_rows is None else (of_rows,)))
     sorted_weights = None if of_rows is None else of_rows[order].astype(np.float64)
     table = ClassScores(tuple(classes.tolist()), label[order], scores[order])
-    fitted: MulticlassAutoCalibrator = clone(calibrator).fit_scores(table, sorted_weights)
+    fitted: MulticlassAutoCalibrator = clone(calibrator).fit_scores(
+        table, sorted_weights, None if group is None else group[order]
+    )
     return fitted
 
 
-def class_scores(response: FloatArray, margin_scale: float | None) -> FloatArray:
+def class_scores(response: FloatArray, margins: Margins | None) -> FloatArray:
     """Return scores that add up to 1 in every row, of probabilities or of margins."""
-    if margin_scale is not None:
-        return softmax(np.where(np.isnan(response), -np.inf, response / margin_scale))
+    if margins is not None:
+        return softmax(np.where(np.isnan(response), -np.inf, margins.log_odds(response)))
     proba = np.nan_to_num(response, nan=0.0)
     return clean_probabilities(np.where(proba > -1e-6, np.maximum(proba, 0.0), proba))[0]
 

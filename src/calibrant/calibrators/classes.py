@@ -15,6 +15,7 @@ from calibrant.errors import ArgumentError
 from calibrant.fits.class_pool import MulticlassAuto
 from calibrant.table.class_checks import check_columns, clean_probabilities, columns_of
 from calibrant.table.class_scores import ClassScores, as_class_scores
+from calibrant.table.clusters import Clusters, cluster_numbers
 from calibrant.table.pooling import FloatArray
 
 
@@ -81,7 +82,14 @@ class MulticlassAutoCalibrator(BaseEstimator, Interpreted, MulticlassAuto):  # t
     ('pooled', 0.7)
     """
 
-    def fit(self, proba: Any, y: npt.ArrayLike | None = None, *, classes: Sequence[Any] | None = None) -> Self:
+    def fit(
+        self,
+        proba: Any,
+        y: npt.ArrayLike | None = None,
+        *,
+        classes: Sequence[Any] | None = None,
+        groups: Clusters | None = None,
+    ) -> Self:
         """Fit the maps, and weigh them.
 
         Parameters
@@ -93,6 +101,9 @@ class MulticlassAutoCalibrator(BaseEstimator, Interpreted, MulticlassAuto):  # t
         classes : sequence of length K, optional
             Label of each column, such as ``model.classes_``; needed where an array has columns of classes that no row
             is of.
+        groups : array-like of shape (n,), optional
+            Cluster of each row, such as the patient: rows of one may depend on each other. They stay whole in folds,
+            and count as one row where it is decided whether probabilities are changed.
 
         Returns
         -------
@@ -107,12 +118,16 @@ class MulticlassAutoCalibrator(BaseEstimator, Interpreted, MulticlassAuto):  # t
             If a parameter is out of range.
         """
         if isinstance(proba, ClassScores):
+            if groups is not None:
+                expected, remedy = "labels and probabilities together with groups", "pass the rows"
+                raise ArgumentError(expected, "ClassScores", remedy)
             scores = as_class_scores(proba, y, classes=classes)
         elif y is None:
             raise ArgumentError("labels for the probabilities", "none", "pass y as second argument")
         else:
             scores = as_class_scores(y, proba, classes=classes)
-        self.fit_scores(scores)
+        cluster = None if groups is None else cluster_numbers(groups, len(scores))[scores.order]
+        self.fit_scores(scores, cluster=cluster)
         if hasattr(proba, "shape"):
             validate_data(self, proba, skip_check_array=True)  # remembers the names of columns
         return self

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any, Self, cast
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import _safe_indexing, assert_all_finite, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -22,14 +23,24 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from calibrant.calibrators.auto import given_or_auto
 from calibrant.calibrators.base import Calibrator
-from calibrant.calibrators.class_pairs import class_responses, class_scores, fit_to_classes, joined, raw_response
+from calibrant.calibrators.class_pairs import (
+    class_responses,
+    class_scores,
+    fit_to_classes,
+    joined,
+    raw_response,
+)
 from calibrant.calibrators.classes import MulticlassAutoCalibrator
+from calibrant.calibrators.margins import Margins
 from calibrant.errors import DataError
 from calibrant.fits.log_odds import probability
-from calibrant.fits.score_map import fit_part
+from calibrant.table.clusters import Clusters, cluster_numbers, group_rows
+from calibrant.table.numbers import counted
 from calibrant.table.pooling import FloatArray
-from calibrant.table.row_errors import need_two_classes
+from calibrant.table.row_errors import and_more, need_two_classes
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.validation import clean_rows
+from calibrant.table.weights import both_kinds
 from calibrant.upward import resolve
 
 Rows = npt.NDArray[np.intp]
@@ -50,8 +61,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Map from scores to probabilities: of the score of the second of two classes, by default `AutoCalibrator`; of
         those of all classes where there are more, by default `MulticlassAutoCalibrator`.
     cv : int, splitter or iterable, default=5
-        Folds; a number stands for as many stratified ones. Where rows belong together, use a splitter by groups, and
-        pass the groups by metadata routing. Not used with a frozen estimator.
+        Folds; a number stands for as many stratified ones, which keep groups whole if there are any. A splitter by
+        groups, such as `GroupKFold`, takes those of `fit`. Not used with a frozen estimator.
     ensemble : bool, default=False
         False: the folds give out-of-fold scores of all rows, to which one calibrator is fitted, and the estimator is
         fitted again to all rows. True: for every fold one estimator fitted to the others and one calibrator fitted to
@@ -62,7 +73,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        Labels in order, those that a frozen estimator knows of several; of two the second is the positive class.
+        Labels in increasing order, whatever the order of the estimator's own; those that a frozen estimator knows of
+        several. Of two the second is the positive class.
     pairs_ : list of CalibratedPair
         Fitted estimators with their calibrators: one, or one for every fold with ``ensemble=True``.
     n_features_in_, feature_names_in_
@@ -70,21 +82,23 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     Notes
     -----
-    Of three or more classes all probabilities are mapped together. Classes may be missing from folds: rows of a class
-    that the estimator of their fold has not met are left out of the fit of the calibrator. One map for each class, put
-    back to a sum of 1, can cost accuracy, so a `Calibrator` is for two classes. For one class c against the rest, fit
-    it to ``y == c``.
+    Of three or more classes all probabilities are mapped together. One map for each class, put back to a sum of 1, can
+    cost accuracy, so a `Calibrator` is for two classes. For one class c against the rest, fit it to ``y == c``.
 
-    Margins of `decision_function` become scores as ``1 / (1 + exp(-margin / scale))``, where `scale` is the root mean
-    square of the margins that the calibrator is fitted to. `PlattCalibrator` then does exactly what Platt (1999)
-    proposed for margins, and none is out of range, as with the rescaling in footnote 5 of Gao et al. (2017). Those of
-    several classes become the softmax of the margins over that scale.
+    The estimator of a fold says nothing about a class that it has not met, and a calibrator learns that a class which
+    its rows lack never occurs. So every class must be among the training rows of each fold, with ``ensemble=True`` also
+    among the others. The only row of one of several classes is left out of the fit of the calibrator.
+
+    Margins of `decision_function` become scores as ``1 / (1 + exp(-margin / scale))``, where `scale` is their root mean
+    square, but at most ten times the median of their sizes. `PlattCalibrator` then does what Platt (1999) proposed for
+    margins. Beyond 12 times the scale only the order is kept. Those of several classes become the softmax of the
+    margins over that scale. If all are a million times as far from 0 as from each other, their median is subtracted.
 
     Scores that differ by less than 1e-12 of their size are one score to the calibrator. Otherwise rounding could make
     the same row met twice one score on one processor and two on another, and the maps would differ visibly.
 
-    Weights go to the calibrator, and to the estimator if its `fit` takes them (with metadata routing: if it asks for
-    them). They have no say in the folds, so weights and repeated rows agree only where the folds do.
+    Weights and counts go to the calibrator, and to the estimator if its `fit` takes weights (with metadata routing: if
+    it asks for them). They have no say in the folds, so counts and repeated rows agree only where the folds do.
 
     Examples
     --------
@@ -104,7 +118,16 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     ensemble: bool = False
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None, **params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: Clusters | None = None,
+        *,
+        count: npt.ArrayLike | None = None,
+        **params: Any,
+    ) -> Self:
         """Fit the estimator and the calibrators.
 
         Parameters
@@ -114,7 +137,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         y : array-like of shape (n,)
             Labels of two or more classes.
         sample_weight : array-like of shape (n,), optional
-            Non-negative weights.
+            Non-negative weights, of which only the ratios matter to the calibrator.
+        groups : array-like of shape (n,), optional
+            Cluster of each row, such as the patient: rows of one may depend on each other. They stay whole in the folds
+            of `cv`, if that is a number or a splitter by groups, and in those of the calibrator.
+        count : array-like of shape (n,), optional
+            Whole numbers: each row stands for so many equal ones. Not together with `sample_weight`.
         **params : dict
             Passed on to `fit` of the estimator; with metadata routing, to whoever asks for them.
 
@@ -130,7 +158,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         ArgumentError
             If the calibrator is none, or none for so many classes, or the estimator has no scores.
         """
-        X, y, sample_weight = indexable(X, y, sample_weight)
+        X, y, sample_weight, groups, count = indexable(X, y, sample_weight, groups, count)
+        if sample_weight is not None and count is not None:
+            raise both_kinds()
         labels = column_or_1d(y, warn=True)
         if not len(labels):
             raise DataError("rows to fit", "0 sample(s)", "check how the data were selected")
@@ -139,13 +169,19 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.classes_ = self._known_classes(labels)
         code = LabelEncoder().fit(self.classes_).transform(labels)
         calibrator = self._chosen()
-        calibrate = partial(_calibrated, calibrator, self.classes_, code, sample_weight)
+        group = None if groups is None else cluster_numbers(groups, len(labels))
+        calibrate = partial(_calibrated, calibrator, self.classes_, code, sample_weight, count, group)
         if isinstance(self.estimator, FrozenEstimator):
             model, everything = clone(self.estimator), np.arange(len(labels))
             self.pairs_ = [calibrate(model, _response(calibrator, model, X, self.classes_), everything)]
         else:
-            routed = self._routed(sample_weight, params)
-            self.pairs_ = self._cross_fitted(X, labels, *routed, partial(_response, calibrator), calibrate)
+            weights = count if sample_weight is None else sample_weight
+            routed, cv = self._routed(weights, groups, params), self.cv
+            if groups is not None and isinstance(cv, Integral | None):
+                cv = StratifiedGroupKFold(5 if cv is None else int(cv))
+            folds = list(check_cv(cv, labels, classifier=True).split(X, labels, **routed[1]))
+            _need_every_class(self.classes_, code, folds, ensemble=self.ensemble)
+            self.pairs_ = self._cross_fitted(X, labels, routed[0], folds, partial(_response, calibrator), calibrate)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.pairs_[0].estimator, name):
                 setattr(self, name, getattr(self.pairs_[0].estimator, name))
@@ -199,18 +235,16 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def onnx_converter(self) -> Callable[[Any, Any, Any], None]:
         """Return what makes this classifier a part of an ONNX model for skl2onnx, which looks for this method."""
-        return cast(Callable[[Any, Any, Any], None], resolve("convert_classifier"))
+        return cast(Callable[[Any, Any, Any], None], resolve("converter_of")(type(self)))
 
     def _known_classes(self, labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the classes of the labels, or those of a frozen estimator if either are more than two."""
         classes: npt.NDArray[Any] = LabelEncoder().fit(labels).classes_
         known = getattr(self.estimator, "classes_", None) if isinstance(self.estimator, FrozenEstimator) else None
-        if known is None or max(len(known), len(classes)) == 2:
+        if known is None:
             return classes
-        unknown = [label for label in classes.tolist() if label not in list(known)]
-        if unknown:
-            raise _unknown_labels(known, unknown[0])
-        return np.asarray(known)
+        _need_known(classes, known)
+        return classes if len(known) == 2 else np.asarray(LabelEncoder().fit(known).classes_)
 
     def _chosen(self) -> AnyCalibrator:
         """Return the calibrator that was given, or the default for so many classes."""
@@ -222,26 +256,26 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         need_two_classes(self.classes_.tolist())
         return calibrator
 
-    def _routed(self, sample_weight: Any, params: Parameters) -> tuple[Parameters, Parameters]:
+    def _routed(self, sample_weight: Any, groups: Any, params: Parameters) -> tuple[Parameters, Parameters]:
         """Return what goes to `fit` of the estimator and to `split` of the splitter."""
+        of_split = {} if groups is None else {"groups": groups}
         if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
-            return dict(routed.estimator.fit), dict(routed.splitter.split)
+            routed = process_routing(self, "fit", sample_weight=sample_weight, groups=groups, **params)
+            return dict(routed.estimator.fit), of_split | dict(routed.splitter.split)
         if sample_weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
             params = params | {"sample_weight": sample_weight}
-        return params, {}
+        return params, of_split
 
     def _cross_fitted(
         self,
         rows: Any,
         labels: npt.NDArray[Any],
         of_fit: Parameters,
-        of_split: Parameters,
+        splits: Sequence[tuple[Rows, Rows]],
         respond: Callable[..., FloatArray],
         calibrate: Callable[..., CalibratedPair],
     ) -> list[CalibratedPair]:
-        """Return the pairs; `of_fit` and `of_split` are parameters of the estimator and of the splitter."""
-        splits = list(check_cv(self.cv, labels, classifier=True).split(rows, labels, **of_split))
+        """Return the pairs; `of_fit` are parameters of the estimator, `splits` training and other rows of folds."""
         fit = delayed(_fitted)
         models = Parallel(n_jobs=self.n_jobs)(fit(self.estimator, rows, labels, of_fit, train) for train, _ in splits)
         folds = [
@@ -269,33 +303,41 @@ class CalibratedPair:
 
     estimator: Any
     calibrator: AnyCalibrator
-    margin_scale: float | None  # what margins are divided by to become scores; None if there are probabilities
+    margins: Margins | None  # how margins become scores; None if there are probabilities
 
     def predict(self, X: Any, classes: npt.NDArray[Any]) -> FloatArray:
         """Return calibrated probabilities: of the second class, shape (n,), or of all, shape (n, K)."""
         response = _response(self.calibrator, self.estimator, X, classes)
         if isinstance(self.calibrator, MulticlassAutoCalibrator):
-            return self.calibrator.map_rows(class_scores(response, self.margin_scale))
-        return self.calibrator.predict(_scores(response, self.margin_scale))
+            return self.calibrator.map_rows(class_scores(response, self.margins))
+        return self.calibrator.predict(_scores(response, self.margins))
 
 
 def _calibrated(
     calibrator: AnyCalibrator,
     classes: npt.NDArray[Any],
     code: Rows,
-    weight: Any,
+    sample_weight: Any,
+    count: Any,
+    group: npt.NDArray[np.int64] | None,
     estimator: Any,
     response: FloatArray,
     rows: Rows,
 ) -> CalibratedPair:
     """Fit a calibrator to responses of a classifier at some rows; `code` says of all which class they are of."""
-    label, of_rows, scale = code[rows], None if weight is None else _safe_indexing(weight, rows), None
-    if not hasattr(estimator, "predict_proba"):
-        scale = float(np.sqrt(np.nanmean(response**2))) or 1.0
+    label, group = code[rows], None if group is None else group[rows]
+    weight, times = (None if of is None else _safe_indexing(of, rows) for of in (sample_weight, count))
+    off = np.flatnonzero(np.isinf(response))
+    if len(off):
+        actual = and_more(f"{response.ravel()[off[0]]}", f"row {rows[off[0]]}", len(off))
+        raise DataError("finite scores from the estimator", actual, "check the estimator and its features there")
+    margins = None if hasattr(estimator, "predict_proba") else Margins.of(response)
     if isinstance(calibrator, MulticlassAutoCalibrator):
-        return CalibratedPair(estimator, fit_to_classes(calibrator, classes, response, scale, label, of_rows), scale)
-    table = ScoreTable.from_scores(label, joined(_scores(response, scale)), sample_weight=of_rows)
-    return CalibratedPair(estimator, fit_part(clone(calibrator), table), scale)
+        fitted = fit_to_classes(calibrator, classes, response, margins, label, weight, times, group)
+        return CalibratedPair(estimator, fitted, margins)
+    clean = clean_rows(label, joined(_scores(response, margins)), sample_weight=weight, count=times)
+    units = ScoreTable.from_clean(clean) if group is None else group_rows(clean, group, group)
+    return CalibratedPair(estimator, clone(calibrator).fit(units), margins)  # refuses rows of one class
 
 
 def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: Parameters, rows: Rows | None) -> Any:
@@ -315,25 +357,42 @@ def _response(calibrator: AnyCalibrator, estimator: Any, X: Any, classes: npt.ND
     if isinstance(calibrator, MulticlassAutoCalibrator):
         return class_responses(estimator, X, classes)
     response = raw_response(estimator, X)
-    known = list(estimator.classes_)
-    missing = [label for label in classes if label not in known]
-    if len(missing) == len(classes):
-        raise _unknown_labels(known, classes[0])
-    if missing:
-        actual = f"none of class {missing[0]}"
-        raise DataError("every class among the training rows of each fold", actual, "use fewer or larger folds")
-    return np.asarray(response[:, known.index(classes[1])] if response.ndim == 2 else response)
+    _need_known(classes, estimator.classes_)
+    positive = list(estimator.classes_).index(classes[1])
+    return np.asarray(response[:, positive] if response.ndim == 2 else response if positive else -response)
 
 
-def _scores(response: FloatArray, margin_scale: float | None) -> FloatArray:
+def _scores(response: FloatArray, margins: Margins | None) -> FloatArray:
     """Return scores in [0, 1] of probabilities, which rounding may put a little outside, or of margins."""
-    if margin_scale is not None:
-        return probability(response / margin_scale)
+    if margins is not None:
+        return probability(margins.log_odds(response))
     if ((response < -1e-6) | (response > 1.0 + 1e-6)).any():
         raise DataError("probabilities from predict_proba", "values outside [0, 1]", "check the estimator")
     return np.clip(response, 0.0, 1.0)
 
 
-def _unknown_labels(known: Any, label: Any) -> DataError:
-    remedy = "fit with the labels that the estimator was fitted with"
-    return DataError(f"labels that the estimator knows, such as {known[0]}", f"{label}", remedy)
+def _need_known(classes: npt.NDArray[Any], known: npt.NDArray[Any]) -> None:
+    """Refuse labels that a fitted estimator does not know."""
+    names = np.asarray(known).tolist()
+    unknown = [label for label in classes.tolist() if label not in names]
+    if unknown:
+        remedy = "fit with the labels that the estimator was fitted with"
+        raise DataError(f"labels that the estimator knows, such as {names[0]!r}", repr(unknown[0]), remedy)
+
+
+def _need_every_class(
+    classes: npt.NDArray[Any], code: Rows, folds: Sequence[tuple[Rows, Rows]], *, ensemble: bool
+) -> None:
+    """Refuse folds from which a class is missing, but for the only row of one of several classes."""
+    total = np.bincount(code, minlength=len(classes))
+    for i, (train, test) in enumerate(folds, start=1):
+        parts = [("training rows", train, total > (1 if len(classes) > 2 else 0))]
+        parts += [("rows held out", test, total > 0)] * ensemble
+        for part, rows, needed in parts:
+            missing = np.flatnonzero(needed & (np.bincount(code[rows], minlength=len(classes)) == 0))
+            if len(missing):
+                actual = f"none of the {counted(int(total[missing[0]]))} of class {classes[missing[0]]!s} in fold {i}"
+                remedy = "use fewer or larger folds, such as stratified ones, or join the class with another"
+                if part != "training rows":
+                    remedy = "use `ensemble=False`, or fewer or larger folds"
+                raise DataError(f"every class among the {part} of each fold", actual, remedy)

@@ -56,8 +56,8 @@ class CutoffCalibrator(Calibrator, Cutoff):
 
     The search is deterministic: sequential linear and quadratic programming on the tangent of the cumulative residuals,
     from several starts; a lower minimum is not ruled out. Where the likeliest map is outside the limit it takes about a
-    second for 10^5 distinct scores, up to half a minute for 10^6. If weights are not whole numbers, n is their sum. The
-    map is monotone, so statements about monotone recalibration cover it.
+    second for 10^5 distinct scores, up to half a minute for 10^6. With weights, n is the
+    number of equal rows they are worth. The map is monotone, so statements about monotone recalibration cover it.
 
     Examples
     --------

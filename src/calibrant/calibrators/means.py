@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +13,7 @@ from calibrant.calibrators.auto import clones_of
 from calibrant.calibrators.base import Estimator
 from calibrant.errors import ArgumentError
 from calibrant.fits.mean_maps import AutoMean, IsotonicMean, MeanMap, Power, Scale
+from calibrant.table.clusters import Clusters
 from calibrant.table.outcome_checks import clean_predictions
 from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
 from calibrant.table.pooling import FloatArray
@@ -28,6 +29,7 @@ class MeanCalibrator(Estimator, MeanMap):
         *,
         exposure: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        groups: Clusters | None = None,
     ) -> Self:
         """Fit the map.
 
@@ -41,6 +43,9 @@ class MeanCalibrator(Estimator, MeanMap):
         exposure, sample_weight : array-like of shape (n,), optional
             Exposure, where `y_true` is the total of a row and `y_pred` a rate per unit; or weights, where both are per
             unit. Not both.
+        groups : array-like of shape (n,), optional
+            Cluster of each row, such as the policyholder: rows of one may depend on each other. `AutoMeanCalibrator`
+            keeps clusters whole in its folds and judges by them; other fits are the same without.
 
         Returns
         -------
@@ -54,13 +59,14 @@ class MeanCalibrator(Estimator, MeanMap):
         ArgumentError
             If a parameter of the calibrator is out of range.
         """
+        further: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight, "clusters": groups}
         if isinstance(y_pred, OutcomeTable):
-            table = as_outcome_table(y_pred, y_true, exposure=exposure, sample_weight=sample_weight)
+            table = as_outcome_table(y_pred, y_true, **further)
         elif y_true is None:
             raise ArgumentError("outcomes of the predictions", "none", "pass y_true as second argument")
         else:
             clean = clean_predictions(y_pred, self.domain.least, self.domain.words)
-            table = as_outcome_table(y_true, clean, exposure=exposure, sample_weight=sample_weight, relative_to="rows")
+            table = as_outcome_table(y_true, clean, **further, relative_to="exposure")
         super().fit(table)
         self._remember_column(y_pred)
         return self

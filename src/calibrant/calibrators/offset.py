@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.calibrators.auto import given_or_auto
 from calibrant.calibrators.base import Calibrator
-from calibrant.errors import ArgumentError
 from calibrant.fits.offset import Offset
+from calibrant.table.clusters import ClusteredRows, Clusters
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.table_sums import TableSums
 
@@ -71,22 +72,24 @@ class OffsetCalibrator(Calibrator, Offset):
 
     def fit(
         self,
-        scores: npt.ArrayLike | ScoreTable,
+        scores: npt.ArrayLike | ScoreTable | ClusteredRows,
         y: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
         *,
+        count: npt.ArrayLike | None = None,
         pos_label: Any = None,
+        groups: Clusters | None = None,
     ) -> Self:
         """Fit the map, as other calibrators or without labels.
 
         Parameters
         ----------
-        scores : array-like of shape (n,) or (n, 1), or ScoreTable
-            Scores in [0, 1], or a table that holds scores and labels.
+        scores : array-like of shape (n,) or (n, 1), ScoreTable, or ClusteredRows
+            Scores in [0, 1], or a table that holds scores and labels, or with clusters too.
         y : array-like of shape (n,), optional
             Labels, which only a calibrator that comes first learns from. Without them `training_.events` is 0.
-        sample_weight, pos_label
-            As in `ScoreTable.from_scores`; not with a table.
+        sample_weight, count, pos_label, groups
+            As in `fit` of other calibrators; not with a table.
 
         Returns
         -------
@@ -100,12 +103,10 @@ class OffsetCalibrator(Calibrator, Offset):
         DataError
             If the rows cannot be used, or no offset gives the central tendency.
         """
-        if not isinstance(self.calibrator, Calibrator | None):
-            raise ArgumentError(
-                "`calibrator` to be one of calibrant.calibrators", repr(self.calibrator), "pass an instance"
-            )
-        if y is not None or isinstance(scores, TableSums):
-            return super().fit(scores, y, sample_weight, pos_label=pos_label)
-        self.fit_scores(ScoreTable.from_scores(np.zeros(np.shape(scores)[:1]), scores, sample_weight=sample_weight))
+        given_or_auto(self.calibrator)
+        if y is not None or isinstance(scores, TableSums | ClusteredRows):
+            return super().fit(scores, y, sample_weight, count=count, pos_label=pos_label, groups=groups)
+        unlabelled = np.zeros(np.shape(scores)[:1])
+        self.fit_scores(ScoreTable.from_scores(unlabelled, scores, sample_weight=sample_weight, count=count))
         self._remember_column(scores)
         return self

@@ -79,7 +79,7 @@ class FineSums:
 
     @property
     def whole(self) -> bool:
-        """Whether the weights of all rows are numbers of rows, and so few that they are added up as such."""
+        """Whether the weights of all rows are whole numbers, and so small that they are added up as such."""
         return self._counts.dtype.kind == "i" and self._weight < MOST_ROWS
 
     def put(self, sums: GridSums) -> None:

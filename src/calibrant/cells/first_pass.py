@@ -10,7 +10,8 @@ from calibrant.cells.grid import BucketSet, Grid
 from calibrant.cells.losses import LossTotals
 from calibrant.table.pooling import ScoreArray
 from calibrant.table.row_errors import describe_no_rows, describe_other_rows
-from calibrant.table.validation import CleanRows, check_weight_range
+from calibrant.table.validation import CleanRows
+from calibrant.table.weights import WeightSums
 
 _SIFT_BITS = 10  # one score in two to this power is remembered, to estimate how many are different
 _SIFTED = 1 << 12  # so many are remembered at most
@@ -29,6 +30,7 @@ class FirstPass:
         self.rows = 0
         self.low, self.high = 1.0, 0.0
         self.losses = LossTotals()
+        self.weights = WeightSums()
         self._fine: FineSums | None = None
         self._remembered: set[float] = set()
         self._side = 0  # on which the spare buckets are: -1 below, 1 beyond, 0 both
@@ -45,6 +47,8 @@ class FirstPass:
         self._cover(low, high).add(rows)
         self.losses.add_rows(rows)
         self.rows += len(rows.score)
+        if rows.weight is not None:
+            self.weights += WeightSums.of(rows.weight)
         if len(self._remembered) < _SIFTED:
             self._sift(rows.score)
 
@@ -57,13 +61,11 @@ class FirstPass:
         """Return the sums over at most ``2**bits + 1`` buckets, no more than asked for at first; ends the pass."""
         if self._fine is None:
             raise describe_no_rows()
-        sums = self._fine.sums()
-        check_weight_range(float(sums.n.max()), float(sums.n.sum()))
-        return sums.coarser(Grid.over(self.low, self.high, bits=bits))
+        return self._fine.sums().coarser(Grid.over(self.low, self.high, bits=bits))
 
     @property
     def whole(self) -> bool:
-        """Whether all weights are numbers of rows, and so few that they are added up as such."""
+        """Whether all weights are whole numbers, and so small that they are added up as such."""
         return self._fine is not None and self._fine.whole
 
     def _cover(self, low: float, high: float) -> FineSums:

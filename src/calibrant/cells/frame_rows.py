@@ -20,6 +20,7 @@ from calibrant.table.fixed_point import BITS
 from calibrant.table.missing import Intake
 from calibrant.table.pooling import IntArray, Pooled, pool_counts, score_order
 from calibrant.table.validation import CleanRows
+from calibrant.table.weights import WeightSums
 
 _SIFT = 16_381  # one in so many scores is looked at to estimate how many are different; a prime
 _LEAST = 5e-324  # the smallest double
@@ -42,9 +43,8 @@ class LazyRows:
     """Rows in an engine.
 
     `frame` has the columns ``s`` (score, float64), ``y`` (0 or 1, int64) and, with weights, ``w`` (positive; int64 if
-    the weights are numbers of rows, float64 otherwise). `weights` says which: "none", "whole" (numbers of rows) or
-    "other". `fetch` runs a query and returns its columns, as `fetch_arrays`, or something that also
-    tells what went wrong.
+    all weights are whole numbers, float64 otherwise). `weights` says which: "none", "whole" or "other". `fetch` runs a
+    query and returns its columns, as `fetch_arrays`, or something that also tells what went wrong.
     """
 
     def __init__(self, frame: nw.LazyFrame[Any], weights: str, fetch: Fetch) -> None:
@@ -164,13 +164,14 @@ class CheckedRows(NamedTuple):
     """Rows in an engine or in files, what one scan of them tells, and perhaps a faster way to all of them."""
 
     rows: LazyRows
-    # About how many different scores, or at most so many if `slices` is None; if weights are not numbers of rows, about
+    # About how many different scores, or at most so many if `slices` is None; if weights do not count rows, about
     # how many pairs of score and weight.
     distinct: int
     slices: Slices | None = None
     intake: Intake = Intake()
     low: float = 0.0  # limits of the scores
     high: float = 1.0
+    weights: WeightSums | None = None  # of weights that count no rows
 
 
 def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:

@@ -29,14 +29,14 @@ CELL_BITS = 17  # two to this power cells where no narrower ones are needed
 
 def table_of_rows(checked: CheckedRows) -> ScoreTable:
     """Ask checked rows in an engine or in files for distinct scores, if these are few, else for cells."""
-    return replace(_pool(checked), intake=checked.intake)
+    table = replace(_pool(checked), intake=checked.intake)
+    return table if checked.weights is None else table.weighing(checked.weights)
 
 
 def _pool(checked: CheckedRows) -> ScoreTable:
-    if not 0.0 <= checked.low <= checked.high <= 1.0:  # buckets divide probabilities alone
+    buckets = 0.0 <= checked.low <= checked.high <= 1.0  # which divide probabilities alone
+    if not buckets or checked.distinct <= MOST_DISTINCT:
         return ScoreTable(*checked.rows.pool_scores(None))
-    if checked.distinct <= MOST_DISTINCT:
-        return ScoreTable.from_counts(*checked.rows.pool_scores(None))
     return _table_from_engine_sums(checked) if checked.slices is None else table_of_slices(SliceRows(*checked.slices))
 
 
@@ -67,7 +67,7 @@ def table_of_slices(rows: SliceRows, first: FirstPass | None = None) -> ScoreTab
 
 def _table_from_engine_sums(checked: CheckedRows) -> ScoreTable:
     """Let an engine add up all rows, in three scans, after that which has checked them."""
-    rows, distinct, *_, low, high = checked
+    rows, distinct, low, high = checked.rows, checked.distinct, checked.low, checked.high
     corners = distinct <= MOST_CORNERED
     bits = max(FIRST_BITS, _bits_for(distinct) + 1) if corners else FIRST_BITS
     grid, widest = Grid.over(low, high, bits=bits), Grid.over(low, high, bits=CELL_BITS)
@@ -75,7 +75,7 @@ def _table_from_engine_sums(checked: CheckedRows) -> ScoreTable:
     if rows.weights != "other":
         distinct = different
         if distinct <= MOST_DISTINCT:
-            return ScoreTable.from_counts(*rows.pool_scores(None))
+            return ScoreTable(*rows.pool_scores(None))
     most = MOST_FETCHED * float(sums.n.sum()) / max(1, distinct)  # rows at so many different scores
     first = split_pending(sums, grid, widest, corners=corners)
     return table_of_sums(refine(rows, first, most=most, widest=widest, corners=corners, scans=2), losses)

@@ -40,7 +40,7 @@ class LossTotals:
 
     def add_rows(self, rows: CleanRows) -> None:
         """Add rows."""
-        for label, score, weight, _ in rows.pieces(_MOST_AT_ONCE):
+        for label, score, weight, *_ in rows.pieces(_MOST_AT_ONCE):
             away, chance = self._scratch.floats(len(score))
             np.subtract(label, score, out=away, dtype=np.float64)
             np.subtract(1, label, out=chance, dtype=np.float64)

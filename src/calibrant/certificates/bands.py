@@ -72,7 +72,7 @@ def isotonic_band(
     *,
     confidence_level: float = 0.95,
     method: Literal["binomial", "fixed_design"] | None = None,
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> Band:
     r"""Limits for the true share of positives at every score at once, if it never falls as the score rises.
@@ -88,8 +88,8 @@ def isotonic_band(
         to 96 per cent. "fixed_design" follows from the event behind `window_band` and `cumulative_band` and holds
         together with them. It is the default, and the only choice, for tables with cells, which may have been chosen by
         outcomes.
-    sample_weight, pos_label : optional
-        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+    count, pos_label : optional
+        How many equal, independent rows each row stands for; the label value that counts as 1.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def isotonic_band(
     ArgumentError
         If a parameter is out of range, or "binomial" is asked of a table with cells.
     DataError
-        If the input cannot be used, weights are not whole numbers, or, for "fixed_design", there are 5 rows or fewer.
+        If the input cannot be used, or, for "fixed_design", there are 5 rows or fewer.
 
     Notes
     -----
@@ -132,7 +132,7 @@ def isotonic_band(
     delta = failure_probability(confidence_level)
     if method is not None:
         check_choice("method", method, ("binomial", "fixed_design"))
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
     need_counts(table, "a band needs rows")
     if method == "binomial" and not table.exact:
         remedy = "leave the method out: cells may have been chosen by outcomes, which only the other one allows"
@@ -170,7 +170,7 @@ def window_band(
     y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> Band:
     """Limits around a curve of averages over bins or windows that hold for all of its points at once.
@@ -186,8 +186,8 @@ def window_band(
         Predicted probabilities of the positive class, in [0, 1].
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
-    sample_weight, pos_label : optional
-        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+    count, pos_label : optional
+        How many equal, independent rows each row stands for; the label value that counts as 1.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def window_band(
     Raises
     ------
     DataError
-        If the input cannot be used, weights are not whole numbers, there are 5 rows or fewer, or a point of the curve
+        If the input cannot be used, there are 5 rows or fewer, or a point of the curve
         is no average over all rows of a bin, block or window of these rows.
 
     See Also
@@ -216,7 +216,7 @@ def window_band(
     >>> (band.upper - band.rate).round(4).tolist()
     [0.0216, 0.0216]
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
     width = cumulative_width(table, failure_probability(confidence_level))
     if not ((curve.n >= 1.0) & (curve.n <= table.total)).all():
         expected, remedy = f"windows of 1 to {table.total:g} rows", "pass the rows in each window and the rows in all"

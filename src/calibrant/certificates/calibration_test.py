@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.class_test import class_test
 from calibrant.certificates.clusters import cluster_test
 from calibrant.certificates.question import Question, need_cluster_method
 from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest
+from calibrant.distributions.binomial import UNLIKELY, likely_counts
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import calibrated_p_value
@@ -44,12 +44,12 @@ def calibration_test(
     y_proba: Scores = None,
     *,
     classes: Sequence[Any] | None = None,
-    method: Literal["exact", "asymptotic"] = "exact",
+    method: Literal["default", "exact", "asymptotic"] = "default",
     n_simulations: int = 999,
     clusters: Clusters | None = None,
     max_rows_per_cluster: int | None = 1,
     guarantee: Guarantee = "ordinary",
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
 ) -> CalibrationTest:
@@ -62,18 +62,19 @@ def calibration_test(
         several classes as in `certify_classes`: the hypothesis is then that every label is drawn from its row.
     classes : sequence of length K, optional
         Label of each column, where there are several.
-    method : {"exact", "asymptotic"}
-        "exact" counts all outcomes where they are few, such as at one score or two, and else simulates the labels from
-        the scores. "asymptotic" uses the asymptotic distribution, costs nothing, and also works on a table with cells;
-        where these can hide a larger error the p-value is too large, never too small.
+    method : {"default", "exact", "asymptotic"}
+        "exact", the default, counts all outcomes where they are few, such as at one score or two, and else simulates
+        the labels from the scores. "asymptotic" uses the asymptotic distribution, costs nothing, and also works on a
+        table with cells; where these can hide a larger error the p-value is too large, never too small. With clusters
+        the test is asymptotic in their number.
     n_simulations : int
-        For "exact", or with clusters: simulations of the labels, or of the cumulative residuals of the clusters. The
-        smallest p-value that simulation can give is ``1 / (n_simulations + 1)``. For "exact" ten times as many are made
-        if the first give a p-value from .003 to .13.
+        For "exact", or with clusters: simulations of the labels, or rotations of the clusters. The smallest p-value
+        that simulation can give is ``1 / (n_simulations + 1)``. For "exact" ten times as many are made if the first
+        give a p-value from .003 to .13; of several classes 199 if these give .3 or more.
     clusters, max_rows_per_cluster, guarantee : optional
-        As in `certify`; only with method "asymptotic", and not with a table.
-    sample_weight, pos_label : optional
-        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+        As in `certify`; not with method "exact", nor with a table.
+    count, pos_label : optional
+        How many equal, independent rows each row stands for; the label value that counts as 1.
     random_state : int or numpy.random.Generator
         Seeds the simulation, together with a digest of the rows. Choose it before seeing p-values: another seed gives
         another one, at .05 with a standard deviation of about .002.
@@ -89,7 +90,7 @@ def calibration_test(
         If a parameter is out of range, clusters are given to method "exact", or "asymptotic" is asked without clusters
         where ``n`` times the mean of ``s (1 - s)`` is below 25.
     DataError
-        If the input cannot be used, weights are not whole numbers, "exact" is asked for a table with cells, a row has
+        If the input cannot be used, "exact" is asked for a table with cells, a row has
         no cluster, or there are too few clusters.
 
     See Also
@@ -101,8 +102,9 @@ def calibration_test(
     "exact" rejects a true hypothesis at level a with probability at most a, for every n, ties and a single class: the
     p-value is the probability of an error of at least the observed one, or, where labels are simulated, the share of
     such errors, the observed one included (docs/theory/7-seeds.md). "asymptotic" takes the range of a Brownian
-    motion, with a term for rare events (docs/theory/6-null.md); with clusters it is a wild cluster bootstrap, checked
-    by simulation (docs/theory/3-clusters.md). The error is that of Gao, Parameswaran & Peng (2017).
+    motion, with a term for rare events (docs/theory/6-null.md); with clusters their residuals are rotated, which was
+    checked by simulation from five clusters on (docs/theory/3-clusters.md). The error is that of Gao, Parameswaran &
+    Peng (2017).
 
     Examples
     --------
@@ -111,23 +113,24 @@ def calibration_test(
     >>> round(calibration_test(ScoreTable.from_counts([0.2, 0.8], [500, 500], [130, 400])).p_value, 3)
     0.02
     """
-    check_choice("method", method, ("exact", "asymptotic"))
+    check_choice("method", method, ("default", "exact", "asymptotic"))
     n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     check_random_state(random_state)
     if isinstance(y_true, ClassScores) or classes is not None or is_of_several(y_proba):
-        other = None if method == "exact" else method
+        other = method if method == "asymptotic" else None
         remedy = "leave it out: the test of several classes is exact, and takes independent rows"
-        need_alone(remedy, method=other, clusters=clusters, sample_weight=sample_weight, pos_label=pos_label)
+        need_alone(remedy, method=other, clusters=clusters, count=count, pos_label=pos_label)
         scores = as_class_scores(y_true, y_proba, classes=classes)
         if len(scores.classes) > 2:
             return class_test(scores, n_simulations, random_state)
         y_true, y_proba = scores.code, scores.need_matrix("the test")[:, 1]
     if clusters is not None:
-        rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
-        need_cluster_method(method, ("asymptotic",))
+        rows = cluster_rows(y_true, y_proba, clusters, count=count, pos_label=pos_label)
+        if method != "default":
+            need_cluster_method(method, ("asymptotic",))
         question = Question(guarantee=guarantee, n_simulations=n_simulations, random_state=random_state)
         return cluster_test(cap_clusters(rows, max_rows_per_cluster), question)
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
     need_counts(table, "a test needs rows")
     statistic = extremes(cumulative_residuals(table)).value
     if method == "asymptotic":
@@ -145,9 +148,9 @@ def calibration_test(
         reached = outcomes.ranges >= _labels(table).observed_range()
         # never too small but for rounding
         p_value = min(1.0, float(outcomes.chance[reached].sum()) + outcomes.left_out)
-        return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
+        return _result(table, statistic, p_value, "exact test, all outcomes counted", "exact")
     p_value, made = _labels(table).p_value(n_simulations, generator_for(table, random_state))
-    return _result(table, statistic, p_value, f"exact test, {made} simulations of the labels", method, made)
+    return _result(table, statistic, p_value, f"exact test, {made} simulations of the labels", "exact", made)
 
 
 def _result(
@@ -265,8 +268,6 @@ def _simulated(table: ScoreTable, rng: np.random.Generator, part: slice, scratch
 _MOST = 1 << 17  # outcomes kept
 _TRIED = 1 << 21  # outcomes looked at, at all scores together
 _SCORES = 20  # scores that can turn out either way; beyond, hardly any outcome is likely by itself
-_UNLIKELY = 1e-12  # outcomes less likely are not kept, but counted as if they spoke for the hypothesis
-_TAIL = 41.5  # exp(-41.5) = 1e-18: what a binomial distribution has beyond the counts looked at
 
 
 class Outcomes(NamedTuple):
@@ -291,7 +292,7 @@ def likely_outcomes(table: ScoreTable) -> Outcomes | None:
     position, top, bottom, left_out = np.zeros(1), np.zeros(1), np.zeros(1), 0.0
     chance, tried = np.ones(1), 0
     for s, n in zip(score.tolist(), table.n[open_].tolist(), strict=True):
-        k, of_k = _binomial(n, s)
+        k, of_k = likely_counts(n, s)
         tried += len(k) * len(chance)
         if tried > _TRIED:
             return None
@@ -299,22 +300,9 @@ def likely_outcomes(table: ScoreTable) -> Outcomes | None:
         top = np.maximum(np.repeat(top, len(k)), position)
         bottom = np.minimum(np.repeat(bottom, len(k)), position)
         chance = (chance[:, None] * of_k).ravel()
-        likely = chance >= _UNLIKELY
+        likely = chance >= UNLIKELY
         left_out += float(chance[~likely].sum())
         position, top, bottom, chance = position[likely], top[likely], bottom[likely], chance[likely]
         if len(chance) > _MOST:
             return None
     return Outcomes(top - bottom, chance, left_out)
-
-
-def _binomial(n: int, s: float) -> tuple[npt.NDArray[np.int64], FloatArray]:
-    """Numbers of positives among n rows, and their probabilities; by Bernstein's inequality no others matter."""
-    variance = n * s * (1.0 - s)
-    reach = _TAIL / 3.0 + math.sqrt((_TAIL / 3.0) ** 2 + 2.0 * _TAIL * variance)
-    mode = min(n, int((n + 1) * s))
-    k = np.arange(max(0, math.floor(n * s - reach)), min(n, math.ceil(n * s + reach)) + 1)
-    # From one count to the next: (n - k) / (k + 1) * s / (1 - s).
-    steps = np.log((n - k[:-1]) / (k[:-1] + 1.0)) + (math.log(s) - math.log1p(-s))
-    logs = np.append(0.0, np.cumsum(steps))
-    weight = np.exp(logs - logs[mode - k[0]])
-    return k, weight / weight.sum()

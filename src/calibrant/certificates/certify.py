@@ -60,7 +60,7 @@ def certify(
     max_rows_per_cluster: int | None = 1,
     guarantee: Guarantee = "ordinary",
     n_simulations: int = 999,
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
 ) -> Certificate:
@@ -95,8 +95,8 @@ def certify(
         With clusters and method "asymptotic": whether clusters of a kind that none of these shows are allowed for.
     n_simulations : int
         With clusters and method "asymptotic": simulations behind the lower bound, at least ``1 / delta - 1``.
-    sample_weight, pos_label : optional
-        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+    count, pos_label : optional
+        How many equal, independent rows each row stands for; the label value that counts as 1.
     random_state : int or numpy.random.Generator
         Seeds the lower bound, together with a digest of the rows, see `split_lower_bound`. Choose before seeing bounds.
 
@@ -110,7 +110,7 @@ def certify(
     ArgumentError
         If a parameter is out of range, or clusters are given to a method that needs independent rows.
     DataError
-        If the input cannot be used, weights are not whole numbers, a row has no cluster, or there are too few clusters.
+        If the input cannot be used, a row has no cluster, or there are too few clusters.
 
     Notes
     -----
@@ -137,9 +137,9 @@ def certify(
     if rademacher is not None and method != "uniform_convergence":
         raise ArgumentError("rademacher only with method 'uniform_convergence'", f"method {method!r}", "leave it out")
     if clusters is not None:
-        rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
+        rows = cluster_rows(y_true, y_proba, clusters, count=count, pos_label=pos_label)
         return certify_clusters(cap_clusters(rows, max_rows_per_cluster), question)
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
     return certify_table(table, question, form=form, rademacher=rademacher)
 
 
@@ -189,7 +189,7 @@ def certify_table(
     def rows_needed(tolerance: float) -> int | None:
         error = max(0.0, estimate - question.of_range * null_mean(table))
         return rows_to_decide(
-            error, table.mean_variance, upper_width=upper_width, lower_width=lower_width, tolerance=tolerance
+            error, table.mean_variance, n, upper_width=upper_width, lower_width=lower_width, tolerance=tolerance
         )
 
     return results.conclude(
@@ -215,7 +215,7 @@ def cutoff_interval(
     max_rows_per_cluster: int | None = 1,
     guarantee: Guarantee = "ordinary",
     n_simulations: int = 999,
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
 ) -> CutoffInterval:
@@ -234,8 +234,8 @@ def cutoff_interval(
         are allowed for, as in `certify`; not with a table.
     n_simulations : int
         With clusters and method "asymptotic": simulations behind the lower limit, at least ``2 / delta - 1``.
-    sample_weight, pos_label : optional
-        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+    count, pos_label : optional
+        How many equal, independent rows each row stands for; the label value that counts as 1.
     random_state : int or numpy.random.Generator
         Seeds what is random about the lower limit, as in `certify`. Choose it before seeing intervals.
 
@@ -248,7 +248,7 @@ def cutoff_interval(
     Raises
     ------
     DataError
-        If the input cannot be used, weights are not whole numbers, a row has no cluster, or there are too few clusters.
+        If the input cannot be used, a row has no cluster, or there are too few clusters.
 
     Notes
     -----
@@ -256,12 +256,11 @@ def cutoff_interval(
     classifier is calibrated, and such an interval then never contains the true value 0.
 
     With clusters, the limits of "finite" are the bounds of `certify` with method "bernstein". The upper one of
-    "asymptotic" is that of `certify`; the lower one comes from a cluster bootstrap of the cumulative residuals: with
-    standard normal :math:`\xi_g`, one for each cluster, the range of
-    :math:`\frac{1}{N} \sum_g \xi_g (W_g(t) - m_g C_n(t))` has asymptotically in the number of clusters the distribution
-    that bounds the largest deviation over all intervals. :math:`W_g` is the walk of the residuals of cluster g, not yet
-    divided, :math:`m_g` its rows, :math:`C_n` the walk of all N rows. The range without the expectation is taken where
-    it is larger, and both are enlarged for few clusters and for rare events, by rules found by simulation. The
+    "asymptotic" is that of `certify`; the lower one is the largest error up to which `calibration_test` rejects all:
+    the range of :math:`C_n(t) (1 - a)` is compared with those of
+    :math:`\frac{1}{N} \sum_g u_g (W_g(t) - a m_g C_n(t))`, where :math:`u` is uniform on the sphere that the vector of
+    ones lies on, a little enlarged, and with those of independent rows. :math:`W_g` is the walk of the residuals of
+    cluster g, not yet divided, :math:`m_g` its rows, :math:`C_n` the walk of all N rows, and :math:`a` from 0 on. The
     guarantee "unseen clusters" concerns "asymptotic" alone: "finite" always allows for them.
 
     Examples
@@ -283,9 +282,9 @@ def cutoff_interval(
         random_state=random_state,
     )
     if clusters is not None:
-        rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
+        rows = cluster_rows(y_true, y_proba, clusters, count=count, pos_label=pos_label)
         return cluster_interval(cap_clusters(rows, max_rows_per_cluster), question)
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
     need_counts(table, "an interval needs rows")
     residual_range, n, half = extremes(cumulative_residuals(table)), table.total, 0.5 * question.delta
     limit, references, assumptions = "", _METHODS["default"].references, ASSUMPTIONS

@@ -1,15 +1,13 @@
 """Certificates, intervals and tests for rows that belong to clusters (docs/theory/3-clusters.md).
 
 The proved bound is that of `calibrant.distributions.cluster_bound`. The asymptotic statements hold as independent
-clusters, none of which counts more than a capped number of rows, become many. What makes them safe for few clusters and
-rare events (Student's distribution, wide steps, the shortfall, and hidden events where these are to be allowed for) was
-chosen by simulation.
+clusters, none of which counts more than a capped number of rows, become many. The test and the lower bound are one:
+rotations of the clusters (`calibrant.distributions.rotations`), and hidden events where these are to be allowed for.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,14 +20,14 @@ from calibrant.distributions.brownian import MEAN_RANGE
 from calibrant.distributions.cluster_bound import ClusterSums, largest_error, largest_ratio
 from calibrant.distributions.cluster_draws import hidden_share
 from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound
+from calibrant.distributions.rotations import Rotations, nothing_hidden, rotate
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals, round_up
+from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes, largest_move
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between
-from calibrant.table.pooling import FloatArray, pool_counts
-from calibrant.table.progress import report_progress
+from calibrant.table.pooling import pool_counts
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.statements import weighting
@@ -39,7 +37,9 @@ _CLUSTERS_PER_LOG = 10.0
 
 _METHODS: dict[str, Method] = {
     "bernstein": Method("finite-sample empirical Bernstein bound for clusters", ("gao2017", "fan2015")),
-    "asymptotic": Method("the probability is asymptotic in the number of clusters", ("gao2017",)),
+    "asymptotic": Method(
+        "the probability is asymptotic in the number of clusters", ("gao2017", "langsrud2005", "ibragimov2010")
+    ),
 }
 
 
@@ -83,7 +83,7 @@ def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:
     assumptions = rows.sampling.assumptions(chosen, asymptotic=bool(dependence), unseen=question.unseen)
 
     def rows_needed(tolerance: float) -> int | None:
-        return rows_to_decide(error, variance, upper_width=upper_width, lower_width=lower_width, tolerance=tolerance)
+        return rows_to_decide(error, variance, n, upper_width=upper_width, lower_width=lower_width, tolerance=tolerance)
 
     return conclude(
         question,
@@ -129,12 +129,12 @@ def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
     """Asymptotic test of grouped rows, as they count."""
     dependence = clustered(rows, unseen=question.unseen)
     statistic, n = extremes(cumulative_residuals(rows.table)).value, int(rows.n_rows)
-    p_value = dependence.p_value(statistic, question.n_simulations, question.random_state)
+    p_value = dependence.rotations(question.n_simulations, question.random_state).p_value()
     claim = (
         f"If every score were the true probability at that score, {n} rows with these scores in "
         f"{len(rows.size)} clusters would show a cutoff calibration error of {statistic:.4g} or more, where "
-        f"{weighting(rows.cap)}, with p = {p_value:.4g} (cluster bootstrap with {question.n_simulations} "
-        "simulations, asymptotic in the number of clusters)."
+        f"{weighting(rows.cap)}, with p = {p_value:.4g} ({question.n_simulations} rotations of the clusters, "
+        "asymptotic in their number)."
     )
     return CalibrationTest(
         claim=claim,
@@ -144,7 +144,7 @@ def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
         method="asymptotic",
         n_simulations=question.n_simulations,
         assumptions=rows.sampling.assumptions("the method", asymptotic=True, unseen=question.unseen),
-        references=("gao2017",),
+        references=_METHODS["asymptotic"].references,
         n_clusters=rows.sampling.n_units,
         max_rows_per_cluster=rows.sampling.max_rows_per_cluster,
     )
@@ -153,7 +153,7 @@ def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
 def _bounds(
     rows: ClusteredRows, walks: ClusterResiduals, dependence: Clustered | None, delta: float, question: Question
 ) -> tuple[Bounds, float]:
-    """Bounds that each fail with probability `delta`, and how far below the error seen the lower one is, if it may be.
+    """Bounds that each fail with probability `delta`, and how far below a large error the lower one is.
 
     The proved ones are the upper limit of Theorem 3.3, and the lower limit of Theorem 3.5 for several splits (Theorem
     2.3).
@@ -161,9 +161,10 @@ def _bounds(
     estimate, side = largest_move(rows.table, question.side).value, question.side
     if dependence:
         width = dependence.upper_width(delta)
-        band = dependence.lower_width(delta, question.n_simulations, question.random_state)
-        upper, lower = min(1.0, estimate + width), max(0.0, estimate - band)
-        return Bounds(estimate=estimate, bound=upper, lower_bound=lower, width=width), band
+        rotations = dependence.rotations(question.n_simulations, question.random_state)
+        lower = min(estimate, rotations.lower_bound(delta, side))
+        bounds = Bounds(estimate=estimate, bound=min(1.0, estimate + width), lower_bound=lower, width=width)
+        return bounds, rotations.width(delta)
     upper = max(estimate, largest_error(walks, cap=rows.cap, delta=delta, side=side))
     rng = generator_for(rows, question.random_state)
     lower = repeated_lower_bound(len(rows.size), delta, rng, partial(_lower_of_split, rows, side))
@@ -189,11 +190,6 @@ def _lower_of_split(rows: ClusteredRows, side: int, delta: float, rng: np.random
 
 # With fewer clusters of equal size, or fewer that count, the asymptotic statement is too wide to be useful.
 LEAST_GROUPS = 5.0
-_FACTORS = 1 << 21  # random factors held at a time
-# A simulated path is followed between two edges only if that many standard deviations could take it to a new extreme.
-_FAR = 4.0
-# Simulated errors that agree with the observed one but for rounding count as reaching it.
-_SLACK = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +199,7 @@ class Clustered:
     `spread` is the standard deviation of the average residual in the interval where it is largest; `correlation`, in
     [0, 1], how much of a cluster moves as one. `variance` plays the part of the mean of ``s (1 - s)``: the variance per
     row of the sum of all residuals if the scores were exactly right and rows depended on each other as they seem to.
-    `shortfall` is the root of `variance` over its empirical counterpart, at least 1: large where positives are expected
-    and almost none was seen. `unseen` says whether events that take hold of whole clusters are allowed for.
+    `unseen` says whether events that take hold of whole clusters are allowed for.
     """
 
     rows: ClusteredRows
@@ -212,7 +207,6 @@ class Clustered:
     spread: float
     correlation: float
     variance: float
-    shortfall: float
     unseen: bool
 
     def upper_width(self, delta: float, growth: float = 1.0) -> float:
@@ -232,56 +226,13 @@ class Clustered:
         """Largest error due to events of which none is seen with chance `delta`: of whole clusters, or of rows."""
         return hidden_share(self.rows.size, delta) if self.unseen else -math.expm1(math.log(delta) / self.rows.n_rows)
 
-    def lower_width(self, delta: float, n_simulations: int, random_state: int | np.random.Generator) -> float:
-        """Width of a band for all intervals at once: true error >= empirical error - width.
-
-        The larger of two quantiles of the range of simulated paths: of the sums of residuals of the clusters, and of
-        these less their expectation. The second is the cluster bootstrap of the centred process; the first is safe
-        where the clusters happen to agree. Its square and that of `hidden` are added: it takes both to see no such
-        event and to be led astray by the others. An `ArgumentError` if there are fewer simulations than ``1 / delta -
-        1``.
-        """
-        rank = math.ceil((1.0 - delta) * (n_simulations + 1) - 1e-9)
-        if rank > n_simulations:
-            expected = f"at least {math.ceil(1.0 / delta - 1e-9) - 1} simulations for this delta"
-            raise ArgumentError(expected, f"{n_simulations}", "raise n_simulations, or choose a larger delta")
-        simulated = self.simulated_errors(n_simulations, generator_for(self.rows, random_state), centred=True)
-        quantile = float(np.partition(simulated, rank - 1, axis=1)[:, rank - 1].max())
-        return math.hypot(round_up(quantile), self.hidden(delta))
-
-    def p_value(self, statistic: float, n_simulations: int, random_state: int | np.random.Generator) -> float:
-        """Smallest level at which the error seen is more than a simulated one and `hidden` at that level explain."""
-        simulated = self.simulated_errors(n_simulations, generator_for(self.rows, random_state), centred=False)[0]
-
-        def reached(level: int) -> bool:
-            errors = np.hypot(simulated, self.hidden(min(level / (n_simulations + 1.0), 1.0)))
-            return 1 + int(np.count_nonzero(errors >= statistic - _SLACK)) <= level
-
-        # the larger the level, the less is hidden and the fewer simulations reach the rest
-        level = 1 + bisect_left(range(1, n_simulations + 1), True, key=reached)
-        return level / (n_simulations + 1.0)
-
-    def simulated_errors(self, n_simulations: int, rng: np.random.Generator, *, centred: bool) -> FloatArray:
-        r"""Errors that such clusters would show if the scores were exactly right, in one row, or two if `centred`.
-
-        Ranges of :math:`\frac{1}{N} \sum_g \xi_g W_g(t)` with standard normal :math:`\xi_g`, in a second row of the
-        walks of the clusters around their expectation ``m_g C(t)``, times the factor by which a sample of few clusters
-        underrates its variance (Student), times `shortfall`. Where no row spoke against the score, residuals are
-        enlarged to the standard deviation they should have.
-        """
-        rows = self.rows
-        total, few, n_clusters = rows.table.total, rows.effective_clusters - 1.0, len(rows.size)
-        scale = np.sqrt(few / rng.chisquare(few, n_simulations)) * self.shortfall * _few_groups(rows) / total
-        wide = _wide_steps(rows)
-        walks = self.walks if np.array_equal(wide, rows.step) else cluster_residuals(rows, wide)
-        ranges = np.empty((1 + centred, n_simulations))
-        at_once = max(1, min(n_simulations, _FACTORS // n_clusters))
-        for start in range(0, n_simulations, at_once):
-            report_progress("Cluster bootstrap", start / n_simulations)
-            part = slice(start, min(n_simulations, start + at_once))
-            xi = rng.standard_normal((part.stop - start, n_clusters))
-            ranges[:, part] = _ranges(rows, wide, walks, xi, centred=centred)
-        return ranges * scale
+    def rotations(self, n_simulations: int, random_state: int | np.random.Generator) -> Rotations:
+        """Rotate the clusters: what the test and the lower bound are made of, read at the edges of the walks."""
+        rows, walks, rng = self.rows, self.walks, generator_for(self.rows, random_state)
+        of_entries = rows.weight[rows.cluster] * rows.n * rows.score * (1.0 - rows.score)
+        below = np.append(0.0, np.cumsum(of_entries))[np.append(0, rows.ends + 1)[walks.edges]]
+        hidden = partial(hidden_share, rows.size) if self.unseen else nothing_hidden
+        return rotate(walks.at_edge, rows.size, np.diff(below), n_simulations, rng, hidden)
 
 
 def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None, *, unseen: bool = False) -> Clustered:
@@ -298,10 +249,8 @@ def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None, *, uns
     excess = spread**2 - float(squared.sum())
     correlation = min(1.0, max(0.0, excess / pairs)) if pairs > 0.0 else 0.0
     moving = 1.0 + correlation * others  # rows of each cluster that move as one (Kish's design effect)
-    seen, variance = float(np.dot(squared, moving)), float(np.dot(expected, moving))
-    shortfall = math.sqrt(variance / seen) if variance > seen > 0.0 else 1.0
-    spread = spread * _few_groups(rows) / total
-    return Clustered(rows, walks, spread, correlation, variance / total, shortfall, unseen)
+    spread *= math.sqrt(len(rows.size) / (len(rows.size) - 1.0)) / total
+    return Clustered(rows, walks, spread, correlation, float(np.dot(expected, moving)) / total, unseen)
 
 
 def need_clusters(rows: ClusteredRows) -> None:
@@ -314,53 +263,3 @@ def need_clusters(rows: ClusteredRows) -> None:
             "take more clusters, finer ones if these are independent, or let a cluster count fewer rows "
             "(`max_rows_per_cluster`)",
         )
-
-
-def _few_groups(rows: ClusteredRows) -> float:
-    return math.sqrt(len(rows.size) / (len(rows.size) - 1.0))
-
-
-def _wide_steps(rows: ClusteredRows) -> FloatArray:
-    """Residuals of the entries; where no row spoke against the score, at least their standard deviation."""
-    step = rows.step
-    deviation = rows.n * np.sqrt(rows.score * (1.0 - rows.score))
-    return np.where(rows.silent, np.copysign(np.maximum(np.abs(step), deviation), step), step)
-
-
-def _ranges(
-    rows: ClusteredRows, step: FloatArray, walks: ClusterResiduals, xi: FloatArray, *, centred: bool
-) -> FloatArray:
-    """Ranges of walks in which the steps of each cluster are multiplied by its number in a row of `xi`.
-
-    The ranges of the same walks less their expectation follow in a second row if `centred`. Walks are read at the
-    edges first. Between two edges a walk is followed row by row only where it could reach a new extreme: by more than
-    `_FAR` of its standard deviations it hardly ever leaves the line from one to the other.
-    """
-    at_edge = xi @ walks.at_edge.T
-    drift = np.einsum("rg,g->r", xi, rows.size)
-    forms: list[tuple[FloatArray, FloatArray, FloatArray | None]] = [(at_edge, walks.between, None)]
-    if centred:
-        around = at_edge - drift[:, None] * walks.drift[walks.edges]
-        forms.append((around, walks.centred_between, walks.drift))
-    extremes = np.array([[values.max(axis=1), values.min(axis=1)] for values, _, _ in forms])
-    follow = np.zeros((len(xi), len(walks.edges) + 1), dtype=bool)  # nothing before the first edge, nor after the last
-    for (values, between, _), (top, bottom) in zip(forms, extremes[:, :, :, None], strict=True):
-        left, right, far = values[:, :-1], values[:, 1:], _FAR * between
-        follow[:, 1:-1] |= (np.maximum(left, right) + far > top) | (np.minimum(left, right) - far < bottom)
-    follow[:, 1:-1] &= np.diff(walks.edges) > 1
-    stops = np.append(0, rows.ends + 1)
-    for i, (factor, some) in enumerate(zip(xi, follow, strict=True)):  # one at a time: its factors stay in the cache
-        for begin, end in np.flatnonzero(some[1:] != some[:-1]).reshape(-1, 2):
-            first, last = walks.edges[begin], walks.edges[end]
-            part = slice(stops[first], stops[last])
-            cumulative = factor[rows.cluster[part]]
-            cumulative *= step[part]
-            np.cumsum(cumulative, out=cumulative)
-            if len(rows.ends) < len(step):
-                cumulative = cumulative[stops[first + 1 : last + 1] - 1 - part.start]
-            for extreme, (values, _, mean) in zip(extremes, forms, strict=True):
-                if mean is not None:
-                    cumulative = cumulative - drift[i] * (mean[first + 1 : last + 1] - mean[first])
-                extreme[0, i] = max(extreme[0, i], values[i, begin] + cumulative.max())
-                extreme[1, i] = min(extreme[1, i], values[i, begin] + cumulative.min())
-    return np.asarray(extremes[:, 0] - extremes[:, 1])

@@ -63,7 +63,7 @@ def cumulative_band(
     y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> CumulativeBand:
     r"""Limits around the cumulative isotonic curve: Claim 6 of Gao, Parameswaran & Peng (2017), sharpened.
@@ -74,8 +74,8 @@ def cumulative_band(
         Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
-    sample_weight, pos_label : optional
-        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+    count, pos_label : optional
+        How many equal, independent rows each row stands for; the label value that counts as 1.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def cumulative_band(
     Raises
     ------
     DataError
-        If the input cannot be used, weights are not whole numbers, or there are 5 rows or fewer.
+        If the input cannot be used, or there are 5 rows or fewer.
 
     See Also
     --------
@@ -116,7 +116,7 @@ def cumulative_band(
     >>> band.cumulative.tolist(), round(band.width, 4), round(band.population_width, 4)
     ([0.1, 0.5], 0.0108, 0.0288)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
     delta = failure_probability(confidence_level)
     width = cumulative_width(table, delta)
     share = np.cumsum(table.n) / table.total

@@ -13,7 +13,7 @@ from calibrant.errors import ArgumentError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.statements import INDEPENDENT_CASES, Sampling, Statement
 from calibrant.table.validation import clean_weights
 
@@ -70,7 +70,7 @@ def certify_sample(
     confidence_level: float = 0.95,
     method: Literal["hoeffding", "fixed_design"] = "hoeffding",
     sample_weight: Weights = None,
-    weight_kind: Literal["counts", "importance"] | None = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> SampleCertificate:
     r"""Bound the calibration error that these cases would show if each outcome were its true probability.
@@ -84,12 +84,9 @@ def certify_sample(
     method : {"hoeffding", "fixed_design"}
         "hoeffding" bounds the error from above only; "fixed_design" from both sides at once, more widely for few rows,
         more narrowly where the Brier score is small and rows weigh the same. Choose before seeing the outcomes.
-    sample_weight, pos_label : optional
-        Weight of each row, not negative: how much of the population it stands for, or how much it matters; the label
-        value that counts as 1.
-    weight_kind : {"counts", "importance"}, optional
-        What weights mean. By default whole numbers count repeated independent rows, as everywhere, and others say
-        how much a single row matters. Name "importance" for survey weights that happen to be whole numbers.
+    sample_weight, count, pos_label : optional
+        Weight of each row, not negative: how much of the population it stands for, or how much it matters; or how many
+        equal, independent rows it stands for; the label value that counts as 1.
 
     Returns
     -------
@@ -101,8 +98,7 @@ def certify_sample(
     ArgumentError
         If a parameter is out of range, or weights are already added up in a table.
     DataError
-        If the input cannot be used, weights are to be counts and are not, or, for "fixed_design", rows are worth 5 or
-        fewer.
+        If the input cannot be used, or, for "fixed_design", rows are worth 5 or fewer.
 
     See Also
     --------
@@ -131,19 +127,14 @@ def certify_sample(
     """
     delta = failure_probability(confidence_level)
     check_choice("method", method, ("hoeffding", "fixed_design"))
-    if weight_kind is not None:
-        check_choice("weight_kind", weight_kind, ("counts", "importance"))
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    if isinstance(y_true, ScoreTable) and (weight_kind == "importance" or not table.independent):
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
+    if isinstance(y_true, ScoreTable) and not table.independent:
         expected = "rows where weights are not counts"
         remedy = "pass labels, scores and weights as arrays: the width depends on the weight of every single row"
         raise ArgumentError(expected, "a ScoreTable, which holds the total weight at each score", remedy)
-    if weight_kind == "counts":
-        need_counts(table, "counts are what was announced with weight_kind")
-    n, weight = int(table.total), None
-    if sample_weight is not None and (weight_kind == "importance" or not table.independent):
+    n, weight = int(table.n_rows), None
+    if sample_weight is not None:
         weight = clean_weights(sample_weight, np.size(sample_weight))
-        n = int(np.count_nonzero(weight))
     effective = float(n) if weight is None else effective_rows(weight)
     if method == "hoeffding":
         # Half as wide as for a population: given the scores, a term ranges over its weight only.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from calibrant.certificates.calibration_test import SimulatedCounts, calibration_test
 from calibrant.distributions.brownian import LEAST_EVENTS
-from calibrant.distributions.self_normalised import range_p_value, tail_index
+from calibrant.distributions.self_normalised import range_p_value, tail_factor
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import write_p_value
@@ -24,9 +25,8 @@ from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 
 _LEVEL = 0.05  # at which two tests are said to disagree
-# Of any outcomes: rows from which a tail index of at least `_LIGHT` needs no term, and below which it is doubled.
-_MANY, _LIGHT, _HEAVY = 50_000, 2.5, 2.0
 _WHOLE = 1e-6  # distance from a whole number that is rounding
+MOST_EVENTS = 1e15  # that are counted exactly
 _ASSUMPTIONS = (
     "The rows are independent of each other.",
     "The predictions were fixed before these rows were seen, and so were the method and the number of rows.",
@@ -58,7 +58,8 @@ class MeanTest(Result):
     distribution_p_value : float or None
         P-value for the hypothesis that counts have this distribution with the predictions as means.
     dispersion : float or None
-        Sum of the squared residuals over what the distribution expects of it: 1 if that is right.
+        Sum of the squared residuals over what the distribution expects of it, of predictions that are scaled to the
+        observed total: 1 if the distribution is right, whatever their level.
     n_simulations : int or None
         Simulations behind `distribution_p_value`; None without simulation.
     note : str
@@ -129,9 +130,9 @@ def mean_calibration_test(
     limit, whatever the variance of each row is: no distribution is assumed, and over-dispersion does no harm. Few large
     outcomes make right predictions look too high. Unless a distribution is named, or a cap makes single outcomes small
     beside all, a limit for what was not seen is therefore taken off the range: of residuals up to the largest one below
-    50,000 rows or where the tail index is below 2.5, and up to twice the largest where it is below 2. Levels and power
-    are in docs/reference/means.md. The test of a distribution is exact for every number of rows. It rejects
-    the distribution as well as the means, so counts that vary more than it says are rejected too.
+    50,000 rows, up to twice the largest where the tail index is below 2.5, and up to three times where it is below 1.5.
+    Levels and power are in docs/reference/means.md. The test of a distribution is exact for every number of rows. It
+    rejects the distribution as well as the means, so counts that vary more than it says are rejected too.
 
     Examples
     --------
@@ -166,11 +167,11 @@ def mean_calibration_test(
         remedy = "name the `distribution` of counts, whose test is exact for any number of them"
         raise ArgumentError(f"at least {LEAST_EVENTS:g} outcomes other than 0", f"{events}", remedy)
     if distribution is not None:
-        distribution_p_value, made, variance = _distribution_p_value(table, distribution, n_simulations, random_state)
-        dispersion = float(rows.residual @ rows.residual) / variance
+        distribution_p_value, made = _distribution_p_value(table, distribution, n_simulations, random_state)
+        dispersion = _dispersion(table, distribution)
     statistic = extremes(cumulative_residuals(table)).value
-    unseen = "twice as large as the largest" if factor == 2 else "as large as the largest"
-    less = f", less what residuals that were not seen, up to {unseen}, may add" if factor else ""
+    unseen = ("", "", "twice ", "three times ")[factor]
+    less = f", less what residuals that were not seen, up to {unseen}as large as the largest, may add" if factor else ""
     tests = [] if p_value is None else [f"p = {p_value:.4g} (self-normalised range{less})"]
     if distribution is not None and distribution_p_value is not None:
         tests.append(f"{write_p_value(distribution_p_value, made)} (exact test of {NAMES[distribution]} counts)")
@@ -197,29 +198,47 @@ def _tail_factor(table: OutcomeTable) -> int:
     capped = [reach for reach in reaches if reach is not None]
     if len(capped) == 2 and residual @ residual >= LEAST_EVENTS * max(capped) ** 2:
         return 0
-    index = tail_index(table.rows.outcome)
-    return 2 if index < _HEAVY else 1 if len(residual) < _MANY or index < _LIGHT else 0
+    return tail_factor(table.rows.outcome)
 
 
 def _distribution_p_value(
     table: OutcomeTable, distribution: Distribution, n_simulations: int, random_state: int | np.random.Generator
-) -> tuple[float, int | None, float]:
-    """P-value of counts that follow a distribution, how many simulations it took, and their variance."""
+) -> tuple[float, int | None]:
+    """P-value of counts that follow a distribution, and how many simulations it took."""
     rows, labels = table.rows, distribution == "binomial"
+    if table.weighting == "sample_weight":
+        remedy = "pass them as `exposure`, with outcomes that are totals, or leave `distribution` out"
+        raise ArgumentError(f"counts of rows without weights, for distribution {distribution!r}", "weights", remedy)
     for column in (rows.outcome, rows.weight) if labels else (rows.outcome,):
         bad = np.abs(column - np.rint(column)) > _WHOLE
         if bad.any() or table.score[0] < 0.0:
             actual = f"{float(column[np.argmax(bad)])!r}" if bad.any() else f"a prediction of {table.score[0]:g}"
             expected = f"whole numbers of events{' and trials' if labels else ''}, and predictions of at least 0"
             raise DataError(f"{expected}, for distribution {distribution!r}", actual, "leave `distribution` out")
+    if (most := float(max(rows.outcome.sum(), rows.weight.sum(), rows.expected.sum()))) > MOST_EVENTS:
+        expected = f"at most {MOST_EVENTS:g} events in all, for distribution {distribution!r}"
+        raise DataError(expected, f"{most:g}", "leave `distribution` out")
     observed = rows.add(np.rint(rows.outcome)).astype(np.int64)
     if labels:  # as many as there are trials, each with its prediction as score
         of_labels = ScoreTable.from_counts(table.score, rows.add(np.rint(rows.weight)).astype(np.int64), observed)
         test = calibration_test(of_labels, n_simulations=n_simulations, random_state=random_state)
-        return test.p_value, test.n_simulations, float(of_labels.variance.sum())
+        return test.p_value, test.n_simulations
     mean = rows.add(rows.expected)  # Poisson counts at one prediction add up to one
     simulated = SimulatedCounts(mean, observed, float(mean.sum()), partial(_poisson, mean))
-    return *simulated.p_value(n_simulations, generator_for(table, random_state)), simulated.total
+    return simulated.p_value(n_simulations, generator_for(table, random_state))
+
+
+def _dispersion(table: OutcomeTable, distribution: Distribution) -> float | None:
+    """Squared residuals over their expectation around predictions scaled to the observed total, whose level is right.
+
+    Around those as they are, a level that is off would pass for over-dispersion.
+    """
+    rows = table.rows
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = rows.expected * (rows.outcome.sum() / rows.expected.sum())
+        variance = mean if distribution == "poisson" else mean * np.maximum(0.0, 1.0 - mean / rows.weight)
+        ratio = float(np.square(rows.outcome - mean).sum() / variance.sum())
+    return ratio if math.isfinite(ratio) else None
 
 
 def _poisson(expected: FloatArray, rng: np.random.Generator, part: slice, scratch: FloatArray) -> IntArray:
@@ -230,9 +249,12 @@ def _note(
     distribution: str | None, p_value: float | None, distribution_p_value: float | None, dispersion: float | None
 ) -> str:
     """Say what to make of two tests of which one rejects."""
-    if p_value is None or distribution_p_value is None or (p_value <= _LEVEL) == (distribution_p_value <= _LEVEL):
+    if p_value is None or distribution_p_value is None or dispersion is None:
         return ""
-    ratio = f"squared residuals are {dispersion:.3g} times what it says"
+    if (p_value <= _LEVEL) == (distribution_p_value <= _LEVEL):
+        return ""
+    ratio = f"in balance, squared residuals are {dispersion:.3g} times what it says"
     if distribution_p_value <= _LEVEL:
-        return f"Only the {distribution} distribution is rejected, not the means: {ratio} (above 1: over-dispersion)."
+        meaning = "well above 1 that is over-dispersion, near 1 the means are off"
+        return f"Only the test of the {distribution} distribution rejects: {ratio} ({meaning})."
     return f"Only the test that assumes no distribution rejects; of the {distribution} one {ratio}."

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.mean_results import (
+    EXTRAPOLATED,
     MeanCertificate,
     Side,
     SideBounds,
@@ -21,11 +22,12 @@ from calibrant.certificates.mean_results import (
     mean_claim,
     mean_verdict,
 )
+from calibrant.certificates.sample_size import too_near
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limit
 from calibrant.distributions.brownian import MEAN_RANGE, normal_quantile, range_quantile
 from calibrant.distributions.interval_means import DrawnRows, Reach, lower_limit, upper_limit, width_limit
 from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bounds
-from calibrant.distributions.self_normalised import tail_index
+from calibrant.distributions.self_normalised import HEAVY, tail_index
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.clusters import Clusters
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -38,11 +40,10 @@ from calibrant.table.seeding import generator_for
 from calibrant.table.statements import INDEPENDENT_ROWS
 
 # Without a cap: an outcome so many times as large as the largest is allowed for, if so many rows, or clusters, have one
-# above what is predicted, and other than 0. A tail is called heavy if Hill's estimate from the largest outcomes is
-# below an index.
+# above what is predicted, and other than 0.
 _TAIL_FACTOR, _LEAST_EVENTS = 3.0, 50
-_HEAVY = 1.5
 _POWER = 0.8
+_ROUNDING = 1e-12  # of sums of outcomes
 _WHOLE = {1: "observed", -1: "predicted"}  # what the error of a side is at most all of
 _MODEL = "The predictions were fixed before these rows were seen: not fitted, tuned or selected on them."
 _INDEPENDENT_CLUSTERS = (
@@ -55,6 +56,10 @@ _PLAN = (
 _UP_TO = (
     "The population is that of rows, or clusters, whose outcomes could be no further from their predictions, given the "
     "limits of outcomes, than those of some of these, with exposures between the smallest and the largest of these."
+)
+_SEEN = (
+    "Without a limit of outcomes the largest ones that count were seen: no number of rows shows that rarer and larger "
+    "ones do not."
 )
 
 
@@ -90,8 +95,8 @@ def certify_means(
     confidence_level : float
         Probability with which each bound holds, in (0, 1).
     method : {"default", "asymptotic"}
-        The default is proved, except for predictions that are too low without a cap of outcomes. "asymptotic" is
-        narrower. Choose before seeing bounds.
+        The default is proved, except for predictions that are too low without a cap of outcomes, which it does not
+        certify. "asymptotic" is narrower. Choose before seeing bounds.
     random_state : int or numpy.random.Generator
         Seeds the order of the bets and the splits of the lower bounds, together with a digest of the rows.
 
@@ -113,9 +118,9 @@ def certify_means(
     `relative_to`: what any rule that accepts by price band can be off by. That predictions are too high is bounded by
     betting (Theorem 16.2), for which outcomes may be of any size. With a cap, some rows drawn at random foresee whether
     betting or moments (Theorem 16.4) give less. Without one, the bound for predictions that are too low is asymptotic:
-    it relies on the largest outcomes having been seen, and allows for one three times as large; with fewer than 50 rows
-    with an outcome above the prediction there is none. Lower bounds are those of Theorem 16.6, which need the limit
-    that the upper bound of the other side does.
+    it relies on the largest outcomes having been seen, allows for one three times as large, and certifies nothing; with
+    fewer than 50 rows with an outcome above the prediction there is none. Lower bounds are those of Theorem 16.6, which
+    need the limit that the upper bound of the other side does.
 
     Each bound holds with the confidence level, and so does `bound`, as only one side is the worse. The upper bounds of
     both sides hold together with 1 - 2 (1 - confidence_level) only.
@@ -145,10 +150,11 @@ def certify_means(
     )
     rng = generator_for(table, random_state)
     too_low = _draws(table)
+    most = cluster_limit
     if cluster_limit is not None:
-        _check_cluster_limit(table, too_low, cluster_limit)
+        most = _check_cluster_limit(table, too_low, cluster_limit)
     draws = {1: too_low, -1: too_low.flip()}
-    reaches, aside = _reaches(table, too_low, cluster_limit, rng)
+    reaches, aside = _reaches(table, too_low, most, rng)
     seen = extremes(cumulative_residuals(table))
     estimates = {1: seen.under, -1: seen.over}
     lower = repeated_lower_bounds(too_low.n, delta, rng, partial(_lower_of_split, too_low, reaches, aside))
@@ -162,10 +168,12 @@ def certify_means(
         if upper == math.inf and how != "none":
             how, note = "none", f"there are too few {'rows' if too_low.cluster is None else 'clusters'}."
         bounds = SideBounds(estimates[side], upper, float(of_side), how, note)
-        sides[side] = conclude_side(table, side, bounds, tolerance, cluster_limit)
+        sides[side] = conclude_side(table, side, bounds, tolerance, cluster_limit, confidence_level)
     judged = [sides[asked]] if asked else list(sides.values())
-    bound, lower_bound = max(each.upper for each in judged), judged[0].lower if asked else float(lower[2])
-    verdict = mean_verdict(bound, lower_bound, tolerance)
+    lower_bound = judged[0].lower if asked else float(lower[2])
+    bound, extrapolated = max(each.upper for each in judged), any(each.method == EXTRAPOLATED for each in judged)
+    verdict = mean_verdict(bound, lower_bound, tolerance, extrapolated=extrapolated)
+    assumptions = INDEPENDENT_ROWS if too_low.cluster is None else _INDEPENDENT_CLUSTERS, _MODEL, _UP_TO, _PLAN
     needed = None
     if tolerance is not None and verdict == "undecided":
         needed = _rows_needed(too_low, table.n_rows, judged, lower_bound, tolerance)
@@ -182,9 +190,9 @@ def certify_means(
         n_clusters=table.sampling.n_units,
         rows_needed=needed,
         direction=direction,
-        claim=mean_claim(table, confidence_level, bound, tolerance, direction),
+        claim=mean_claim(table, confidence_level, judged, tolerance, direction),
         confidence_level=confidence_level,
-        assumptions=(INDEPENDENT_ROWS if too_low.cluster is None else _INDEPENDENT_CLUSTERS, _MODEL, _UP_TO, _PLAN),
+        assumptions=(*assumptions, _SEEN) if extrapolated else assumptions,
         references=("gao2017", "waudbysmith2024"),
     )
 
@@ -196,15 +204,18 @@ def _draws(table: OutcomeTable) -> DrawnRows:
     return DrawnRows(rows.prediction, rows.residual, unit, rows.cluster)
 
 
-def _check_cluster_limit(table: OutcomeTable, draws: DrawnRows, limit: float) -> None:
+def _check_cluster_limit(table: OutcomeTable, draws: DrawnRows, limit: float) -> float:
+    """Return the limit in the unit of weights."""
     check_between("cluster_limit", limit, 0.0, LARGEST, remedy="pass the largest total that a cluster can have")
     if draws.cluster is None or table.outcome_limits[0] != 0.0:
         expected = "`cluster_limit` with `clusters` and outcomes of at least 0"
         value = "no clusters" if draws.cluster is None else f"`outcome_limits` {table.outcome_limits}"
         raise ArgumentError(expected, value, "leave it out")
-    if (largest := float(draws.total(table.rows.outcome).max())) > limit:
+    unit = table.rows.unit_weight
+    if (largest := unit * float(draws.total(table.rows.outcome).max())) > limit * (1.0 + _ROUNDING):
         remedy = "pass the largest total that a cluster can have, or leave it out"
         raise DataError(f"clusters with outcomes of at most {limit:g} together", f"{largest:g}", remedy)
+    return limit / unit
 
 
 def _reaches(
@@ -267,14 +278,15 @@ def _upper(
         note = (
             f" It relies on the largest outcomes having been seen; one {_TAIL_FACTOR:g} times as large is allowed for."
         )
-        if (index := tail_index(np.abs(table.rows.outcome))) < _HEAVY:
+        if (index := tail_index(np.abs(table.rows.outcome))) < HEAVY:
             note += f" A few outcomes decide (tail index about {index:.1f}): give a cap."
     z, n = -normal_quantile(delta), draws.n
+    how = EXTRAPOLATED if reach.top == math.inf else "asymptotic"
     deviation, mean = float(sums.std()), float(sums.mean())
     unseen = float(bounded_mean_limit(1, Draws(sums, np.ones(n)), end, 1.0 - 2.0 * delta)) - mean
     rest = max(0.0, unseen - z * deviation / math.sqrt(n)) if end > mean else 0.0
     limit = width_limit(draws, lambda squares, _: z * np.sqrt(np.asarray(squares) / n) + rest, float(draws.unit.mean()))
-    return limit, "asymptotic", note
+    return limit, how, note
 
 
 def _lower_of_split(
@@ -291,18 +303,25 @@ def _lower_of_split(
 
 
 def _rows_needed(draws: DrawnRows, n: int, sides: list[Side], lower_bound: float, tolerance: float) -> int | None:
-    """Rows with which a verdict can be expected, if errors are what they seem and bounds close in with the root."""
+    """Rows with which a verdict can be expected, if errors are what they seem and bounds close in with the root.
+
+    None if the error seen is too near the tolerance to say, or above it while a lower bound of 0 says nothing of how
+    such bounds close in.
+    """
     unit = float(draws.unit.mean())
     chance = math.sqrt(float(draws.squares.sum())) / draws.n / unit  # deviation of the cumulative residuals
     estimate = max(side.estimate for side in sides)
+    if too_near(max(0.0, estimate - MEAN_RANGE * chance), chance, tolerance):
+        return None
     if estimate - MEAN_RANGE * chance > tolerance:
-        factor = (estimate - lower_bound) / (estimate - tolerance)
+        factor = (estimate - lower_bound) / (estimate - tolerance) if lower_bound > 0.0 else math.inf
+    elif any(side.method == EXTRAPOLATED for side in sides):
+        return None
     else:
         factors = [
             (side.upper - side.estimate + range_quantile(_POWER) * chance)
             / (tolerance - max(0.0, side.estimate - MEAN_RANGE * chance))
             for side in sides
-            if side.estimate - MEAN_RANGE * chance < tolerance
         ]
-        factor = max(factors, default=math.inf)
+        factor = max(factors)
     return math.ceil(n * max(1.0, factor) ** 2) if factor < math.inf else None

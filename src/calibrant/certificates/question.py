@@ -90,7 +90,7 @@ class Question:
     def need_for(self, *, clusters: bool) -> None:
         """Raise an `ArgumentError` if what is asked for has no bound of clustered rows."""
         if clusters and self.target_error is not None:
-            remedy = "leave one of them out; `calibrant.selective` takes clusters, and counts one row of each"
+            remedy = "leave one of them out; of whether decisions were right, `calibrant.selective` takes clusters"
             raise ArgumentError("independent rows, where there is a `target_error`", "clusters", remedy)
         if clusters and self.bound_method != "default":
             need_cluster_method(self.bound_method)

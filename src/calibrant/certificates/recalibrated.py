@@ -85,7 +85,7 @@ def certify_recalibrated(
     tolerance: float | None = None,
     method: Literal["finite", "asymptotic"] = "finite",
     about: Literal["population", "cases"] = "population",
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> RecalibratedCertificate:
     """Bound the true error of scores recalibrated by any monotone map fitted on these same rows.
@@ -106,8 +106,8 @@ def certify_recalibrated(
     about : {"population", "cases"}
         "cases" bounds the error that these very cases would show if each outcome were its true probability, and says
         nothing about others; it is less than half as wide, and only "finite". Choose before seeing the outcomes.
-    sample_weight, pos_label : optional
-        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+    count, pos_label : optional
+        How many equal, independent rows each row stands for; the label value that counts as 1.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def certify_recalibrated(
     ArgumentError
         If a parameter is out of range, or "cases" is asked with "asymptotic".
     DataError
-        If the input cannot be used, there are 5 rows or fewer for "cases", weights are not whole numbers, or the
+        If the input cannot be used, there are 5 rows or fewer for "cases", or the
         recalibration is not monotone: then its score intervals are not intervals of the original score, and held-out
         rows are needed.
 
@@ -148,18 +148,18 @@ def certify_recalibrated(
     check_choice("method", method, ("finite", "asymptotic"))
     if check_choice("about", about, ("population", "cases")) == "cases" and method != "finite":
         raise ArgumentError("method 'finite' for a statement about these cases", repr(method), "leave the method out")
-    rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    rows = clean_rows(y_true, y_proba, count=count, pos_label=pos_label)
     after = clean_scores(recalibrated)
     if len(after) != len(rows.score):
         remedy = "pass the same rows"
         raise DataError("as many recalibrated scores as rows", f"{len(after)} for {len(rows.score)} rows", remedy)
     _check_monotone(rows.score.astype(np.float64), after.astype(np.float64))
-    table = ScoreTable.from_scores(rows.label, after, sample_weight=rows.weight)
+    table = ScoreTable.from_scores(rows.label, after, count=rows.weight)
     need_counts(table, "a certificate needs rows")
     n, scores, seen = int(table.total), "the recalibrated scores in the population", "rows"
     estimate = extremes(cumulative_residuals(table)).value
     if about == "cases":
-        width = cumulative_width(ScoreTable.from_scores(rows.label, rows.score, sample_weight=rows.weight), delta)
+        width = cumulative_width(ScoreTable.from_scores(rows.label, rows.score, count=rows.weight), delta)
         sure = Sampling("cases", n).sure(confidence_level)
         scores = "their recalibrated scores against their true probabilities"
         seen = "outcomes; the statement is about these cases only"

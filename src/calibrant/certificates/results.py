@@ -51,8 +51,9 @@ class Certificate(ClusterStatement):
         Which bound.
     rows_needed : int or None
         If undecided or uninformative: about how many rows a decision would take, were the true error what it seems,
-        and with clusters, were further clusters like these. None if no number of rows would do, or the tolerance is
-        wider than what holds for any such scores.
+        and with clusters, were further clusters like these. None if the error seen is so near the tolerance, within its
+        standard error and half of it, that this cannot be said, or the tolerance is wider than what holds for any such
+        scores.
     direction : {"either", "too low", "too high"}
         Which errors all of these numbers are about, see `calibrant.certify`.
     """

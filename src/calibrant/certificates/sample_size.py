@@ -15,6 +15,7 @@ from calibrant.certificates.widths.uniform_convergence import rademacher_of_inte
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.errors import ArgumentError
+from calibrant.table.missing import LeftOut
 from calibrant.table.numbers import given
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.results import Result
@@ -142,6 +143,8 @@ class Plan(Result):
         Rows by method; those of "default" are what an audit needs. 10**15 stands for more than that.
     precision : ValidationPlan or None
         Rows with which intervals of O:E, slope, C statistic and net benefit are as narrow as asked, if they were.
+    left_out : LeftOut or None
+        Rows of a file of scores that have none.
     """
 
     tolerance: float
@@ -150,6 +153,7 @@ class Plan(Result):
     brier: float
     rows: dict[str, int]
     precision: ValidationPlan | None = None
+    left_out: LeftOut | None = None
 
     def __str__(self) -> str:
         asked = "a bound of that width above the empirical error"
@@ -163,6 +167,8 @@ class Plan(Result):
             f"with {100.0 * self.confidence_level:.12g}% confidence: {asked},",
             f"{guess}.",
         ]
+        if self.left_out is not None:
+            lines.append(f"Left out: {self.left_out}.")
         if len(self.rows) > 1:
             wide = max(map(len, self.rows)) + 2
             lines += ["", f"{'method':<{wide}}{'rows':>16}{'ratio to default':>18}"]
@@ -226,16 +232,23 @@ def _expected_brier(brier: float | None, prevalence: float | None) -> float:
     return rate * (1.0 - rate)
 
 
+def too_near(estimate: float, deviation: float, tolerance: float) -> bool:
+    """Whether chance decides how many rows a verdict takes, as the estimate is the tolerance as far as one sees."""
+    return abs(estimate - tolerance) < min(deviation, 0.5 * tolerance)
+
+
 def rows_to_decide(
-    estimate: float, mean_variance: float, upper_width: _Width, lower_width: _Width, tolerance: float
+    estimate: float, mean_variance: float, n: int, upper_width: _Width, lower_width: _Width, tolerance: float
 ) -> int | None:
     """Rows after which a verdict on the tolerance can be expected, if the true error equals the estimate.
 
-    The estimate is that of the present rows, less the noise that a calibrated classifier would show; `mean_variance`,
-    the mean of ``s (1 - s)``, sets the noise of further rows. The widths are those of both confidence bounds for a
-    number of rows, and a certificate comes with a probability of about 0.8. None if no number of rows will do: the
-    estimate is, or almost is, the tolerance, or it is above and there is no lower bound.
+    The estimate is that of the `n` present rows, less the noise that a calibrated classifier would show;
+    `mean_variance`, the mean of ``s (1 - s)``, sets the noise of further rows. The widths are those of both confidence
+    bounds for a number of rows, and a certificate comes with a probability of about 0.8. None if that cannot be said:
+    the estimate is near the tolerance, within its standard error and half of it, or above and there is no lower bound.
     """
+    if too_near(estimate, math.sqrt(mean_variance / n), tolerance):
+        return None
     if estimate < tolerance:
         rows = smallest(
             lambda n: upper_width(n) + calibrated_limit(n * mean_variance, 0.8) / n, tolerance - estimate, close=_ABOUT

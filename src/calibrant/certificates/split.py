@@ -32,7 +32,7 @@ def split_lower_bound(
     confidence_level: float = 0.95,
     direction: Direction = "either",
     random_state: int | np.random.Generator = 0,
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> float:
     """Bound the true cutoff calibration error from below, for every number of rows and every distribution.
@@ -50,8 +50,8 @@ def split_lower_bound(
     random_state : int or numpy.random.Generator
         Seeds the split, together with a digest of the rows, so that another sample is split anew and the same rows in
         any order are split alike. Choose it before seeing bounds: the largest of several is not a bound.
-    sample_weight, pos_label : optional
-        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+    count, pos_label : optional
+        How many equal, independent rows each row stands for; the label value that counts as 1.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def split_lower_bound(
     >>> 0.1 - monotone_width(10_000) < split_lower_bound(table) < 0.1
     True
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
     need_counts(table, "a lower bound needs rows")
     delta = failure_probability(confidence_level)
     side = SIDES[check_choice("direction", direction, tuple(SIDES))]

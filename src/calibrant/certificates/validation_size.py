@@ -154,7 +154,8 @@ def validation_sample_size(
     >>> plan.rows
     {'observed_expected': 876, 'calibration_slope': 4196, 'roc_auc': 836}
     """
-    z = normal_quantile(1.0 - failure_probability(confidence_level) / 2.0)
+    # With next to no confidence the quantile is 0, and no row is needed.
+    z = max(1e-12, normal_quantile(1.0 - failure_probability(confidence_level) / 2.0))
     widths = {
         "observed_expected": _checked_width("oe_width", oe_width),
         "calibration_slope": _checked_width("slope_width", slope_width),

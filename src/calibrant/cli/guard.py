@@ -7,19 +7,19 @@ input or usage; 70 a mistake in calibrant; 130 interrupted.
 from __future__ import annotations
 
 import codecs
-import functools
 import io
 import os
 import re
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import typer
 
 from calibrant.cli.interrupts import interruptible
-from calibrant.cli.options import as_option
+from calibrant.cli.options import COMMANDS, as_option
 from calibrant.errors import CalibrantError, SourceError
 from calibrant.printable import visible, without_passwords
 
@@ -27,18 +27,18 @@ from calibrant.printable import visible, without_passwords
 _NO_MEMORY = re.compile("can't start new thread|failed to map segment|out of memory|cannot allocate", re.IGNORECASE)
 
 
-def guarded(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose errors end in one message and an exit code."""
-
-    @functools.wraps(function)
-    def guard(*args: Any, **kwargs: Any) -> None:
-        try:
-            with interruptible():
-                function(*args, **kwargs)
-        except (CalibrantError, KeyboardInterrupt, MemoryError, OSError) as error:
-            raise typer.Exit(_end(error)) from None
-
-    return guard
+@contextmanager
+def guarded(context: Any) -> Iterator[None]:
+    """Let errors of a command end in one message, which names options of this command, and an exit code."""
+    try:
+        with interruptible():
+            yield
+    except (CalibrantError, KeyboardInterrupt, MemoryError, OSError) as error:
+        known = {param.name: param for param in context.command.params}
+        for function, written in COMMANDS.items():
+            of = context.find_root().command.commands[written.split()[1]].params
+            known |= {f"{function}::{param.name}": param for param in of}
+        raise typer.Exit(_end(error, known)) from None
 
 
 def run(app: Callable[[], None]) -> None:
@@ -53,7 +53,7 @@ def run(app: Callable[[], None]) -> None:
         app()
     except Exception as error:
         # While classes are made, Python 3.11 wraps an interruption into an error.
-        sys.exit(_end(error.__cause__ if isinstance(error.__cause__, KeyboardInterrupt) else error))
+        sys.exit(_end(error.__cause__ if isinstance(error.__cause__, KeyboardInterrupt) else error, {}))
 
 
 def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
@@ -70,11 +70,11 @@ class _Closed(io.TextIOBase):
         raise SourceError("an open standard output", "it closed", "redirect it to a file, or to /dev/null")
 
 
-def _end(error: BaseException) -> int:
-    """Print what is to be said of an error, and return the exit code."""
+def _end(error: BaseException, known: Mapping[str, Any]) -> int:
+    """Print what is to be said of an error of a command, the parameters of which are known; return the exit code."""
     match error:
         case CalibrantError():
-            _complain(f"error: {error.text(as_option)}")
+            _complain(f"error: {error.text(partial(as_option, known))}")
         case KeyboardInterrupt():
             _complain("interrupted")
             return 130

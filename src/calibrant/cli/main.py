@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -25,11 +26,16 @@ from calibrant.keywords import meant
 from calibrant.printable import visible
 from calibrant.version import __version__
 
+# Of commands for one column of scores; `audit` has that option.
+_OF_SEVERAL = (
+    "No such option: --scores. Several classes are for `audit`, and in Python MulticlassAutoCalibrator recalibrates "
+    "them; this command takes one class against the rest, as --score and, where there are labels, --pos-label."
+)
 _UsageError: Any = typer.BadParameter.__base__  # which Typer itself does not show
 # Names of parameters by heading; all others are the method. A `rich_help_panel` is another heading.
 _HEADINGS = {
     "Data": "file files documents query database label score scores outcome prediction exposure time id block cluster "
-    "by grade weight pos_label missing again",
+    "by grade weight count pos_label missing again",
     "Method": "",
     "Output": "state output column model report title note author about checklist details as_json json_curves plot "
     "help",
@@ -38,7 +44,21 @@ _HEADING_OF = {name: heading for heading, names in _HEADINGS.items() for name in
 
 
 class _Command(TyperCommand):
-    """A command whose help has arguments and options under headings."""
+    """A command whose help has arguments and options under headings, and that takes no option twice but for lists."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option of one value that is given again: the last one would win, in silence."""
+        if not ctx.resilient_parsing:
+            given: Counter[Any] = Counter(self.make_parser(ctx).parse_args(args=list(args))[2])
+            for param, times in given.items():
+                once = param.param_type_name == "option" and not (param.multiple or getattr(param, "is_flag", False))
+                if once and times > 1:
+                    raise _UsageError(f"Option {' / '.join(param.opts)} is given {times} times; give it once.", ctx)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        with guarded(ctx):
+            return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write them."""
@@ -77,8 +97,10 @@ def _shown_safely() -> Iterator[None]:
         if hasattr(error, "option_name") and error.ctx is not None:  # perhaps there is none of that name
             known = [option[2:].replace("-", "_") for one in error.ctx.command.params for option in one.opts]
             right = meant(error.option_name[2:].replace("-", "_"), known)
-            if right is not None:
-                error.possibilities = ["--" + right.replace("_", "-")]
+            means = error.option_name in ("--outcome", "--prediction")  # which are no labels
+            error.possibilities = ["--" + name.replace("_", "-") for name in right * (not means)]
+            if error.option_name == "--scores":
+                error.message, error.possibilities = _OF_SEVERAL, None
         raise
 
 
@@ -93,7 +115,7 @@ app = typer.Typer(
 )
 # As the help lists them.
 for command in (audit, compare, selective, recalibrate, apply, export, monitor, index, plan, demo, cite):
-    app.command(cls=_Command)(guarded(command))
+    app.command(cls=_Command)(command)
 
 
 def _version(requested: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,17 +16,20 @@ _QUOTES = "'\""
 # Parameters of commands that say where rows come from and how results are shown.
 _OUTPUT = ("files", "query", "database", "details", "as_json", "json_curves", "report", "about", "checklist")
 # What stands for a function of Python.
-_COMMANDS = {"calibrant.audit_means": "calibrant audit FILE --outcome z --prediction f"}
-# Parameters of Python whose options have other names.
+COMMANDS = {
+    "calibrant.audit_means": "calibrant audit FILE --outcome z --prediction f",
+    "calibrant.AutoMeanCalibrator": "calibrant recalibrate FILE --outcome z --prediction f",
+    "calibrant.compare": "calibrant compare",
+    "calibrant.selective": "calibrant selective",
+}
+# Parameters of Python that are others in a shell.
 _OPTIONS = {
-    "clusters": "cluster",
-    "confidence_level": "confidence",
-    "costs": "cost-fp and --cost-fn",
-    "false_negative_cost": "cost-fn",
-    "false_positive_cost": "cost-fp",
-    "outcome_limits": "floor and --cap",
-    "sample_weight": "weight",
-    "scores": "score",
+    "costs": ("cost_fp", "cost_fn"),
+    "false_negative_cost": ("cost_fn",),
+    "false_positive_cost": ("cost_fp",),
+    "outcome_limits": ("floor", "cap"),
+    "sample_weight": ("weight",),
+    "scores": ("score",),
 }
 
 
@@ -86,8 +89,9 @@ CostFp = Annotated[float | None, option("Cost of a false positive.")]
 CostFn = Annotated[float | None, option("Cost of a false negative.")]
 Weight = Annotated[
     str | None,
-    column("Column of weights; whole numbers count repeated independent rows, with others there is no certificate."),
+    column("Column of weights, of which only the ratios matter; with them there is no certificate."),
 ]
+Count = Annotated[str | None, column("Column of whole numbers: each row stands for so many equal, independent rows.")]
 PosLabel = Annotated[str | None, option("Outcome that counts as 1, against all others.", metavar="VALUE")]
 Missing = Annotated[
     str,
@@ -117,15 +121,24 @@ Checklist = Annotated[
 ]
 
 
-def as_option(name: str, value: str | None) -> str:
+def as_option(known: Mapping[str, Any], name: str, value: str | None) -> str | None:
     """Write a parameter that a message names, with its value in the spelling of Python, as it is typed in a shell.
 
-    Where two options stand for one parameter it is without its value; a command stands for a function.
+    `known` has the options of the command by their names, and those of `COMMANDS` by the function's name and theirs.
+    Where two options stand for one parameter it is without its value; a command stands for a function. None: the
+    command, of which the parameters are known by name, has no such option, or not with this value.
     """
-    if name in _COMMANDS:
-        return _COMMANDS[name]
-    option = "--" + _OPTIONS.get(name, name.replace("_", "-"))
-    return option if not value or " and " in option else f"{option} {shell_word(value.strip(_QUOTES))}"
+    function, _, own = name.rpartition("::")
+    if "." in own:
+        return COMMANDS.get(own)
+    names = (
+        (name,) if name in known else [f"{function}::{one}" if function else one for one in _OPTIONS.get(own, (own,))]
+    )
+    options = [known[one] for one in names if one in known]
+    if not options or not value or options[1:]:
+        return " and ".join(max(option.opts, key=len) for option in options) or None
+    word, choices = value if own == "query" else value.strip(_QUOTES), options[0].metavar or ""
+    return f"{options[0].opts[0]} {shell_word(word)}" if "|" not in choices or word in choices.split("|") else None
 
 
 def costs_of(cost_fp: float | None, cost_fn: float | None) -> tuple[float, float] | None:
@@ -168,7 +181,7 @@ def need_only(function: Callable[..., Any], context: typer.Context, *further: st
             if means and param.name == "by":
                 from calibrant.auditing.rows import EACH_ALONE
 
-                remedy = EACH_ALONE
+                remedy = f"leave --by out; {EACH_ALONE}"
             actual = f"{param.opts[0]} {'with' if means else 'without'} --outcome"
             raise ArgumentError("options for one kind of outcome", actual, remedy)
 

@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant.comparing.joint import LEAST_TAIL, symmetric_root
 from calibrant.comparing.units import Units
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, distinct_numbers, key_order, score_order
 
 # Parts into which the scores are cut for standard errors and simulated paths; the estimates are exact everywhere.
 _CELLS = 40
-# Simulated paths, and how many of them are above a quantile, at least; with more paths, memory would be short.
-_DRAWS, _ABOVE, _MOST_DRAWS = 2000, 3.0, 170_000
+# Simulated paths, the same ones for all rows, so that limits change no more than the rows do.
+_SEED, _DRAWS = 1, 20_000
 
 _Two = tuple[FloatArray, FloatArray]  # one for each model
 
@@ -88,38 +89,38 @@ class _Deviations(NamedTuple):
         return largest
 
 
-def least_probability(pairs: int) -> float:
-    """Least probability of error at which limits of so many pairs can be simulated."""
-    return 6.0 * pairs * _ABOVE / _MOST_DRAWS
-
-
 def calibration_limits(
     label: FloatArray,
     scores: _Two,
     errors: tuple[float, float],
     units: Units,
     delta: float,
-    rng: np.random.Generator,
+    ranks: FloatArray | None = None,
 ) -> tuple[float, float]:
     """Limits for the calibration error of the second model less that of the first, wrong with probability `delta`.
 
-    `errors` are the errors of either in these rows.
+    `errors` are the errors of either in these rows. Where both scores are in one order, `ranks` has the place of every
+    row in it: bound B then compares the same rows, not the same scores.
     """
     tail = delta / 6.0  # of each of the three bounds, on either side
+    hidden = units.hidden(tail)
     if np.array_equal(*scores):  # bound B is 0 at every interval
-        return -units.hidden(tail), units.hidden(tail)
+        return -hidden, hidden
     residuals = label - scores[0], label - scores[1]
-    cells, paths = _cut(scores, residuals, units.n)
+    cells, paths = _cut(scores if ranks is None else (ranks, ranks), residuals, units.n)
     products = units.products(cells.of_rows, residuals, cells.size) / units.n**2
     shortfall = _shortfall(scores, residuals, cells, products, units)
-    simulated = _simulate(cells, products + np.diag(shortfall), units, tail, rng)
+    simulated = _simulate(cells, products + np.diag(shortfall), units, tail)
     k, z = cells.size, units.quantile(tail)
     own = products[:k, :k], products[k:, k:]
     cross = products[:k, k:]
-    paired = z * cells.deviations(own[0] + own[1] - cross - cross.T, _parts((0, 1), scores, residuals, cells, units))
+    places = scores if ranks is None else (ranks, ranks)
+    paired = z * cells.deviations(own[0] + own[1] - cross - cross.T, _parts((0, 1), places, residuals, cells, units))
+    # What a row of a kind that was not seen adds to B: where the rows are the same, no more than its scores differ.
+    paired += hidden * (1.0 if ranks is None else float(np.abs(scores[1] - scores[0]).max()))
     alone_parts: list[FloatArray | None] = [None, None]  # single rows cannot cancel within one path
     if units.cluster is not None:
-        alone_parts = [_parts((i,), scores, residuals, cells, units) for i in range(2)]
+        alone_parts = [_parts((i,), places, residuals, cells, units) for i in range(2)]
     ends = [cells.ends(path) for path in paths]
     largest = []
     for path, (start, stop), of_cells, error, drawn in zip(paths, ends, own, errors, simulated, strict=True):
@@ -130,12 +131,9 @@ def calibration_limits(
         start, stop = ends[one]
         alone = paths[one][stop] - paths[one][start]
         beside = alone - (paths[two][stop] - paths[two][start])
-        least = np.minimum(alone + z * cells.deviations(own[one], alone_parts[one]), beside + paired)
-        limits.append(
-            _largest_least(least, alone - errors[two], cells, simulated[one], largest[two], errors[two], tail)
-        )
-    hidden = units.hidden(tail)
-    return max(-1.0, -limits[0] - hidden), min(1.0, limits[1] + hidden)
+        least = np.minimum(alone + z * cells.deviations(own[one], alone_parts[one]) + hidden, beside + paired)
+        limits.append(_largest_least(least, alone, cells, simulated[one], largest[two], hidden - errors[two], tail))
+    return max(-1.0, -limits[0]), min(1.0, limits[1])
 
 
 def _cut(scores: _Two, residuals: _Two, n: int) -> tuple[_Cells, _Two]:
@@ -227,19 +225,21 @@ def _shortfall(scores: _Two, residuals: _Two, cells: _Cells, products: FloatArra
     return np.concatenate(missing)
 
 
-def _simulate(
-    cells: _Cells, covariance: FloatArray, units: Units, tail: float, rng: np.random.Generator
-) -> tuple[_Deviations, _Deviations]:
-    """Draw deviations of both paths together: normal at the ends of cells, and in between a Brownian bridge."""
-    draws = max(_DRAWS, math.ceil(_ABOVE / tail))
-    values, vectors = np.linalg.eigh(covariance)
-    steps = rng.standard_normal((draws, len(values))) @ (vectors * np.sqrt(np.maximum(0.0, values))).T
-    scale = None if units.cluster is None else np.sqrt(units.freedom / rng.chisquare(units.freedom, draws))
+def _simulate(cells: _Cells, covariance: FloatArray, units: Units, tail: float) -> tuple[_Deviations, _Deviations]:
+    """Draw deviations of both paths together: normal at the ends of cells, and in between a Brownian bridge.
+
+    Quantiles of a largest one at a tail below the least that is simulated are at most as many times larger as those of
+    a single one (Ehrhard's inequality, section 9.1).
+    """
+    rng = np.random.default_rng(_SEED)
+    stretch = units.quantile(tail) / units.quantile(max(tail, LEAST_TAIL))
+    steps = stretch * rng.standard_normal((_DRAWS, len(covariance))) @ symmetric_root(covariance)
+    scale = None if units.cluster is None else np.sqrt(units.freedom / rng.chisquare(units.freedom, _DRAWS))
     deviations = []
     for i in range(2):
         part = slice(i * cells.size, (i + 1) * cells.size)
-        step, variance = steps[:, part], np.where(cells.single, 0.0, covariance.diagonal()[part])
-        path = np.zeros((draws, cells.size + 1))
+        step, variance = steps[:, part], np.where(cells.single, 0.0, stretch**2 * covariance.diagonal()[part])
+        path = np.zeros((_DRAWS, cells.size + 1))
         np.cumsum(step, axis=1, out=path[:, 1:])
         # Largest value of a Brownian bridge over a cell, from its ends and an exponential variable.
         far = [np.sqrt(step**2 + 2.0 * variance * rng.standard_exponential(step.shape)) for _ in range(2)]
@@ -251,28 +251,27 @@ def _simulate(
 
 def _largest_least(
     least: FloatArray,
-    difference: FloatArray,
+    alone: FloatArray,
     cells: _Cells,
     own: _Deviations,
     other: FloatArray,
-    other_error: float,
+    added: float,
     tail: float,
 ) -> float:
     """Largest over all intervals, the empty one among them, of the smaller of `least` and of bound C.
 
-    Bound C is `difference`, the error of the interval less the other model's, plus the quantile of how far both may be
-    off together. It is found where it can matter only: for intervals with a large `least` first.
+    Bound C is `alone`, the error of the interval, plus the quantile of how far it and the other model's may be off
+    together, plus `added`. It is found where it can matter only: for intervals with a large `least` first.
     """
-    draws = own.path.shape[1]
-    rank = min(draws - 1, math.ceil((1.0 - tail) * (draws + 1)) - 1)
-    largest = min(0.0, float(np.partition(other, rank)[rank]) - other_error)
+    rank = math.ceil((1.0 - max(tail, LEAST_TAIL)) * (_DRAWS + 1)) - 1
+    largest = min(0.0, float(np.partition(other, rank)[rank]) + added)
     for interval in score_order(-least):
         if least[interval] <= largest:
             break
         falls, pair = divmod(interval, len(cells.left))
         change = own.path[cells.right[pair] + 1] - own.path[cells.left[pair]]
-        off = difference[interval] + (other + change if falls else other - change)
+        off = alone[interval] + added + (other + change if falls else other - change)
         # Counting is much faster than finding the quantile, and tells for most intervals that theirs is smaller.
-        if np.count_nonzero(off > largest) >= draws - rank:
+        if np.count_nonzero(off > largest) >= _DRAWS - rank:
             largest = max(largest, min(float(least[interval]), float(np.partition(off, rank)[rank])))
     return largest

@@ -14,31 +14,30 @@ import numpy.typing as npt
 from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.certificates.clusters import LEAST_GROUPS
 from calibrant.certificates.question import Question
-from calibrant.comparing.calibration import calibration_limits, least_probability
+from calibrant.comparing.calibration import calibration_limits
 from calibrant.comparing.joint import Limits, critical_value, left_out_limits, paired_limits
 from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, possible_changes
 from calibrant.comparing.results import ComparedModel, Comparison, MeasureDifference
-from calibrant.comparing.rows import ComparedRows, compared_rows
+from calibrant.comparing.rows import ComparedRows, Guarantee, allows_unseen, compared_rows
 from calibrant.comparing.units import Units
 from calibrant.curves import Curve, binned_curve, cumulative_residuals
 from calibrant.curves.reliability import cluster_bins
 from calibrant.decisions import NetBenefit, net_benefit
 from calibrant.decisions.clusters import cluster_net_benefit
-from calibrant.distributions.cluster_jackknife import Guarantee, Jackknife, Parts
-from calibrant.errors import ArgumentError
+from calibrant.distributions.cluster_jackknife import Jackknife, Parts
 from calibrant.metrics import cutoff_calibration
 from calibrant.metrics.ranking import areas_without
 from calibrant.table.clusters import Clusters, cluster_rows
 from calibrant.table.numbers import at_least
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.progress import report_progress, subtask
-from calibrant.table.seeding import generator_for
 from calibrant.table.statements import INDEPENDENT_ROWS
 from calibrant.table.visible_scores import spread_thresholds
 
 _CURVE_POINTS = 900  # as many as an audit keeps of the cumulative residuals
 _THRESHOLDS = 100  # of the decision curves
-_CALIBRATION = 0.3  # share of a comparison that is the calibration errors
+_CALIBRATION = 0.3  # share of the time of a comparison that the calibration errors take
+_SPENT = 0.3  # share of the probability of error that they have
 _MOST_ROWS = 1e9  # more could not be collected
 _INDEPENDENT_CLUSTERS = (
     "The clusters are independent draws from the population the statements are about; rows of one cluster may depend "
@@ -46,6 +45,10 @@ _INDEPENDENT_CLUSTERS = (
 )
 _FIXED_MODELS = "All models were fixed before these rows were seen: none was trained, tuned or selected on them."
 _LIKE_SCORES = "For the log loss: no score is closer to 0 or to 1 than those of the same model in these rows."
+_LIKE_ROWS = (
+    "Rows that were not seen add no more to a difference than rows like these would, unless few rows carry it; and "
+    "models that put all of these rows in one order do so everywhere."
+)
 _LIMITATIONS = (
     "The intervals are asymptotic: they hold for many rows, and with clusters for many clusters.",
     "It is about the population that these rows were drawn from, not about another place or a later time.",
@@ -65,7 +68,6 @@ def compare(
     confidence_level: float = 0.95,
     pos_label: Any = None,
     missing: Literal["raise", "drop"] = "raise",
-    random_state: int | np.random.Generator = 0,
     name: str = "models",
     title: str | None = None,
     note: str | None = None,
@@ -87,17 +89,16 @@ def compare(
         ``{"false_positive": a, "false_negative": b}``; asks for expected cost and net benefit.
     clusters : sequence of length n, optional
         Cluster of each row, or names of columns. Rows of one may then depend on each other; all rows count alike.
-    guarantee : {"ordinary", "unseen clusters"}
-        With clusters: whether intervals allow for clusters of a kind that none of these shows, and are wide for it.
+    guarantee : {"ordinary", "unseen rows", "unseen clusters"}
+        Whether intervals also allow for rows of a kind that none of these shows, or with clusters for such clusters,
+        and are wide for it. Ordinary ones do so only where few rows carry a difference, see ``few_rows``.
     confidence_level : float
-        Probability with which all intervals hold together, in (0, 1): for two models at most 0.9997, for ten 0.9904.
+        Probability with which all intervals hold together, in (0, 1).
     pos_label : scalar, optional
         The label value that counts as 1.
     missing : {"raise", "drop"}
         Whether rows without an outcome, a score of one of the models or a cluster are refused, or left out for all
         models and counted.
-    random_state : int or numpy.random.Generator
-        Seeds the simulations behind the quantiles.
     name, title, note, author : str, optional
         What is compared, heading of the report, a remark in it, who is responsible for it. They change no number.
 
@@ -129,8 +130,8 @@ def compare(
     >>> result.difference("calibration_error").better, result.ranks["brier_score"]
     ('new', {'old': 2, 'new': 1})
     """
-    question = Question(confidence_level=confidence_level, costs=costs, guarantee=guarantee, random_state=random_state)
-    half = 0.5 * question.delta
+    question = Question(confidence_level=confidence_level, costs=costs)
+    unseen = allows_unseen(guarantee, clustered=clusters is not None)
     rows = compared_rows(
         y_true,
         y_proba,
@@ -138,12 +139,10 @@ def compare(
         scores=scores,
         clusters=clusters,
         costs=costs,
-        guarantee=guarantee,
+        unseen=unseen,
         pos_label=pos_label,
         missing=missing,
     )
-    _need_few_pairs(len(rows.scores), half, confidence_level)
-    rng = generator_for(rows, random_state)
     pooled, own = np.concatenate(list(rows.scores.values())), question.threshold
     pooled = pooled[score_order(pooled)]
     thresholds = spread_thresholds(pooled, np.ones(len(pooled)), _THRESHOLDS, *(() if own is None else (own,)))
@@ -162,21 +161,26 @@ def compare(
             decision_curve=decisions,
         )
     with subtask(_CALIBRATION):
-        calibration = list(_calibration(rows, models, half, rng))
-    critical, others = _means(rows, half, rng)
+        calibration = list(_calibration(rows, models, _SPENT * question.delta))
+    critical, others = _means(rows, (1.0 - _SPENT) * question.delta)
     differences = tuple(one for key in MEASURES for one in (*calibration, *others) if one.measure == key)
     n_clusters = None if rows.units.cluster is None else len(rows.units.size)
     drawn = "rows" if n_clusters is None else "clusters"
     sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "scores": scores, "clusters": clusters}
     words = {"name": name, "title": title, "note": note, "author": author}
-    given = (
-        vars(question) | sources | words | {"pos_label": pos_label, "missing": missing}
-    )  # by the names of the parameters, as passed
+    # By the names of the parameters, as passed.
+    given = vars(question) | sources | words
+    given |= {"guarantee": guarantee, "pos_label": pos_label, "missing": missing}
     result = Comparison(
         claim=f"With probability at least {at_least(confidence_level)} (asymptotic) over the draw of the {drawn}, all "
         "differences between these models in the population lie in their intervals.",
         confidence_level=confidence_level,
-        assumptions=(INDEPENDENT_ROWS if n_clusters is None else _INDEPENDENT_CLUSTERS, _FIXED_MODELS, _LIKE_SCORES),
+        assumptions=(
+            INDEPENDENT_ROWS if n_clusters is None else _INDEPENDENT_CLUSTERS,
+            _FIXED_MODELS,
+            _LIKE_SCORES,
+            *(() if unseen else (_LIKE_ROWS,)),
+        ),
         references=("gao2017", "delong1988", "gaffke2005", "hothorn2008") + (("vickers2006",) if rows.costs else ()),
         name=name,
         n=rows.units.n,
@@ -189,7 +193,7 @@ def compare(
         differences=differences,
         ranks=_ranks(differences, models),
         critical_value=critical,
-        provenance=provenance_of(compare, given, rows=float(rows.units.n), digest=rows.digest),
+        provenance=provenance_of(compare, given, rows=rows.units.n, digest=rows.digest),
     )
     report_progress("Done", 1.0)
     return complete(result, result.assumptions, _LIMITATIONS)
@@ -208,21 +212,7 @@ def _curves(rows: ComparedRows, name: str, at: FloatArray, confidence_level: flo
     return cluster_bins(clustered, confidence_level), cluster_net_benefit(clustered, decisions)
 
 
-def _need_few_pairs(models: int, delta: float, confidence_level: float) -> None:
-    """Refuse a confidence level so high that quantiles of all pairs could not be simulated."""
-    least = least_probability(math.comb(models, 2))
-    if delta < least:
-        most = math.floor(1e4 * (1.0 - 2.0 * least)) / 1e4
-        raise ArgumentError(
-            f"confidence_level at most {most:g} for {models} models",
-            f"{confidence_level!r}",
-            "choose a lower one" + (", or compare fewer models" if models > 2 else ""),
-        )
-
-
-def _calibration(
-    rows: ComparedRows, models: Mapping[str, ComparedModel], delta: float, rng: np.random.Generator
-) -> Iterator[MeasureDifference]:
+def _calibration(rows: ComparedRows, models: Mapping[str, ComparedModel], delta: float) -> Iterator[MeasureDifference]:
     """Compare the calibration errors of every pair, all with probability ``1 - delta``."""
     pairs = list(combinations(models, 2))
     for done, (one, two) in enumerate(pairs):
@@ -231,12 +221,13 @@ def _calibration(
         both = rows.scores[one], rows.scores[two]
         lower, upper = -math.inf, math.inf
         if rows.units.effective >= LEAST_GROUPS or rows.units.cluster is None:
-            lower, upper = calibration_limits(rows.label, both, errors, rows.units, delta / len(pairs), rng)
+            spent, ranks = delta / len(pairs), rows.ranks[one, two]
+            lower, upper = calibration_limits(rows.label, both, errors, rows.units, spent, ranks)
         limits = Limits(errors[1] - errors[0], math.nan, lower, upper)
         yield _difference(CALIBRATION, one, two, limits, rows.units)
 
 
-def _means(rows: ComparedRows, delta: float, rng: np.random.Generator) -> tuple[float, list[MeasureDifference]]:
+def _means(rows: ComparedRows, delta: float) -> tuple[float, list[MeasureDifference]]:
     """Compare what is a mean over rows, for every pair, all with probability ``1 - delta``."""
     report_progress("Other measures")
     names, terms = list(rows.scores), rows.terms
@@ -245,15 +236,19 @@ def _means(rows: ComparedRows, delta: float, rng: np.random.Generator) -> tuple[
     known = np.where(np.isfinite(terms).all(axis=(1, 2), keepdims=True), terms, 0.0)
     together: Sequence[Limits | None] = [None] * (len(terms) * len(pairs))  # None is worked out below
     if rows.units.jackknife is None:
-        critical = critical_value(known, pairs, rows.units, delta, rng)
+        if all(ranks is not None for ranks in rows.ranks.values()):  # equal areas are no measure more
+            known = known[[measure != AUC for measure in rows.measures]]
+        critical = critical_value(known, pairs, rows.units, delta)
     else:
-        critical, together = _left_out(rows, known, pairs, rows.units.jackknife, delta, rng)
+        critical, together = _left_out(rows, known, pairs, rows.units.jackknife, delta)
     differences = []
     of_pairs = product(zip(rows.measures, terms, strict=True), pairs)
     for ((measure, of_models), (i, j)), left_out in zip(of_pairs, together, strict=True):
         both = rows.scores[names[i]], rows.scores[names[j]]
         limits = _infinite(of_models[i], of_models[j], both) or left_out
-        if limits is None or limits.standard_error == 0.0:  # what no row shows, some rows may still do
+        if measure == AUC and rows.ranks[names[i], names[j]] is not None:
+            limits = Limits(0.0, 0.0, 0.0, 0.0)
+        elif limits is None or limits.standard_error == 0.0:
             possible = possible_changes(measure, rows.label, both, rows.costs)
             units = rows.units if limits is None else Units(rows.units.n)
             limits = paired_limits(of_models[j] - of_models[i], possible, critical, units)
@@ -269,7 +264,6 @@ def _left_out(
     pairs: Sequence[tuple[int, int]],
     jackknife: Jackknife,
     delta: float,
-    rng: np.random.Generator,
 ) -> tuple[float, list[Limits]]:
     """Limits of all pairs by leaving out one cluster at a time, measure by measure; and their critical value."""
     area = rows.measures.index(AUC)  # which is no mean of its terms
@@ -291,8 +285,12 @@ def _left_out(
     added, taken, products = (np.stack(column, axis=-1) for column in parts)
     products[:, area] = np.nan
     signed = Parts(added.ravel() / unit, taken.ravel() / unit, products.reshape(3, -1))
-    critical, scaled_limits = left_out_limits(differences, dropped, signed, jackknife, delta, rng)
-    in_units = (np.multiply(limits, size).tolist() for limits, size in zip(scaled_limits, unit, strict=True))
+    positives = rows.units.sums(rows.label)
+    deciding = min(positives, rows.units.size - positives, key=np.sum)
+    freedom = np.full((len(terms), len(pairs)), jackknife.freedom)
+    freedom[area] = replace(jackknife, deciding=deciding).freedom
+    critical, scaled_limits = left_out_limits(differences, dropped, signed, jackknife, freedom.ravel(), delta)
+    in_units = (np.multiply(limits[:4], size).tolist() for limits, size in zip(scaled_limits, unit, strict=True))
     return critical, [Limits(*limits) for limits in in_units]
 
 
@@ -315,12 +313,20 @@ def _difference(measure: Measure, first: str, second: str, limits: Limits, units
         better = second if (limits.lower > 0.0) == measure.larger_is_better else first
     elif limits.value != 0.0 and math.isfinite(limits.value):
         half = limits.value - limits.lower if limits.value > 0.0 else limits.upper - limits.value
-        times = (half / limits.value) ** 2
+        times = half / limits.value
+        times *= times
         if units.n * times < _MOST_ROWS:
             needed = math.ceil(units.n * times)
             clusters = None if units.cluster is None else math.ceil(len(units.size) * times)
     return MeasureDifference(
-        measure.key, first, second, *limits, better=better, rows_needed=needed, clusters_needed=clusters
+        measure.key,
+        first,
+        second,
+        *limits[:4],
+        better=better,
+        rows_needed=needed,
+        clusters_needed=clusters,
+        few_rows=limits.few_rows,
     )
 
 

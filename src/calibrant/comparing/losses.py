@@ -8,6 +8,8 @@ import numpy as np
 
 from calibrant.table.pooling import FloatArray, score_order
 
+_EXPECTED = 0.1
+
 
 class Measure(NamedTuple):
     """A measure of a model: its name in results, in words and over columns, and whether more is better."""
@@ -26,13 +28,16 @@ class Measure(NamedTuple):
 class Possible(NamedTuple):
     """What a row can add to a difference; and how much more the difference would be, were all rows of a kind unseen.
 
-    `share` is that of the rows of which this is said: those of the rarer class, or all.
+    `share` is that of the rows of which this is said: those of the rarer class, or all. `like` are the least and the
+    most that a row like these adds: with either outcome, less those so unlikely, by either model, that altogether
+    `_EXPECTED` of them would be among as many rows. None where it is as much as any row.
     """
 
     low: float
     high: float
     unseen: float = 0.0
     share: float = 1.0
+    like: tuple[float, float] | None = None
 
 
 CALIBRATION = Measure("calibration_error", "Calibration error", "Calibration")
@@ -80,27 +85,39 @@ def terms_of(measure: Measure, label: FloatArray, score: FloatArray, costs: tupl
 def possible_changes(
     measure: Measure, label: FloatArray, scores: tuple[FloatArray, FloatArray], costs: tuple[float, float] | None
 ) -> Possible:
-    """Return what a row can add to the difference of two models, the second less the first.
+    """Return what a row can add to the difference of two models, the second less the first; and one like these.
 
     Of the log loss, which has no limits, it is what rows with scores between the least and the largest of either model
     can add. Of the area under the ROC curve it is what a row of the rarer class adds if its placement differs between
     the models as much as that of any row here.
     """
+    if measure == AUC:
+        change = float(np.abs(_placements(label, scores[1]) - _placements(label, scores[0])).max())
+        rarer = min(float(label.mean()), float((1.0 - label).mean()))
+        most = change / rarer
+        return Possible(-most, most, 1.0 - change, rarer, (-most, most))
+    first, second = (
+        np.array([terms_of(measure, np.full(len(label), outcome), score, costs) for outcome in (0.0, 1.0)])
+        for score in scores
+    )
+    chance = np.array([1.0 - np.minimum(*scores), np.maximum(*scores)]).ravel()
+    with np.errstate(invalid="ignore"):
+        changes = np.where(chance > 0.0, (second - first).ravel(), 0.0)
+    order = score_order(changes)
+    least, most = (changes[each[np.searchsorted(np.cumsum(chance[each]), _EXPECTED)]] for each in (order, order[::-1]))
+    like = min(0.0, float(least)), max(0.0, float(most))
     if measure == BRIER:
-        return Possible(-1.0, 1.0)
+        return Possible(-1.0, 1.0, like=like)
     if measure == LOG_LOSS:
         ends = np.array([[score.min(), score.max()] for score in scores])
         with np.errstate(divide="ignore"):
             positive, negative = np.log(ends), np.log(1.0 - ends)
-        least = min(positive[0, 0] - positive[1, 1], negative[0, 1] - negative[1, 0])
-        return Possible(float(least), float(max(positive[0, 1] - positive[1, 0], negative[0, 0] - negative[1, 1])))
-    if measure == AUC:
-        change = float(np.abs(_placements(label, scores[1]) - _placements(label, scores[0])).max())
-        rarer = min(float(label.mean()), float((1.0 - label).mean()))
-        return Possible(-change / rarer, change / rarer, 1.0 - change, rarer)
+        low = min(positive[0, 0] - positive[1, 1], negative[0, 1] - negative[1, 0])
+        high = max(positive[0, 1] - positive[1, 0], negative[0, 0] - negative[1, 1])
+        return Possible(float(low), float(high), like=like)
     assert costs is not None
     largest = max(costs) if measure == COST else max(1.0, costs[0] / costs[1])
-    return Possible(-largest, largest)
+    return Possible(-largest, largest, like=like)
 
 
 def _placements(label: FloatArray, score: FloatArray) -> FloatArray:

@@ -79,12 +79,15 @@ class MeasureDifference(Result):
     lower, upper : float
         Limits for the difference in the population. All intervals of a comparison hold together with its confidence.
     better : str or None
-        The better model; None if the interval holds 0.
+        The better model; None if the interval holds 0. Areas under the ROC curve of models that put all rows in the
+        same order are equal: both limits are 0.
     rows_needed : int or None
         If undecided: about how many rows would decide, were the difference what it seems; fewer where the models differ
         in few rows. None if decided, or if no practicable number would do.
     clusters_needed : int or None
         The same in clusters like these; None without clusters.
+    few_rows : bool
+        Whether so few rows carry the difference that the interval allows for rows of a kind that none of these shows.
     """
 
     measure: str
@@ -97,6 +100,12 @@ class MeasureDifference(Result):
     better: str | None
     rows_needed: int | None
     clusters_needed: int | None
+    few_rows: bool = False
+
+    @property
+    def equal(self) -> bool:
+        """Whether both models have the same measure, whatever the rows."""
+        return self.lower == self.upper == 0.0
 
 
 @dataclass(frozen=True, repr=False, kw_only=True, eq=False)
@@ -199,6 +208,8 @@ def interval(found: MeasureDifference) -> str:
         return "infinite for one"
     if math.isinf(found.lower) and math.isinf(found.upper):
         return "no limits"
+    if found.equal:
+        return "equal"
     return write_interval(found.value, found.lower, found.upper, write=signed).ends
 
 
@@ -212,7 +223,9 @@ def difference(found: MeasureDifference) -> str:
 
 def verdict(found: MeasureDifference) -> str:
     """Write which model is better, or that these rows do not show it."""
-    return "undecided" if found.better is None else f"{found.better} better"
+    if found.better is None:
+        return "equal" if found.equal else "undecided"
+    return f"{found.better} better"
 
 
 def _needed(one: MeasureDifference) -> str:
@@ -234,7 +247,9 @@ def verdict_sentences(found: Comparison) -> Iterator[str]:
         of_pair = [one for one in found.differences if (one.first, one.second) == (first, second)]
         parts, at = [], {}
         for name in (first, second, None):
-            at[name] = _listed([MEASURES[one.measure].inside for one in of_pair if one.better == name])
+            those = [one for one in of_pair if one.better == name and not one.equal]
+            at[name] = _listed([MEASURES[one.measure].inside for one in those])
+        equal = _listed([MEASURES[one.measure].inside for one in of_pair if one.equal])
         for name, other in ((second, first), (first, second)):
             if at[name]:
                 parts.append(f"{visible(name)} is better than {visible(other)} at {at[name]}")
@@ -243,7 +258,8 @@ def verdict_sentences(found: Comparison) -> Iterator[str]:
         elif not parts:
             yield f"These rows do not show whether {visible(first)} or {visible(second)} is better, at any measure."
         else:
-            yield joined(*parts, f"undecided: {at[None]}" if at[None] else "") + "."
+            same = f"equal: {equal}" if equal else ""
+            yield joined(*parts, f"undecided: {at[None]}" if at[None] else "", same) + "."
 
 
 def summary(found: Comparison, width: int | None = None) -> str:
@@ -259,6 +275,9 @@ def summary(found: Comparison, width: int | None = None) -> str:
         listed = ", ".join(f"{MEASURES[one.measure].inside} {_needed(one)}" for one in undecided)
         labelled = {"To decide": f"about this many {what}, if the differences are as estimated: {listed}"} | labelled
     labelled["Intervals"] = f"all hold together with {confidence(found.confidence_level)} confidence (asymptotic)"
+    few = dict.fromkeys(MEASURES[one.measure].inside for one in found.differences if one.few_rows)
+    if few:
+        labelled["Intervals"] += f"; few rows differ in {_listed([*few])}: allowed for is what none of them shows"
     if found.effective_clusters is not None and found.effective_clusters < ENOUGH_CLUSTERS:
         labelled["Intervals"] += f"; only {found.effective_clusters:.3g} effective clusters"
     lines += [wrapped(f"{label:<11}{text}", width, indent=11) for label, text in labelled.items()]
@@ -286,7 +305,7 @@ def comparison_facts(found: Comparison) -> Iterator[Fact]:
         if one.rows_needed is not None:
             what = "rows" if one.clusters_needed is None else "clusters like these"
             needed = f"about {_needed(one)} {what} would decide"
-        note = joined(verdict(one), needed)
+        note = joined(verdict(one), needed, "few rows differ" if one.few_rows else "")
         yield Fact(one.measure, label, difference(one), interval(one), note=note, section="differences")
     yield Fact("data", "Data", _rows_text(found), section="headline")
     if found.left_out is not None:
@@ -299,7 +318,7 @@ def _table_of_two(comparison: Comparison) -> Iterator[str]:
     lines = [("", *names, "difference", f"{confidence(comparison.confidence_level)} interval", "better")]
     for part in comparison.differences:
         values = number(first.measures[part.measure]), number(second.measures[part.measure])
-        better = "undecided" if part.better is None else part.better
+        better = part.better or verdict(part)
         lines.append((MEASURES[part.measure].name, *values, difference(part), interval(part), better))
     for measure, before, after, change, limits, better in lines:
         text = f"{measure:<{_MEASURE}}{before:>{_VALUE - 1}}{after:>{_VALUE}}{change:>{_VALUE + 1}}  "

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import combinations
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,13 +15,14 @@ from calibrant.certificates.clusters import LEAST_GROUPS
 from calibrant.comparing.losses import Measure, measures_of, terms_of
 from calibrant.comparing.units import Units
 from calibrant.decisions.cost import cost_pair
-from calibrant.distributions.cluster_jackknife import LEAST_CLUSTERS, LEAST_EFFECTIVE, Guarantee, allows_unseen
+from calibrant.distributions.cluster_jackknife import LEAST_CLUSTERS, LEAST_EFFECTIVE
 from calibrant.errors import ArgumentError, DataError
 from calibrant.sources.array_rows import ArrayRows, TableRows
+from calibrant.sources.mixed import MixedColumns
 from calibrant.sources.protocol import Columns, ModelRows
 from calibrant.sources.rows import rows_of
 from calibrant.table.clusters import cluster_numbers
-from calibrant.table.missing import LeftOut
+from calibrant.table.missing import NOT_KNOWN, LeftOut
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, number_values, score_order
 from calibrant.table.progress import subtask
@@ -28,7 +30,11 @@ from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
 
+# What limits allow for: only rows, or clusters, like these, or also some of a kind that none of them shows.
+Guarantee = Literal["ordinary", "unseen rows", "unseen clusters"]
+
 _MOST_MODELS = 10  # with more the intervals of all pairs would take minutes, and leave little undecided
+_SAME_ORDER = 50  # rows from which on no two models of their own put all in one order by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +59,37 @@ class ComparedRows:
         scores = self.scores.values()
         return np.array([[terms_of(one, self.label, score, self.costs) for score in scores] for one in self.measures])
 
+    @cached_property
+    def ranks(self) -> dict[tuple[str, str], FloatArray | None]:
+        """Of every pair of models the place of each row in the order of both, where one score is a map of the other.
+
+        Such a map increases; None where there is none. Scores that are equal in all rows are no map: they show nothing
+        of where the models may differ.
+        """
+        pairs = combinations(self.scores, 2)
+        return {(one, two): self._common_ranks(self.scores[one], self.scores[two]) for one, two in pairs}
+
+    def _common_ranks(self, first: FloatArray, second: FloatArray) -> FloatArray | None:
+        if self.units.unseen or self.units.n < _SAME_ORDER or np.array_equal(first, second):
+            return None
+        order = score_order(first)
+        rises = np.diff(first[order]) > 0.0
+        if not np.array_equal(np.sign(np.diff(second[order])), rises):
+            return None
+        ranks = np.zeros(self.units.n)
+        ranks[order[1:]] = np.cumsum(rises)
+        return ranks
+
     @property
     def digest(self) -> int:
         """A number made of the rows, see `ScoreTable.digest`."""
         return sum(table.digest for table in self.tables.values()) % (1 << 64)
+
+
+def allows_unseen(guarantee: str, *, clustered: bool) -> bool:
+    """Whether limits allow for rows, or clusters, of a kind that none shows; an `ArgumentError` for unknown names."""
+    own = "unseen clusters" if clustered else "unseen rows"
+    return check_choice("guarantee", guarantee, ("ordinary", own)) == own
 
 
 def compared_rows(
@@ -67,7 +100,7 @@ def compared_rows(
     scores: Sequence[str] | None,
     clusters: Any,
     costs: Any,
-    guarantee: Guarantee,
+    unseen: bool,
     pos_label: Any,
     missing: str,
 ) -> ComparedRows:
@@ -101,7 +134,8 @@ def compared_rows(
     if missing == "drop" and label is None:
         first, *others = y_proba
         beside = {str(name): y_proba[name] for name in others}
-        known = ArrayRows(y_true, y_proba[first], None, clusters, beside, pos_label).without_gaps()
+        arrays = ArrayRows(y_true, y_proba[first], None, None, clusters, beside, pos_label)
+        known = arrays.without_gaps(NOT_KNOWN)
         y_true, y_proba, clusters, left_out = (
             known.label,
             {first: known.score, **known.by},
@@ -126,7 +160,7 @@ def compared_rows(
         first = np.full(int(code.max()) + 1, len(code))
         np.minimum.at(first, code, np.arange(len(code)))
         cluster = number_values(first[code])
-    units = Units(len(labels), cluster, allows_unseen(guarantee))
+    units = Units(len(labels), cluster, unseen)
     _need_clusters(units)
     in_order = {name: score[order] for name, score in cleaned.items()}
     prices = None if costs is None else cost_pair(costs)
@@ -153,13 +187,14 @@ def _named(source: Any, label: str, scores: Sequence[str], clusters: Any, pos_la
     """Read the columns."""
     if isinstance(scores, str):
         raise ArgumentError("the names of several columns of scores", repr(scores), "pass scores=['old', 'new']")
-    names = list(scores)
+    mixed = MixedColumns(source)
+    label, names = mixed.name("label", label), mixed.names("score", scores)
     _need_several(names)
     if label in names:
         raise ArgumentError("different columns for label and scores", f"{label!r} for both", "name other columns")
-    named = () if clusters is None else (clusters,) if isinstance(clusters, str) else tuple(clusters)
+    named = tuple(mixed.names("cluster", clusters))
     columns = Columns(label, names[0], None, pos_label, named, missing=missing, models=tuple(names))
-    with rows_of(source, columns) as rows:
+    with rows_of(mixed.source, columns) as rows:
         return rows.models()
 
 

@@ -17,11 +17,18 @@ from calibrant.table.pooling import FloatArray
 _SUMS = 1 << 22  # numbers held at a time where rows are added up by cluster
 
 
+def quantile(tail: float, freedom: float) -> float:
+    """Upper quantile of Student's distribution; of the normal one where its degrees of freedom are infinite."""
+    from scipy.special import ndtri, stdtrit
+
+    return -float(ndtri(tail) if math.isinf(freedom) else stdtrit(freedom, tail))
+
+
 @dataclass(frozen=True, eq=False)
 class Units:
     """The independent draws behind n rows; `cluster` is the number of the cluster of each row, None for single rows.
 
-    `unseen` says whether clusters of a kind that none shows are allowed for.
+    `unseen` says whether rows, or clusters, of a kind that none shows are allowed for.
     """
 
     n: int
@@ -55,9 +62,7 @@ class Units:
 
     def quantile(self, tail: float) -> float:
         """Upper quantile of the standard normal distribution, or of Student's for clusters."""
-        from scipy.special import ndtri, stdtrit
-
-        return -float(ndtri(tail) if self.cluster is None else stdtrit(self.freedom, tail))
+        return quantile(tail, self.freedom)
 
     def hidden(self, tail: float, share: float = 1.0) -> float:
         """Largest part of a class that events can take hold of without being seen, except with probability `tail`.

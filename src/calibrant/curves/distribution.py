@@ -54,13 +54,14 @@ def score_histogram(
     n_bins: int = 40,
     within: tuple[float, float] | Literal["data"] = (0.0, 1.0),
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> ScoreHistogram:
     """Count the rows of each class in bins of equal width.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         Labels, scores (or one `ScoreTable`) and weights, as in `calibrant.metrics.brier_score`.
     n_bins : int
         Number of bins, at least 1.
@@ -79,7 +80,7 @@ def score_histogram(
     >>> score_histogram([0, 1, 1], [0.1, 0.6, 1.0], n_bins=2).positives.tolist()
     [0.0, 2.0]
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     n_bins = check_count("n_bins", n_bins, 1, "40 bins suit most pictures")
     if isinstance(within, str) and within == "data":
         view = score_view(table.score, table.n)

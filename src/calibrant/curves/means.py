@@ -10,12 +10,11 @@ import numpy as np
 
 from calibrant.curves.reliability import Curve
 from calibrant.curves.residuals import CumulativeResiduals, thin
-from calibrant.distributions.cluster_jackknife import ratio_limits
+from calibrant.distributions.total_ratio import ratio_limits
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.bins import check_bins, equal_mass_bins
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.outcome_rows import OutcomeRows
-from calibrant.table.outcome_table import Outcomes, as_outcome_table
+from calibrant.table.outcome_table import Outcomes, OutcomeTable, as_outcome_table
 from calibrant.table.parameters import check_between, check_count
 from calibrant.table.pooling import FloatArray, NumberArray, number_values
 from calibrant.table.score_table import Scores, Weights
@@ -73,9 +72,9 @@ def binned_means(
 
     Notes
     -----
-    Intervals leave out one row, or one cluster of the table, at a time, on the scale of logarithms, as in
-    `calibrant.metrics.mean_bias`. A bin without an event, or with all of it in one row, has none. They hold one by one;
-    of ten right bins one of them misses in two of five samples.
+    Intervals are those of `calibrant.metrics.mean_bias`. A bin without an event, with all of it in one row, or with a
+    few outcomes that do not tell has none. They hold one by one; of ten right bins one of them misses in two of five
+    samples.
 
     Examples
     --------
@@ -90,18 +89,19 @@ def binned_means(
     n, k, expected = (np.bincount(bins, values) for values in (table.n, table.k, table.n * table.score))
     ends = table.rows.ends[np.append(bins[1:] != bins[:-1], True)] + 1
     parts = [slice(*part) for part in pairwise([0, *ends.tolist()])]
-    lower, upper = np.array([_limits(table.rows, part, confidence_level) for part in parts]).T
+    lower, upper = np.array([_limits(table, part, confidence_level) for part in parts]).T
     return MeanCurve(expected / n, k / n, lower, upper, n, confidence_level, "binned", "jackknife")
 
 
-def _limits(rows: OutcomeRows, part: slice, level: float) -> tuple[float, float]:
-    """Limits for the mean of some rows from leaving out one of them, or one cluster, at a time."""
-    weight, outcome = rows.weight[part], rows.outcome[part]
+def _limits(table: OutcomeTable, part: slice, level: float) -> tuple[float, float]:
+    """Limits for the mean of some rows, or NaN."""
+    rows = table.rows
+    sums = [values[part] for values in (rows.weight, rows.outcome, table.caps)]
     if rows.cluster is not None:
         cluster = number_values(rows.cluster[part])
-        weight, outcome = (np.bincount(cluster, values).astype(np.float64) for values in (weight, outcome))
-    lower, upper, _ = ratio_limits(outcome, weight, weight, level)
-    return lower, upper
+        sums = [np.bincount(cluster, values).astype(np.float64) for values in sums]
+    weight, outcome, caps = sums
+    return ratio_limits(outcome, weight, weight, caps, level)[:2]
 
 
 def isotonic_means(

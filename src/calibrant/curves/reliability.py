@@ -67,13 +67,14 @@ def binned_curve(
     interval: Literal["wilson", "clopper-pearson"] = "wilson",
     confidence_level: float = 0.95,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> Curve:
     """Share of positives in bins of the score, with an interval for each.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         Labels, scores (or one `ScoreTable`) and weights, as in `calibrant.metrics.brier_score`. Intervals need whole
         weights.
     n_bins, strategy
@@ -105,7 +106,7 @@ def binned_curve(
     >>> curve.score.tolist(), curve.rate.tolist()
     ([0.2, 0.8], [0.5, 0.5])
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     starts = bin_starts(table, n_bins, strategy)
     n, k = np.add.reduceat(table.n, starts), np.add.reduceat(table.k, starts)
     score = np.add.reduceat(table.n * table.score, starts) / n
@@ -116,13 +117,18 @@ def binned_curve(
 
 
 def isotonic_curve(
-    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
 ) -> Curve:
     """Best nondecreasing fit to the labels: flat blocks, given by their first and last score.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         As in `binned_curve`.
 
     Returns
@@ -137,7 +143,7 @@ def isotonic_curve(
     >>> isotonic_curve([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9]).rate.tolist()
     [0.0, 0.5, 0.5, 1.0]
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     fit = isotonic_fit(table)
     score, rate = fit.knots()
     n = fit.n[np.searchsorted(fit.low, score, side="right") - 1]
@@ -171,15 +177,16 @@ def local_curve(
     interval: Literal["wilson", "clopper-pearson"] | None = None,
     confidence_level: float = 0.95,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> Curve:
     """Share of positives near each score, by local regression on the nearest rows.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         Labels, scores (or one `ScoreTable`) and weights, as in `calibrant.metrics.brier_score`. A cell of a table
-        counts as standing at its mean score. Weights that are not whole numbers give no intervals.
+        counts as standing at its mean score. Weights give no intervals.
     span : float
         Share of the rows (or weight) in each window, in (0, 1]: ``floor(n * span)`` of them, at least 1, and all that
         stand as far from the point as the last. Equal scores are never separated.
@@ -226,7 +233,7 @@ def local_curve(
     >>> curve.rate.tolist(), curve.n.tolist()
     ([0.5, 0.5, nan], [2, 2, 0])
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     span, degree, kernel_name = check_smoother(span, degree, kernel)
     confidence_level = check_between("confidence_level", confidence_level, 0.0, 1.0)
     averages = degree == 0 and kernel_name == "rectangular"

@@ -44,13 +44,14 @@ def cumulative_residuals(
     *,
     n_points: int | None = None,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> CumulativeResiduals:
     """Add up residuals in the order of the scores.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         Labels, scores (or one `ScoreTable`) and weights, as in `calibrant.metrics.brier_score`.
     n_points : int, optional
         Thin the walk to about so many points, keeping the highest and lowest of each stretch, so that its range
@@ -68,7 +69,7 @@ def cumulative_residuals(
     >>> cumulative_residuals([0, 1], [0.25, 0.75]).value.tolist()
     [-0.125, 0.0]
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     if n_points is not None:
         n_points = check_count("n_points", n_points, 4, "leave it out to keep every point")
     residuals = residuals_of(table)

@@ -208,20 +208,21 @@ def pair_rows(
     thresholds: FloatArray,
     *,
     sample_weight: Weights,
+    count: Weights,
     pos_label: Any,
 ) -> Pairs:
     """Count rows, with weights and labels as in `clean_rows`.
 
-    As long as weights are whole numbers the result does not depend on the order of the rows.
+    Without weights the result does not depend on the order of the rows.
     """
-    rows = clean_rows(y_true, first, sample_weight=sample_weight, pos_label=pos_label)
+    rows = clean_rows(y_true, first, sample_weight=sample_weight, count=count, pos_label=pos_label)
     order = score_order(thresholds)
     i, j = (
         np.searchsorted(thresholds[order], score.astype(np.float64), side="right")
         for score in (rows.score, clean_scores(second))
     )
-    weight = np.ones(len(i), dtype=np.int64) if rows.weight is None else rows.weight
-    return _counted(order, rows.label, i, j, weight)
+    pairs = _counted(order, rows.label, i, j, rows.rows)
+    return pairs if rows.weights is None else pairs._replace(n=math.nan)
 
 
 def pair_mapped(parts: Iterable[MappedPart], thresholds: FloatArray) -> Pairs:

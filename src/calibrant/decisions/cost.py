@@ -129,6 +129,7 @@ def expected_cost(
     false_negative_cost: float,
     threshold: float | None = None,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> float:
     """Average cost per case of predicting positive where the score reaches a threshold.
@@ -141,7 +142,7 @@ def expected_cost(
         As in `optimal_threshold`.
     threshold : float, optional
         Score from which to predict positive, in [0, 1]; by default ``a / (a + b)``.
-    sample_weight, pos_label : optional
+    sample_weight, count, pos_label : optional
         Non-negative weights; the label value that counts as 1.
 
     Returns
@@ -155,7 +156,7 @@ def expected_cost(
     >>> expected_cost([0, 1, 1], [0.3, 0.1, 0.9], false_positive_cost=1, false_negative_cost=4)
     1.6666666666666667
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     a, b, tau = prices(false_positive_cost, false_negative_cost, threshold)
     return float(costs_by_cut(table, a, b)[np.searchsorted(table.score, tau, side="left")])
 
@@ -235,7 +236,7 @@ def cost_forecast(
     false_negative_cost: float,
     threshold: float | None = None,
     confidence_level: float = 0.95,
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> CostForecast:
     r"""Compare what decisions cost with what the scores forecast, with confidence limits for every number of rows.
@@ -250,8 +251,8 @@ def cost_forecast(
         Score from which to predict positive, in [0, 1], fixed before seeing the rows; by default ``a / (a + b)``.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
-    sample_weight, pos_label : optional
-        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+    count, pos_label : optional
+        How many equal, independent rows each row stands for; the label value that counts as 1.
 
     Returns
     -------
@@ -290,7 +291,7 @@ def cost_forecast(
     >>> round(found.forecast, 4), round(found.error, 4), round(found.error_lower, 4), round(found.error_upper, 4)
     (0.5, -0.25, -0.3182, -0.1818)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
     a, b, tau = prices(false_positive_cost, false_negative_cost, threshold)
     delta = failure_probability(confidence_level)
     need_counts(table, "confidence limits for a cost need rows")

@@ -111,6 +111,7 @@ def cost_curve(
     at: npt.ArrayLike | None = None,
     confidence_level: float = 0.95,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> CostCurve:
     r"""Cost of deciding by scores, and how recalibration changed it, for all trade-offs between the mistakes.
@@ -129,7 +130,7 @@ def cost_curve(
         Cost parameters, in (0, 1).
     confidence_level : float
         Confidence of each interval by itself, and of the bands, in (0, 1).
-    sample_weight, pos_label : optional
+    sample_weight, count, pos_label : optional
         Non-negative weights, with intervals only where they count rows; the label value that counts as 1.
 
     Returns
@@ -169,7 +170,7 @@ def cost_curve(
     >>> curve.cost_before.tolist(), curve.cost_after.tolist(), curve.loss_ratio.tolist()
     ([0.375, 0.0], [0.0, 0.0], [0.0, nan])
     """
-    table = as_table(y_true, before, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, before, sample_weight=sample_weight, count=count, pos_label=pos_label)
     check_between("confidence_level", confidence_level, 0.0, 1.0)
     p = points_or_grid(at, n_points)
     if after is None:
@@ -178,8 +179,8 @@ def cost_curve(
         remedy = "pass the rows: a table does not know which row had which score"
         raise ArgumentError("labels, scores before and scores after", "a ScoreTable with scores after", remedy)
     assert before is not None  # or there was no table
-    other = as_table(y_true, after, sample_weight=sample_weight, pos_label=pos_label)
-    pairs = pair_rows(y_true, before, after, p, sample_weight=sample_weight, pos_label=pos_label)
+    other = as_table(y_true, after, sample_weight=sample_weight, count=count, pos_label=pos_label)
+    pairs = pair_rows(y_true, before, after, p, sample_weight=sample_weight, count=count, pos_label=pos_label)
     return curve_of(table, p, confidence_level, (other, pairs))
 
 

@@ -90,7 +90,7 @@ def max_regret(
     y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> MaxRegret:
     r"""Bound what miscalibration can cost, for all costs at once.
@@ -103,8 +103,8 @@ def max_regret(
         Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
-    sample_weight, pos_label : optional
-        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+    count, pos_label : optional
+        How many equal, independent rows each row stands for; the label value that counts as 1.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def max_regret(
     >>> result.value, result.threshold, result.best_threshold, round(result.bound, 4)
     (0.3, 0.6, 0.9, 0.3307)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
     delta = failure_probability(confidence_level)
     need_counts(table, "the bound needs rows")
     n = int(table.total)

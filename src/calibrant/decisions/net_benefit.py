@@ -78,6 +78,7 @@ def net_benefit(
     n_points: int = 99,
     confidence_level: float = 0.95,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> NetBenefit:
     r"""Decision curve: true positives gained per case, less the false positives at their price.
@@ -92,7 +93,7 @@ def net_benefit(
         Without `at`: the thresholds are ``1 / (n_points + 1), ..., n_points / (n_points + 1)``.
     confidence_level : float
         Confidence of each interval by itself, in (0, 1).
-    sample_weight, pos_label : optional
+    sample_weight, count, pos_label : optional
         Non-negative weights, with intervals only where they count rows; the label value that counts as 1.
 
     Returns
@@ -129,7 +130,7 @@ def net_benefit(
     >>> curve.net_benefit.tolist(), curve.treat_all.tolist()
     ([0.4375, 0.0], [0.375, 0.0])
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     check_between("confidence_level", confidence_level, 0.0, 1.0)
     tau = points_or_grid(at, n_points)
     odds = tau / (1.0 - tau)
@@ -147,6 +148,8 @@ def net_benefit(
         np.stack([-odds, np.zeros(len(tau)), np.ones(len(tau))], axis=-1),
         np.stack([false_positives, false_negatives + true_negatives, true_positives], axis=-1),
     )
+    with np.errstate(over="ignore"):  # at next to nothing a missed positive costs more than any number
+        cost_ratio, cost = 1.0 / odds, (false_positives + false_negatives / odds) / table.total
     lower, upper = (limit * n / n for limit in bounded_mean_limits(draws, -odds, np.ones(len(tau)), confidence_level))
     return NetBenefit(
         threshold=tau,
@@ -160,8 +163,8 @@ def net_benefit(
         false_positives=false_positives,
         true_negatives=true_negatives,
         false_negatives=false_negatives,
-        cost_ratio=1.0 / odds,
-        expected_cost=(false_positives + false_negatives / odds) / table.total,
+        cost_ratio=cost_ratio,
+        expected_cost=cost,
         confidence_level=confidence_level,
         n=table.total,
         references=("vickers2006",),
@@ -205,6 +208,7 @@ def net_benefit_difference(
     n_points: int = 99,
     confidence_level: float = 0.95,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> NetBenefitDifference:
     """Compare the decision curves of two scores of the same rows.
@@ -257,7 +261,7 @@ def net_benefit_difference(
             "labels and two scores", "a ScoreTable", "pass the rows: a table does not know which row had which score"
         )
     tau = points_or_grid(at, n_points)
-    keywords: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label}
+    keywords: dict[str, Any] = {"sample_weight": sample_weight, "count": count, "pos_label": pos_label}
     one, two = (
         net_benefit(y_true, score, at=tau, confidence_level=confidence_level, **keywords) for score in (y_proba, other)
     )

@@ -115,7 +115,7 @@ def saving_bound(
     false_negative_cost: float,
     confidence_level: float = 0.95,
     method: Literal["default", "hoeffding", "asymptotic"] = "default",
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> Decision:
     """Bound what any order-preserving recalibration could save at given costs, without fitting one.
@@ -132,8 +132,8 @@ def saving_bound(
         "default" and "hoeffding" hold for every n; the former is much tighter where positives are rare and the
         threshold is low, or the other way round. "asymptotic" is asymptotic, with a term for rare events. Choose before
         seeing the rows.
-    sample_weight, pos_label : optional
-        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+    count, pos_label : optional
+        How many equal, independent rows each row stands for; the label value that counts as 1.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def saving_bound(
     >>> result.threshold, result.cost, round(result.saving_bound, 4)
     (0.5, 0.0, 0.0037)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
     a, b = check_costs(false_positive_cost, false_negative_cost)
     delta = failure_probability(confidence_level)
     check_choice("method", method, ("default", "hoeffding", "asymptotic"))

@@ -54,7 +54,8 @@ class Selections(Statement, Report):
 
     def table(self) -> list[tuple[str, ...]]:
         """Write the cut-offs as lines of a table, the first its heading."""
-        heads = ("group", "target error", "certified from", "rows", "coverage", "wrong", "allowed")
+        counted = self.selections[0].unit
+        heads = ("group", "target error", "certified from", counted, "coverage", "wrong", "allowed")
         grouped = any(one.group is not None for one in self.selections)
         return [line[1 - grouped :] for line in (heads, *map(_line, self.selections))]
 

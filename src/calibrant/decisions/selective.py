@@ -26,6 +26,9 @@ from calibrant.table.score_table import ScoreTable, need_counts
 from calibrant.table.statements import INDEPENDENT, Sampling, Statement, weighting
 
 _CURVE_POINTS = 1000
+_DRAWN = "One row of each cluster is counted, drawn at random by a seed made of all rows"
+
+_LEAST_TARGET = 1e-15  # which three times its inverse of rows without an error would show
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,21 @@ class SelectiveCutoff(Result):
     accepted: Count
     errors: Count
     allowed_errors: Count
+
+
+@dataclass(frozen=True)
+class AllRows(Result):
+    """What all rows of clusters show at a cut-off, where one row of each cluster was drawn and counted.
+
+    Attributes
+    ----------
+    n, accepted, errors : float
+        Rows; those decided at the cut-off; those decided wrongly. None are decided without a cut-off.
+    """
+
+    n: Count
+    accepted: Count
+    errors: Count
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +106,7 @@ class Selection(Statement, Drawable, Report):
     threshold : float or None
         The certified cut-off from which most cases are decided; None if no cut-off is certified.
     n, accepted, errors : float
-        Rows; those decided; those decided wrongly.
+        Rows; those decided; those decided wrongly. With clusters one row of each, drawn at random.
     coverage, selective_risk : float
         Share of the rows that is decided, and the share of these that is wrong, NaN if none is decided.
     coverage_lower, coverage_upper : float
@@ -109,6 +127,8 @@ class Selection(Statement, Drawable, Report):
         Risk, what is allowed and what is certified by coverage.
     group : str or None
         Which rows it is about, if not about all.
+    all_rows : AllRows or None
+        With clusters: the same of all rows.
     left_out : LeftOut or None
         Rows without a value, if these were to be left out.
     warnings : tuple of DataWarning
@@ -134,6 +154,7 @@ class Selection(Statement, Drawable, Report):
     needed_rows: int
     curve: RiskCoverageCurve
     group: str | None = None
+    all_rows: AllRows | None = None
     left_out: LeftOut | None = None
     warnings: tuple[Any, ...] = ()
 
@@ -152,7 +173,7 @@ class Selection(Statement, Drawable, Report):
 
     def lines(self) -> list[str]:
         """Say in a few lines what may be decided, what is claimed of it, and which cut-off fails."""
-        side, lines = self.decided.removeprefix("at or "), []
+        side, unit, lines = self.decided.removeprefix("at or "), self.unit, []
         if (beyond := self.next_cutoff) is not None:
             wrong = f"{beyond.errors:,.0f} of {beyond.accepted:,.0f} were wrong"
             enough = f"{beyond.allowed_errors:,.0f} allowed" if beyond.allowed_errors >= 0 else "too few rows"
@@ -163,32 +184,44 @@ class Selection(Statement, Drawable, Report):
             first = f"No case may be decided without review at a target error of {percent(self.target_error)}."
             if self.certified:  # but not beside the other side of a pair
                 return [first, "None of the certified cut-offs is one together with what else is asked."]
-            needed = f"It takes at least {self.needed_rows:,} rows beyond a cut-off, without an error among them"
-            return [first, f"{needed}; there are {self.n:,.0f} rows in all.", *lines, *self._plan()]
-        decided = f"scores of {given(self.threshold)} and {side}, {self.accepted:,.0f} of {self.n:,.0f} rows"
+            needed = f"It takes at least {self.needed_rows:,} {unit} beyond a cut-off, without an error among them"
+            if self.all_rows is not None:
+                lines.insert(0, f"{_DRAWN}; there are {self.all_rows.n:,.0f} rows.")
+            return [first, f"{needed}; there are {self.n:,.0f} {unit} in all.", *lines, *self._plan()]
+        decided = f"scores of {given(self.threshold)} and {side}, {self.accepted:,.0f} of {self.n:,.0f} {unit}"
         wrong = f"{self.errors:,.0f} were wrong ({share(self.selective_risk)})"
         about = f"about {share(self.coverage_lower)} to {share(self.coverage_upper)}"
+        drawn = []
+        if (rows := self.all_rows) is not None:
+            such = f"{rows.accepted:,.0f} have such scores, {rows.errors:,.0f} wrong"
+            drawn = [f"{_DRAWN}; of {rows.n:,.0f} rows {such} ({share(rows.errors / max(rows.accepted, 1))})."]
         others = "No other cut-off is certified, not even a stricter one."
         if self.certified > 1:
             others = f"All {self.certified:,} certified cut-offs hold together; not every stricter one is among them."
         return [
             f"May be decided without review: {decided} ({share(self.coverage)}).",
             f"Of these {wrong}; the claim allows {self.allowed_errors:,.0f}.",
+            *drawn,
             self.claim,
             others,
             f"Share of such cases: {about} (the choice of the cut-off not allowed for).",
             *lines,
         ]
 
+    @property
+    def unit(self) -> str:
+        """What is counted."""
+        return "rows" if self.all_rows is None else "clusters"
+
     def _plan(self) -> list[str]:
         """Say how to plan for the cut-off that fails by fewest errors, if its risk is as low as it seems."""
         beyond = self.next_cutoff
-        if beyond is None or beyond.errors >= self.target_error * beyond.accepted:
+        risk = "1" if beyond is None else f"{beyond.errors / beyond.accepted:.3g}"
+        if beyond is None or float(risk) >= self.target_error:
             return []
-        known = {"risk": beyond.errors / beyond.accepted, "coverage": beyond.accepted / self.n}
-        given_to = ", ".join(f"{name}={value:.3g}" for name, value in known.items())
-        target = f"target_error={given(self.target_error)}"
-        return [f"How many rows would certify them: calibrant.decisions.selective_plan({given_to}, {target})."]
+        asked = f"target_error={given(self.target_error)}, confidence_level={given(self.confidence_level)}"
+        given_to = f"risk={risk}, coverage={beyond.accepted / self.n:.3g}, {asked}"
+        return [f"In Python, calibrant.decisions.selective_plan({given_to}) says how many rows would certify them."]
 
 
 class Cutoffs(NamedTuple):
@@ -227,7 +260,7 @@ class Cutoffs(NamedTuple):
 
     def at(self, i: int) -> SelectiveCutoff:
         """Return one of them."""
-        counts = (values[i].item() for values in (self.accepted, self.errors, self.allowed))
+        counts = (int(values[i]) for values in (self.accepted, self.errors, self.allowed))
         return SelectiveCutoff(self._rounded(float(self.threshold[i]), float(self.following[i])), *counts)
 
     def _rounded(self, score: float, following: float) -> float:
@@ -280,7 +313,7 @@ def select(cutoffs: Cutoffs, chosen: int, sampling: Sampling = INDEPENDENT, **fu
     scored = f"the cases that will score {given(cutoff.threshold)} or {'less' if cutoffs.below else 'more'} are wrong"
     where = f", where {weighting(1.0)}" if capped else ""
     claim = f"{sampling.sure(confidence)}, at most {target} of {scored}{where}."
-    drawn = ("One row of each cluster is counted: drawn at random, by a seed made of all rows.",) if capped else ()
+    drawn = (f"{_DRAWN}.",) if capped else ()
     return Selection(
         claim="Nothing is claimed: no cut-off is certified." if chosen < 0 else claim,
         confidence_level=confidence,
@@ -311,7 +344,11 @@ def target_errors(target_error: float | Sequence[float]) -> list[float]:
     targets = target_error if isinstance(target_error, (tuple, list)) else (target_error,)
     if not targets:
         raise ArgumentError("at least one `target_error`", "none", "pass for example 0.05")
-    return [check_between("target_error", target, 0.0, 1.0) for target in targets]
+    checked = [check_between("target_error", target, 0.0, 1.0) for target in targets]
+    if min(checked) < _LEAST_TARGET:
+        remedy = "no number of rows shows a smaller one"
+        raise ArgumentError(f"`target_error` of at least {_LEAST_TARGET:g}", f"{min(checked):g}", remedy)
+    return checked
 
 
 def percent(target: float) -> str:

@@ -1,12 +1,17 @@
-"""Pointwise intervals for a share, from the positives among independent rows."""
+"""Pointwise intervals for a share, from the positives among independent rows, and their likely numbers."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.table.parameters import check_between, check_choice
-from calibrant.table.pooling import BoolArray, FloatArray, NumberArray
+from calibrant.table.pooling import BoolArray, FloatArray, IntArray, NumberArray
+
+UNLIKELY = 1e-12  # outcomes less likely are not listed, but counted as if they spoke for the hypothesis
+_TAIL = 41.5  # exp(-41.5) = 1e-18: what a binomial distribution has beyond the counts looked at
 
 
 def share_interval(n: NumberArray, k: NumberArray, level: float, method: str) -> tuple[FloatArray, FloatArray]:
@@ -82,3 +87,16 @@ def mean_limits(n: NumberArray, k: NumberArray, below: float, above: float) -> t
     lower, upper = clopper_pearson(n, k, 1.0 - 2.0 * below)[0], clopper_pearson(n, k, 1.0 - 2.0 * above)[1]
     lower = np.where(k == 1, np.minimum(lower, below / n), lower)
     return lower, np.where(k == n - 1, np.maximum(upper, 1.0 - above / n), upper)
+
+
+def likely_counts(n: int, s: float) -> tuple[IntArray, FloatArray]:
+    """Numbers of positives among n rows, and their probabilities; by Bernstein's inequality no others matter."""
+    variance = n * s * (1.0 - s)
+    reach = _TAIL / 3.0 + math.sqrt((_TAIL / 3.0) ** 2 + 2.0 * _TAIL * variance)
+    mode = min(n, int((n + 1) * s))
+    k = np.arange(max(0, math.floor(n * s - reach)), min(n, math.ceil(n * s + reach)) + 1)
+    # From one count to the next: (n - k) / (k + 1) * s / (1 - s).
+    steps = np.log((n - k[:-1]) / (k[:-1] + 1.0)) + (math.log(s) - math.log1p(-s))
+    logs = np.append(0.0, np.cumsum(steps))
+    weight = np.exp(logs - logs[mode - k[0]])
+    return k, weight / weight.sum()

@@ -76,21 +76,31 @@ def log_products(parts: FloatArray, without: FloatArray) -> FloatArray:
         return np.stack([(one * two).sum(axis=-1) for one, two in ((first, first), (second, second), (first, second))])
 
 
+def effective_number(size: FloatArray) -> float:
+    """Number of clusters of equal size that would be worth as much as those of such sizes."""
+    return float(size.sum() ** 2 / np.dot(size, size))
+
+
 @dataclass(frozen=True, eq=False)
 class Jackknife:
-    """Clusters of so many rows, each of which is left out in turn."""
+    """Clusters of so many rows, each of which is left out in turn.
+
+    What hangs on the rows of one class, such as the area under the ROC curve, has as many degrees of freedom as their
+    number in each cluster, `deciding`, gives: 200 clusters of which ten have an event are worth no more than ten.
+    """
 
     size: FloatArray
+    deciding: FloatArray | None = None
 
     @cached_property
     def effective(self) -> float:
         """Number of clusters of equal size that would be worth as much."""
-        return float(self.size.sum() ** 2 / np.dot(self.size, self.size))
+        return effective_number(self.size)
 
     @property
     def freedom(self) -> float:
         """Degrees of freedom of Student's distribution."""
-        return self.effective - 1.0
+        return (self.effective if self.deciding is None else effective_number(self.deciding)) - 1.0
 
     @property
     def refusal(self) -> str:
@@ -149,7 +159,7 @@ class Jackknife:
 
         With `parts` on the plain scale, they are those of `signed_limits`.
         """
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             centre = scale.to(value)
             quantile = self.quantile(0.5 - 0.5 * level)
             half = quantile * self.deviation(squares)
@@ -183,13 +193,3 @@ class Jackknife:
 
             lower = value - distance(added_below, taken_above, taken_below)
             return lower, value + distance(added_above, taken_below, taken_above)
-
-
-def ratio_limits(top: FloatArray, bottom: FloatArray, size: FloatArray, level: float) -> tuple[float, float, str]:
-    """Limits for the ratio of two sums over clusters of such sizes, or rows; as `Jackknife.limits`.
-
-    They are on the scale of logarithms where no cluster makes it smaller.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio, without = np.divide(top.sum(), bottom.sum()), (top.sum() - top) / (bottom.sum() - bottom)
-    return Jackknife(size).limits(float(ratio), without, level, LOG if top.min() >= 0.0 else PLAIN)

@@ -33,7 +33,7 @@ _ROUNDING = 1e-9
 def null_limit(table: ScoreTable, probability: float) -> float:
     """Upper limit that the error of a table keeps to with this probability if its labels are drawn from its scores.
 
-    Its own labels do not count; NaN if weights are not whole numbers. Theorems 6.1 and 6.2 and Check 6.4 of
+    Its own labels do not count; NaN if weights do not count rows. Theorems 6.1 and 6.2 and Check 6.4 of
     docs/theory/6-null.md.
     """
     if not table.independent:
@@ -74,7 +74,7 @@ def null_lower_tail(table: ScoreTable, error: float) -> float:
 
     That of the asymptotic distribution for an error larger by one row, since labels come in whole numbers, and by what
     the range of a Brownian motion loses if it is read at the scores only: at either end `_BETWEEN` times the root of
-    the largest variance at one of many scores. It is unknown if weights are not whole numbers or no label is in doubt.
+    the largest variance at one of many scores. It is unknown if weights do not count rows or no label is in doubt.
     """
     variance = table.variance
     total = float(variance.sum())

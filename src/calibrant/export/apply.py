@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrant.atomic_write import check_writable, replacing
-from calibrant.calibrators.segment.repair import Segment
 from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.export.copies import ENDINGS, copy_of
+from calibrant.export.formula import columns_of
+from calibrant.export.layouts import formula_of
 from calibrant.export.lookup import predictions
+from calibrant.export.writer import holds_text
 from calibrant.fits.score_map import FittedMap
 from calibrant.segments.columns import SegmentColumn
-from calibrant.sources.checks import check_scores
+from calibrant.sources.checks import check_scores, gap_of
 from calibrant.sources.connection import open_source
 from calibrant.sources.formats import quote_name, quote_text
 from calibrant.sources.paths import PathSpec, find_files, name_of
@@ -31,15 +33,23 @@ if TYPE_CHECKING:
 
 
 def apply_to_file(
-    fitted: FittedMap, path: PathSpec | Query, output: str | PathLike[str], *, score: str, column: str = "calibrated"
+    fitted: FittedMap,
+    path: PathSpec | Query,
+    output: str | PathLike[str],
+    *,
+    score: str,
+    column: str = "calibrated",
+    renamed: bool = False,
 ) -> int:
     """Copy a file with one more column, what `fitted.predict` gives, in bounded memory; return the number of rows.
 
     The order of the rows, the other columns and their names are kept; what a format cannot hold is refused. Logistic
     maps agree to about 1e-15. `path` may be "-" for standard input; a pattern must name one file; of a query all
     columns are copied. The ending of `output` chooses CSV, Parquet or JSON lines; it appears once it is complete.
-    Missing scores stay missing; one that is not in the domain of the map is a `DataError`. The file is read once, JSON
-    before that for its keys, and once more for the message if a score is wrong.
+    A model that remembers its column is applied to no other, unless that is said to be the same, `renamed`. Missing
+    scores stay missing, as NaN is and the words that ``read_table(missing="drop")`` knows; one that is not in the
+    domain of the map is a `DataError`. The file is read once, JSON before that for its keys, and once more for the
+    message if a score is wrong.
     """
     target = Path(output)
     if target.suffix.lower() not in ENDINGS:
@@ -51,14 +61,16 @@ def apply_to_file(
     check_writable(target, *files)
     with open_source(path) as source:
         source.found(score)
+        _check_column(fitted, score, renamed=renamed)
         if not column or "\0" in column:
             raise ArgumentError("a name for the new column", repr(column), "leave `column` out for 'calibrated'")
         copy = copy_of(source, target.suffix.lower(), column)
-        operand = copy.value(score)
-        number = as_number(operand, source.kind(score))
-        columns = fitted.columns_ if isinstance(fitted, Segment) else []
+        raw, kind = copy.value(score), source.kind(score)
+        operand = f"CASE WHEN NOT {gap_of(raw, kind)} THEN {raw} END"
+        number = as_number(operand, kind)
+        columns = columns_of(formula_of(fitted))
         segments = {of.name: _as_segments(of, copy.value(of.name), source) for of in columns}
-        source.connection.execute("SET preserve_insertion_order = true")
+        source.keep_order()
         unused = _unused(source)
         with replacing(target) as draft, doing(f"Writing {target.name}"):
 
@@ -91,11 +103,20 @@ def apply_to_file(
             return written
 
 
+def _check_column(fitted: FittedMap, score: str, *, renamed: bool) -> None:
+    """Refuse a column that the model was not fitted to."""
+    known = [str(name) for name in getattr(fitted, "feature_names_in_", [])]
+    if known not in ([], [score]) and not renamed:
+        fitted_to = " and ".join(map(repr, known))
+        remedy = f"name that column; if {score!r} is it under another name, add `renamed`"
+        raise ArgumentError(f"`score` to be what the model was fitted to, {fitted_to}", repr(score), remedy)
+
+
 def _check_domain(source: Source, score: str, fitted: FittedMap) -> None:
     """Say which score is wrong, if one is."""
     least, most, words = fitted.domain
     try:
-        check_scores(source, score, limits=(least, most))
+        check_scores(source, score, drops=True, limits=(least, most))
     except DataError as error:
         raise error if most == 1.0 else error.but(expected=f"predictions {words}", remedy=REPAIR) from None
 
@@ -109,11 +130,13 @@ def _unused(source: Source) -> str:
 
 def _as_segments(column: SegmentColumn, operand: str, source: Source) -> str:
     """Write a column as what its segments are made of; in text files nothing is a missing value."""
-    if source.typed and source.kind(column.name) == "number":
+    number = source.typed and source.kind(column.name) == "number"
+    if number and not holds_text(column):
         return operand  # by way of text, single precision would become other numbers
     text = f"CAST({operand} AS VARCHAR)" if source.typed else f"nullif(CAST({operand} AS VARCHAR), '')"
-    if column.levels and isinstance(column.levels[0], str):
-        return text
+    if holds_text(column):  # '1' is met by 1 and 1.0, as in `predict`
+        whole = number and not any(str(level).endswith(".0") for level in column.levels)
+        return f"regexp_replace({text}, '\\.0$', '')" if whole else text
     return f"TRY_CAST({text} AS {'BOOLEAN' if column.levels and isinstance(column.levels[0], bool) else 'DOUBLE'})"
 
 

@@ -9,7 +9,7 @@ from calibrant.export.class_writer import write_classes
 from calibrant.export.layouts import check_fitted
 from calibrant.export.sql import DIALECTS, Dialect, DialectName, SqlWriter
 from calibrant.fits.class_pool import MulticlassAuto
-from calibrant.table.class_checks import TOLERANCE
+from calibrant.table.class_checks import tolerance
 from calibrant.table.parameters import check_choice
 
 _MOST = 50  # classes: some engines have no more than 1,600 columns, of which a class takes about twenty
@@ -42,7 +42,7 @@ def classes_to_sql(
     -------
     str
         A SELECT of the columns in `keep`, and of the probability of each class, as "calibrated" and the name of the
-        class. They are NULL where scores are, and where they do not add up to 1, within 0.01.
+        class. They are NULL where scores are, and where they do not add up to 1 as in `ClassScores`.
 
     Raises
     ------
@@ -100,7 +100,7 @@ class _Steps(SqlWriter):
         given.append(f"CASE WHEN {' AND '.join(guards)} THEN 1 ELSE 0 END AS are_numbers")
         self._step([*map(spoken.quote, keep), *given], table)
         (total,) = self.together("sum", [self.sum([f"given_{k}" for k in names])])
-        zero, one, most = map(self.literal, (0.0, 1.0, TOLERANCE))
+        zero, one, most = map(self.literal, (0.0, 1.0, tolerance(len(columns))))
         each = " AND ".join(f"given_{k} >= {zero}" for k in names)
         fit = f"are_numbers = 1 AND {each} AND ABS({total} - {one}) <= {most}"
         return self.together("score", [f"CASE WHEN {fit} THEN given_{k} / {total} END" for k in names])

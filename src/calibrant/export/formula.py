@@ -76,7 +76,22 @@ class Shifted:
     repair: SegmentRepair
 
 
-Formula = Lines | Logistic | PowerOf | Mixture | PriorShift | Shifted
+@dataclass(frozen=True)
+class Chained:
+    """Formulas of which each takes what the one before gives."""
+
+    parts: tuple[Formula, ...]
+
+
+Formula = Lines | Logistic | PowerOf | Mixture | PriorShift | Shifted | Chained
+
+
+def columns_of(formula: Formula) -> tuple[SegmentColumn, ...]:
+    """Return the columns of segments that a formula takes beside the score."""
+    if isinstance(formula, Chained):
+        return tuple(column for part in formula.parts for column in columns_of(part))
+    return formula.columns if isinstance(formula, Shifted) else ()
+
 
 IDENTITY = Lines(np.zeros(1), np.zeros(2), np.array([0.0, 1.0]))
 

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from calibrant.atomic_write import write_text
+from calibrant.calibrators.segment.repair import Segment
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.export.layouts import LAYOUTS, Layout, check_fitted, not_exportable
+from calibrant.fits.chain import Chain
 from calibrant.fits.class_maps import ClassMap
 from calibrant.fits.class_pool import MulticlassAuto
 from calibrant.fits.mean_maps import MeanMap
 from calibrant.fits.score_map import FittedMap, ScoreMap, Training
+from calibrant.printable import visible
+from calibrant.table.numbers import rows
 from calibrant.typed_json import (
     FieldError,
     check_fields,
@@ -199,6 +203,17 @@ def load_map(path: str | PathLike[str]) -> FittedMap:
     return _map_from_json(read_document(path, "a model file"))
 
 
+def model_at(path: str | PathLike[str]) -> str | None:
+    """Say which model a file holds; None if there is no file, or another one."""
+    try:
+        fitted = load_map(path)
+    except SourceError:
+        return None
+    of, names = fitted.training_, " and ".join(getattr(fitted, "feature_names_in_", []))
+    column = f" to {visible(names)}" if names else ""
+    return f"the {fitted._calibrator} that was fitted{column} on {of.date[:10]}, {rows(of.n)} rows"
+
+
 def as_calibrator(value: Any) -> Any:
     """Return the calibrator that is the same map, with those inside it; other values are returned as they are."""
     if isinstance(value, list):
@@ -207,7 +222,7 @@ def as_calibrator(value: Any) -> Any:
         return value
     import calibrant.calibrators as estimators
 
-    calibrator = getattr(estimators, value._calibrator)()
+    calibrator = getattr(estimators, value._calibrator, type(value))()
     vars(calibrator).update({name: as_calibrator(entry) for name, entry in vars(value).items()})
     return calibrator
 
@@ -215,6 +230,8 @@ def as_calibrator(value: Any) -> Any:
 @plain.register(ScoreMap)
 @plain.register(ClassMap)
 @plain.register(MeanMap)
+@plain.register(Chain)
+@plain.register(Segment)
 def _fitted(calibrator: FittedMap | ClassMap) -> dict[str, Any]:
     """Return what makes up a calibrator; those inside others are stored in the same way."""
     document = _unfitted(calibrator)
@@ -285,7 +302,10 @@ def _rebuilt_fitted(document: Any, kind: Any, path: str, training: Training) -> 
     for field, expected, holds in layout.checks(calibrator):
         if not holds:
             raise FieldError(path + field, expected, "something else")
-    if isinstance(calibrator, ScoreMap | MeanMap):
+    if isinstance(calibrator, Chain):
+        for one, of in zip(calibrator.maps_, calibrator.trainings_, strict=True):
+            one.training_ = of
+    elif not isinstance(calibrator, ClassMap):
         calibrator.n_features_in_, calibrator.training_ = 1, training
     return calibrator
 
@@ -322,7 +342,7 @@ def _rebuilt_parameter(value: Any, members: Any, path: str) -> Any:
 def _rebuilt(value: Any, kind: Any, path: str, training: Training) -> Any:
     if kind in (ScoreMap, ClassMap):
         return _rebuilt_fitted(value, kind, f"{path}.", training)
-    if kind in (list[ScoreMap], list[ClassMap], list[MeanMap]):
+    if kind in (list[ScoreMap], list[ClassMap], list[MeanMap], list[FittedMap]):
         (each,) = get_args(kind)
         return [_rebuilt_fitted(entry, each, f"{path}[{i}].", training) for i, entry in enumerate(list_of(value, path))]
     return structure(kind, value, path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal
@@ -16,6 +17,7 @@ from calibrant.calibrators.segment.repair import Node, Segment, SegmentRepair, S
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import (
     IDENTITY,
+    Chained,
     Formula,
     Lines,
     Logistic,
@@ -27,6 +29,7 @@ from calibrant.export.formula import (
     lines_through,
     steps,
 )
+from calibrant.fits.chain import Chain
 from calibrant.fits.class_maps import ClassMap, Identity, OneVsRest, Shared
 from calibrant.fits.class_pool import MulticlassAuto
 from calibrant.fits.cutoff import Cutoff
@@ -38,7 +41,7 @@ from calibrant.fits.log_odds import Beta, LogOddsMap, Platt, Temperature
 from calibrant.fits.mean_maps import AutoMean, IsotonicMean, MeanMap, Power, Scale
 from calibrant.fits.offset import MOST_OFFSET, Offset
 from calibrant.fits.pool import Auto
-from calibrant.fits.score_map import FittedMap, ScoreMap
+from calibrant.fits.score_map import FittedMap, ScoreMap, Training
 from calibrant.fits.softmax import Softmax
 from calibrant.segments.columns import SegmentColumn
 from calibrant.typed_json import RISING, Checks, Finite, Positive, Probabilities, Scores, Weights, sized, within
@@ -47,12 +50,17 @@ _DEEPEST = 20
 
 
 def _of_classes(calibrator: Any) -> Formula:
-    several = f"{type(calibrator).__name__}, of several classes"
     raise ArgumentError(
         "a map of one score",
-        several,
+        f"{type(calibrator).__name__}, of several classes",
         "write it as Python, as ONNX, or by calibrant.export.classes_to_sql(model, columns, table='scores')",
     )
+
+
+def _of_means(calibrator: Any) -> Checks:
+    limit = getattr(calibrator, "upper_limit", None)
+    right = limit is None or (type(limit) in (int, float) and 0.0 < limit <= sys.float_info.max)
+    yield "parameters.upper_limit", "null, or a finite number above 0", right
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ class Layout:
     # Name of each fitted attribute -> its type: a calibrator, a list of them, or one that `structure` knows.
     fitted: Mapping[str, Any]
     formula: Callable[[Any], Formula] = _of_classes  # what a fitted one of one score computes
-    checks: Callable[[Any], Checks] = lambda _: iter(())  # what has to hold beyond types, where a file is read
+    checks: Callable[[Any], Checks] = _of_means  # what has to hold beyond types, where a file is read
 
 
 def formula_of(calibrator: FittedMap) -> Formula:
@@ -79,7 +87,7 @@ def formula_of_fit(calibrator: FittedMap) -> Formula:
         raise not_exportable(calibrator)
     formula: Formula = layout.formula(calibrator)
     if isinstance(calibrator, MeanMap) and calibrator.upper_limit is not None and isinstance(formula, Lines | PowerOf):
-        return replace(formula, most=calibrator.upper_limit)
+        return replace(formula, most=float(calibrator.upper_limit))
     return formula
 
 
@@ -139,11 +147,13 @@ def _auto(calibrator: Auto) -> Checks:
 
 
 def _isotonic_mean(calibrator: IsotonicMean) -> Checks:
+    yield from _of_means(calibrator)
     yield from _same(calibrator, "prediction_", "value_")
     yield "fitted.prediction_", "increasing predictions", RISING.holds(calibrator.prediction_)
 
 
 def _auto_mean(calibrator: AutoMean) -> Checks:
+    yield from _of_means(calibrator)
     yield from _same(calibrator, "members_", "p_values_", "deviances_")
     chosen = ["left alone", "recalibrated"].index(calibrator.decision_)
     right = len(calibrator.calibrators_) == chosen
@@ -377,6 +387,12 @@ LAYOUTS = {
         },
         lambda c: Shifted(formula_of(c.calibrator_), tuple(c.columns_), c.repair_),
         _segment,
+    ),
+    "chain": Layout(
+        Chain,
+        {"maps_": list[FittedMap], "trainings_": list[Training]},
+        lambda c: Chained(tuple(map(formula_of_fit, c.maps_))),
+        lambda c: c._checks(),
     ),
 }
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
+from calibrant.calibrators.margins import LINEAR, RATE, Margins
 from calibrant.export.class_writer import write_classes
 from calibrant.export.layouts import formula_of
 from calibrant.export.onnx_estimators import convert_estimator, convert_imputer, estimators, finish, set_shapes
@@ -22,6 +23,17 @@ _SINGLE = {"LinearClassifier", "Normalizer", "Scaler", "SVMClassifier", "TreeEns
 _NOT_DOUBLE = {"Imputer"}
 # How much rounding may part scores, as a share of them: as where calibrators are fitted, and in single precision.
 _DOUBLE_ROUNDING, _SINGLE_ROUNDING = 1e-12, 1e-6
+
+
+def converter_of(kind: type) -> Callable[[Any, Any, Any], None]:
+    """Return what converts a `CalibratedClassifier`, with the option of skl2onnx for one matrix, as it gives."""
+    from skl2onnx._supported_operators import sklearn_operator_name_map
+    from skl2onnx.common._registration import register_converter
+
+    # Options are looked up under the name that a class is registered by.
+    name = sklearn_operator_name_map.setdefault(kind, f"Calibrant{kind.__name__}")
+    register_converter(name, convert_classifier, overwrite=True, options={"zipmap": [False]})
+    return convert_classifier
 
 
 def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
@@ -66,7 +78,7 @@ def _response(
             estimator,
             initial_types=list(types.items()),
             target_opset=container.target_opset_all,
-            options={id(last): {"raw_scores": True}} if pair.margin_scale is not None else None,
+            options={id(last): {"raw_scores": True}} if pair.margins is not None else None,
             custom_conversion_functions=dict.fromkeys(estimators(), convert_estimator)
             | {SimpleImputer: convert_imputer},
             custom_shape_calculators=dict.fromkeys(estimators(), set_shapes),
@@ -100,26 +112,46 @@ def _response(
 def _calibrated(graph: Graph, pair: CalibratedPair, response: str, classes: npt.NDArray[Any]) -> list[str]:
     """Return calibrated probabilities: of the second class alone, or of all."""
     known = list(pair.estimator.classes_)
+    columns = [known.index(of) for of in classes]
     if isinstance(pair.calibrator, MulticlassAuto):
-        scores = _class_scores(graph, response, pair.margin_scale, [known.index(of) for of in classes])
+        scores = _class_scores(graph, response, pair.margins, columns)
         return write_classes(graph, pair.calibrator, scores)
-    if pair.margin_scale is None:
-        positive = graph.column(response, known.index(classes[1]))
+    if pair.margins is None:
+        positive = graph.column(response, columns[1])
         graph.score = graph.least(graph.greatest(positive, 0.0), 1.0)
     else:
-        graph.score = graph.curve(graph.apply("Div", graph.column(response, -1), graph.literal(pair.margin_scale)))
+        graph.score = graph.curve(_log_odds(graph, _margin(graph, response, columns), pair.margins))
     return [graph.formula(formula_of(pair.calibrator))]
 
 
-def _class_scores(graph: Graph, response: str, margin_scale: float | None, columns: Sequence[int]) -> list[str]:
+def _margin(graph: Graph, response: str, columns: Sequence[int]) -> str:
+    """Return the margin of the second of two classes, where the estimator may have them in another order."""
+    margin = graph.column(response, -1)
+    return margin if columns[1] else graph.apply("Neg", margin)
+
+
+def _log_odds(graph: Graph, margin: str, margins: Margins) -> str:
+    """Return what `Margins.log_odds` does."""
+    value = graph.apply("Div", graph.apply("Sub", margin, graph.literal(margins.centre)), graph.literal(margins.scale))
+    size, linear = graph.apply("Abs", value), graph.literal(LINEAR)
+    logarithm = graph.apply("Log", graph.apply("Div", graph.apply("Max", size, linear), linear))
+    far = graph.apply("Add", linear, graph.apply("Mul", graph.literal(RATE), logarithm))
+    far = graph.apply("Mul", graph.apply("Sign", value), far)
+    return graph.apply("Where", graph.apply("Greater", size, linear), far, value)
+
+
+def _class_scores(graph: Graph, response: str, margins: Margins | None, columns: Sequence[int]) -> list[str]:
     """Return scores of all classes that add up to 1, as `class_scores` does."""
-    if margin_scale is None:
+    if margins is None:
         values = [graph.greatest(graph.column(response, k), 0.0) for k in columns]
-    elif len(columns) == 2:
-        half = graph.apply("Div", graph.column(response, -1), graph.literal(2.0 * margin_scale))
-        values = [graph.apply("Exp", graph.apply("Neg", half)), graph.apply("Exp", half)]
     else:
-        logits = [graph.apply("Div", graph.column(response, k), graph.literal(margin_scale)) for k in columns]
-        values = [graph.column(graph.apply("Softmax", graph.joined(logits), axis=1), k) for k in columns]
+        if len(columns) == 2:
+            half = graph.apply("Mul", _margin(graph, response, columns), graph.literal(0.5))
+            of_classes = [graph.apply("Neg", half), half]
+        else:
+            of_classes = [graph.column(response, k) for k in columns]
+        logits = graph.joined([_log_odds(graph, margin, margins) for margin in of_classes])
+        softmax = graph.apply("Softmax", logits, axis=1)
+        values = [graph.column(softmax, k) for k in range(len(columns))]
     total = graph.sum(values)
     return [graph.apply("Div", value, total) for value in values]

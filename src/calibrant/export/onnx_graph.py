@@ -13,13 +13,13 @@ import numpy.typing as npt
 from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.errors import ArgumentError, need_package
 from calibrant.export.class_writer import write_classes
-from calibrant.export.formula import Lines, Shifted
+from calibrant.export.formula import Lines, columns_of
 from calibrant.export.layouts import check_fitted, formula_of
 from calibrant.export.writer import Writer, check_doubles, holds_text
 from calibrant.fits.class_pool import MulticlassAuto
 from calibrant.fits.score_map import FittedMap
 from calibrant.segments.columns import SegmentColumn
-from calibrant.table.class_checks import TOLERANCE
+from calibrant.table.class_checks import tolerance
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.version import __version__
 
@@ -48,7 +48,7 @@ def to_onnx(calibrator: FittedMap, *, as_column: bool = False) -> onnx.ModelProt
         `predict` raises an error, become NaN. The columns of a `SegmentCalibrator` are inputs by their names: texts, of
         which the empty one is a missing value; numbers and booleans as float64, of which NaN is. Of several classes the
         input is "scores" and the output "probabilities", of shape (n, K); rows become NaN if they are no probabilities
-        that add up to 1, within 0.01. Of predicted means they are "prediction" and "mean".
+        that add up to 1 as in `ClassScores`. Of predicted means they are "prediction" and "mean".
 
     Raises
     ------
@@ -94,7 +94,7 @@ def _graph_of_score(calibrator: FittedMap, as_column: bool) -> tuple[Graph, list
     from onnx import helper
 
     formula = formula_of(calibrator)
-    columns = formula.columns if isinstance(formula, Shifted) else ()
+    columns = columns_of(formula)
     given, output, _ = calibrator.quantities
     kinds = {given: DOUBLE, **{column.name: STRING if holds_text(column) else DOUBLE for column in columns}}
     if len(kinds) <= len(columns) or "probability" in kinds:
@@ -120,7 +120,7 @@ def _graph_of_classes(fitted: MulticlassAuto) -> tuple[Graph, list[Any], Any]:
     columns = [graph.column("scores", k) for k in range(n_classes)]
     total, least = graph.sum(columns), reduce(partial(graph.apply, "Min"), columns)
     off = graph.apply("Abs", graph.apply("Sub", total, graph.literal(1.0)))
-    limits = (("GreaterOrEqual", least, 0.0), ("LessOrEqual", off, TOLERANCE))
+    limits = (("GreaterOrEqual", least, 0.0), ("LessOrEqual", off, tolerance(n_classes)))
     inside = graph.apply("And", *(graph.apply(test, value, graph.literal(limit)) for test, value, limit in limits))
     mapped = write_classes(graph, fitted, [graph.apply("Div", column, total) for column in columns])
     checked = [graph.apply("Where", inside, value, graph.literal(math.nan)) for value in mapped]
@@ -153,7 +153,8 @@ class Graph(Writer):
         import onnx
 
         name = output or self.unused(f"{self.prefix}{operator}_{len(self.nodes)}")
-        self.nodes.append(onnx.helper.make_node(operator, list(operands), [name], **attributes))
+        # Old versions of onnxruntime name what they join after the nodes.
+        self.nodes.append(onnx.helper.make_node(operator, list(operands), [name], name=name, **attributes))
         return name
 
     def constant(self, values: Any, dtype: type) -> str:

@@ -9,24 +9,42 @@ from collections.abc import Sequence
 from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.errors import ArgumentError
 from calibrant.export.class_writer import write_classes
-from calibrant.export.formula import Lines, Shifted
+from calibrant.export.formula import Lines, columns_of
 from calibrant.export.layouts import check_fitted, formula_of
 from calibrant.export.writer import ARITHMETIC, TextWriter
 from calibrant.fits.class_pool import MulticlassAuto
 from calibrant.fits.score_map import FittedMap
 from calibrant.segments.columns import SegmentColumn
-from calibrant.table.class_checks import TOLERANCE
+from calibrant.table.class_checks import tolerance
 from calibrant.table.pooling import FloatArray
 from calibrant.version import __version__
 
 _USED = ("bisect", "math")  # by the source itself, which names its constants with a leading underscore
 _SEGMENT = '''
 
+def _alike(value, known):
+    """Return what a value may be as one of the kind of a known level: '1' and 1 are the same."""
+    if isinstance(value, str) and isinstance(known, bool):
+        truth = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+        return [truth[value.lower()]] if value.lower() in truth else []
+    if isinstance(value, str) and not isinstance(known, str):
+        try:
+            return [float(value)] if "_" not in value else []
+        except ValueError:
+            return []
+    if isinstance(known, str) and not isinstance(value, str):
+        text = str(value)
+        return [text, text.removesuffix(".0") if text.endswith(".0") else f"{text}.0"]
+    return [value]
+
+
 def _segment(value, levels, cuts, other, missing):
     """Return the number of the segment of a value, of levels that are not listed, or of a missing value; -1 is none."""
     if value is None or value != value:
         return missing
-    return bisect.bisect_left(cuts, value) if cuts else levels.get(value, other)'''
+    if cuts:
+        return bisect.bisect_left(cuts, float(value) if isinstance(value, str) else value)
+    return next((levels[of] for of in _alike(value, next(iter(levels), None)) if of in levels), other)'''
 
 
 def to_python(calibrator: FittedMap, *, name: str = "calibrate") -> str:
@@ -70,7 +88,7 @@ def to_python(calibrator: FittedMap, *, name: str = "calibrate") -> str:
     else:
         formula = formula_of(calibrator)
         result = source.formula(formula)
-        shifted = isinstance(formula, Shifted)
+        shifted = bool(columns_of(formula))
         takes, also = ("score, segments", "; segments are values by name") if shifted else ("score", "")
         given, output, _ = calibrator.quantities
         least, most, words = calibrator.domain
@@ -110,7 +128,7 @@ def _function_of_classes(name: str, fitted: MulticlassAuto, source: _Source) -> 
         f'    """Return calibrated probabilities of {n_classes} CLASSES, from scores in the same order."""',
         "    s = [float(score) for score in scores]",
         "    total = math.fsum(s)",
-        f"    if len(s) != {n_classes} or not min(s) >= 0.0 or not abs(total - 1.0) <= {TOLERANCE}:",
+        f"    if len(s) != {n_classes} or not min(s) >= 0.0 or not abs(total - 1.0) <= {tolerance(n_classes)!r}:",
         f'        raise ValueError(f"expected {expected}, found {{scores!r}}")',
         "    s = [score / total for score in s]",
         *(f"    {line}" for line in source.body),

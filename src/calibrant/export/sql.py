@@ -11,7 +11,7 @@ from typing import Literal
 
 from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.errors import ArgumentError
-from calibrant.export.formula import Lines
+from calibrant.export.formula import Formula, Lines
 from calibrant.export.layouts import formula_of
 from calibrant.export.writer import ARITHMETIC, TextWriter, check_doubles, holds_text
 from calibrant.fits.log_odds import LEAST, MOST
@@ -148,15 +148,16 @@ def to_sql(
     THEN CASE WHEN CAST("p" AS DOUBLE) < 0.7e0 THEN 0.0e0 ELSE 1.0e0 END END
     """
     check_choice("dialect", dialect, tuple(DIALECTS))
-    if not column or "\0" in column:
+    formula = formula_of(calibrator)
+    if not isinstance(column, str) or not column or "\0" in column:
         raise ArgumentError("`column` to name the column of scores", repr(column), "pass its name, such as 'score'")
     spoken = DIALECTS[dialect]
     operand = spoken.quote(column)
     score = f"CAST({operand} AS {spoken.double})"
     guard = spoken.guard.format(operand=operand) + " AND " if spoken.guard else ""
-    formula = SqlWriter(spoken, score).formula(formula_of(calibrator))
+    written = SqlWriter(spoken, score).formula(formula)
     least, most = map(spoken.literal, calibrator.domain[:2])
-    return f"CASE WHEN {guard}{score} BETWEEN {least} AND {most} THEN {formula} END"
+    return f"CASE WHEN {guard}{score} BETWEEN {least} AND {most} THEN {written} END"
 
 
 class SqlWriter(TextWriter):
@@ -177,6 +178,16 @@ class SqlWriter(TextWriter):
     def literal(self, value: float) -> str:
         """Write a number."""
         return self.dialect.literal(value)
+
+    def chained(self, parts: Sequence[Formula]) -> str:
+        """Write formulas one after the other, each in a subquery: an expression has no names."""
+        given, source, name = self.score, "", self.dialect.quote("calibrant_score")
+        for part in parts[:-1]:
+            source = f" FROM (SELECT {self.formula(part)} AS {name}{source}) AS calibrant_before"
+            self.score = name
+        written = self.formula(parts[-1])
+        self.score = given
+        return f"(SELECT {written}{source})"
 
     def lines(self, lines: Lines) -> str:
         """Choose a piece by a tree of CASE."""

@@ -11,7 +11,18 @@ from typing import Literal
 from calibrant.calibrators.segment.offsets import CUT, OffsetTable
 from calibrant.calibrators.segment.repair import Node, Split
 from calibrant.errors import ArgumentError
-from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, PowerOf, PriorShift, Shifted
+from calibrant.export.formula import (
+    IDENTITY,
+    Chained,
+    Formula,
+    Lines,
+    Logistic,
+    LogOdds,
+    Mixture,
+    PowerOf,
+    PriorShift,
+    Shifted,
+)
 from calibrant.fits.log_odds import LEAST, MOST
 from calibrant.fits.mean_maps import MOST_LOG
 from calibrant.segments.columns import SegmentColumn
@@ -55,6 +66,8 @@ class Writer(ABC):
                 return self.apply("Div", self.group(odds), self.group(self.sum([odds, rest])))
             case Shifted():
                 return self.shifted(formula)
+            case Chained(parts):
+                return self.chained(parts)
 
     def log_odds(self, logit: LogOdds) -> str:
         """Write a weighted sum of logarithms."""
@@ -99,6 +112,16 @@ class Writer(ABC):
                 known = self.apply("And", other, known)
             terms.append(self.apply("Where", known, added, self.literal(0.0)))
         return self.curve(self.sum(terms))
+
+    def chained(self, parts: Sequence[Formula]) -> str:
+        """Write formulas one after the other: what each gives is the score of the next."""
+        given = self.score
+        try:
+            for part in parts[:-1]:
+                self.score = self.named("score", self.formula(part))
+            return self.named("chained", self.formula(parts[-1]))
+        finally:
+            self.score = given
 
     def tree(self, node: Node, columns: Sequence[SegmentColumn]) -> str:
         """Write what a tree of the score and the segments adds."""

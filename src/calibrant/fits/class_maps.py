@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from calibrant.fits.score_map import ScoreMap, fit_fold
+from calibrant.table.clusters import ClusteredRows, group_rows
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import CleanRows
@@ -18,15 +19,21 @@ LEAST_SHARE = 1e-9  # of a class, before shares are divided by their sum
 
 
 class ClassSample(NamedTuple):
-    """Rows that a map is fitted to: probabilities, the class that occurred, and weights, or None where all count 1."""
+    """Rows that a map is fitted to: probabilities, the class that occurred, and weights, or None where all count 1.
+
+    Rows may belong to clusters, numbered from 0; None where they are independent.
+    """
 
     proba: FloatArray  # (n, K), rows add up to 1
     code: IntArray  # (n,)
     weight: FloatArray | None = None
+    cluster: IntArray | None = None
 
     def pick(self, rows: BoolArray | IntArray) -> ClassSample:
         """Return some of the rows."""
-        return ClassSample(self.proba[rows], self.code[rows], None if self.weight is None else self.weight[rows])
+        weight = None if self.weight is None else self.weight[rows]
+        cluster = None if self.cluster is None else self.cluster[rows]
+        return ClassSample(self.proba[rows], self.code[rows], weight, cluster)
 
 
 class ClassMap(ABC):
@@ -65,7 +72,8 @@ class Shared(ClassMap):
         n_classes = sample.proba.shape[1]
         label = sample.code[:, None] == np.arange(n_classes)
         weight = None if sample.weight is None else np.repeat(sample.weight, n_classes)
-        self.map_ = fit_fold(deepcopy(self.kind), _table(label.ravel(), sample.proba.ravel(), weight))
+        cluster = None if sample.cluster is None else np.repeat(sample.cluster, n_classes)
+        self.map_ = fit_fold(deepcopy(self.kind), _rows(label.ravel(), sample.proba.ravel(), weight, cluster))
         return self
 
     def map_rows(self, proba: FloatArray) -> FloatArray:
@@ -91,9 +99,9 @@ class OneVsRest(ClassMap):
         for k, score in enumerate(self.first_.map_rows(sample.proba).T):
             label = sample.code == k
             if 0 < np.count_nonzero(label) < len(label):
-                table = _table(label, np.ascontiguousarray(score), sample.weight)
+                rows = _rows(label, np.ascontiguousarray(score), sample.weight, sample.cluster)
                 self.present_.append(k)
-                self.maps_.append(fit_fold(deepcopy(self.kind), table))
+                self.maps_.append(fit_fold(deepcopy(self.kind), rows))
         return self
 
     def map_rows(self, proba: FloatArray) -> FloatArray:
@@ -104,8 +112,11 @@ class OneVsRest(ClassMap):
         return _shares(value)
 
 
-def _table(label: BoolArray, score: FloatArray, weight: FloatArray | None) -> ScoreTable:
-    return ScoreTable.from_clean(CleanRows(label.astype(np.int8), np.minimum(score, 1.0), weight))
+def _rows(
+    label: BoolArray, score: FloatArray, weight: FloatArray | None, cluster: IntArray | None
+) -> ScoreTable | ClusteredRows:
+    rows = CleanRows(label.astype(np.int8), np.minimum(score, 1.0), weight)
+    return ScoreTable.from_clean(rows) if cluster is None else group_rows(rows, cluster, cluster)
 
 
 def _shares(value: FloatArray) -> FloatArray:

@@ -11,9 +11,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant.distributions.brownian import range_quantile
+from calibrant.errors import ArgumentError
 from calibrant.fits.least_range import LogisticMaps, least_loss, least_range, logistic_maps
 from calibrant.fits.log_odds import Beta, LogOddsMap, Platt, Temperature, constant_fit, target_positives
 from calibrant.fits.score_map import ScoreMap, fit_part
+from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.score_table import ScoreTable
@@ -61,6 +63,12 @@ class Cutoff(ScoreMap):
         member._theta = expand @ theta
         self.calibrator_, self.limit_, self.cutoff_, self.refuted_ = member, limit, _error(maps, theta), refuted
         self.message_ = _message(self.family, maps.total, noise, self.cutoff_, self.refuted_)
+
+    def _fit_rows(self, rows: ScoreTable | ClusteredRows) -> None:
+        if isinstance(rows, ClusteredRows):
+            expected, actual = "independent rows, of which noise in the calibration error is known", "clusters"
+            raise ArgumentError(expected, actual, "take AutoCalibrator (--method auto), which keeps clusters whole")
+        self._fit_table(rows)
 
     def _predict(self, scores: FloatArray) -> FloatArray:
         return self.calibrator_._predict(scores)

@@ -175,7 +175,7 @@ def venn_abers_fit(table: ScoreTable) -> VennAbersFit:
     lower = (k[last] - k[first]) / (n[last] - n[first] + 1)
     lower_edge = table.score[last[:-1]]
 
-    # Rounding, of weights that are not whole numbers, may leave values falling or above 1.
+    # Rounding, of weights that differ, may leave values falling or above 1.
     lower, upper = (np.minimum(np.maximum.accumulate(value), 1.0) for value in (lower, upper))
     return VennAbersFit(lower_edge, lower, upper_edge, upper)
 

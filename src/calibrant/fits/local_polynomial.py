@@ -88,7 +88,7 @@ def window_weight(table: ScoreTable, span: float) -> float:
     """Return how many rows, or how much weight, a window has to reach.
 
     The share `span` of the rows, rounded down but at least 1 (the rule of locfit, plus the minimum); the share `span`
-    of the weight where weights are not numbers of rows.
+    of the weight where weights differ.
     """
     if table.whole:
         return max(1.0, math.floor(int(table.n.sum()) * span + _ROUNDING))

@@ -24,7 +24,9 @@ Clip = tuple[float, float]
 LEAST, MOST = float(np.finfo(np.float64).tiny), 1.0 - 2.0**-53
 
 _FARTHEST = 0.25  # keeps 0 and 1 apart when there is no other score
-_LEAST_SPREAD = 1e-150
+# Columns of which the values are no further apart, as a share of their size or of 1, are of one score: what rounding
+# parts would be given slopes of up to 1e15, and probabilities that depend on the last digit.
+ALIKE = 1e-12
 
 
 def find_clip(table: ScoreTable, clip: float | Literal["auto"]) -> Clip:
@@ -74,11 +76,18 @@ def target_positives(table: ScoreTable, smooth: bool) -> FloatArray:
     return table.k * ((positives + 1.0) / (positives + 2.0)) + table.negatives / (negatives + 2.0)
 
 
+def alike(values: FloatArray) -> bool:
+    """Whether only rounding parts values."""
+    return float(np.ptp(values)) <= ALIKE * max(1.0, float(np.abs(values).max()))
+
+
 def likelihood_fit(columns: Sequence[FloatArray], table: ScoreTable, positives: FloatArray) -> FloatArray | None:
     """Return the coefficients with the largest likelihood, or None if the columns do not determine them.
 
-    Raises a `DataError` if no finite ones have it.
+    The last of several columns is constant. Raises a `DataError` if no finite coefficients have the largest likelihood.
     """
+    if any(map(alike, columns[:-1])) if len(columns) > 1 else np.abs(columns[0]).max() <= ALIKE:
+        return None
     fit = logistic_fit(np.stack(columns).T, table.n, positives)
     if not fit.converged and fit.status != "collinear":
         raise _infinite("classes that the scores separate")
@@ -163,10 +172,7 @@ class Platt(LogOddsMap):
 
     def _fitted(self, table: ScoreTable, columns: list[FloatArray], positives: FloatArray) -> Sequence[float]:
         """Return slope and intercept; the slope is 0 where scores are equal, or where it would fall and may not."""
-        x = columns[0]
-        # No float is a slope over so little; the log-odds of different scores are further apart.
-        flat = float(x[-1] - x[0]) < _LEAST_SPREAD
-        line = None if flat else likelihood_fit(columns, table, positives)
+        line = likelihood_fit(columns, table, positives)
         if line is None or (self.increasing and line[0] < 0.0):
             return 0.0, constant_fit(table, positives)
         return tuple(line.tolist())

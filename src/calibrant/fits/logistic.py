@@ -225,17 +225,24 @@ class LogisticProfile:
 
         It is sought from `start`, by Newton's method, and by halving where that leaves what is known of it.
         """
-        ones = np.ones_like(self.x)
-        target, other = (ones, self.x) if column == 0 else (self.x, ones)
-        offset, free = at * target, start
+        target, other = (1.0, self.x) if column == 0 else (self.x, np.ones_like(self.x))
+        # Sums of what speaks for a larger value, and of what speaks against it, balance where it fits best. Their
+        # logarithms are nearly straight lines far from there too, and not lost beside 1.
+        side, size = np.where(other < 0.0, -1.0, 1.0), np.abs(other)
+        rest = self.n - self.k
+        rising, falling = size * np.where(side > 0.0, rest, self.k), size * np.where(side > 0.0, self.k, rest)
+        offset, free = side * at * target, start
         low, high = -math.inf, math.inf
         for _ in range(_MOST_OF_A_PROFILE):
-            chance = logistic(offset + free * other)
-            residual = self.k - self.n * chance
-            slope = float(np.dot(other, residual))
-            information = float(np.dot(other * other, self.n * chance * (1.0 - chance)))
-            low, high = (free, high) if slope > 0.0 else (low, free)
-            step = slope / information if information > 0.0 else math.copysign(math.inf, slope) if slope else 0.0
+            logit = offset + free * size
+            chance, against = logistic(logit), logistic(-logit)
+            pull, push = float(np.dot(falling, against)), float(np.dot(rising, chance))
+            low, high = (free, high) if pull > push else (low, free)
+            step = math.copysign(math.inf, pull - push) if pull != push else 0.0
+            if pull > 0.0 and push > 0.0:
+                moves = size * chance * against
+                change = float(np.dot(falling, moves)) / pull + float(np.dot(rising, moves)) / push
+                step = (math.log(pull) - math.log(push)) / change if change > 0.0 else step
             if abs(step) <= _NEAR_OF_A_PROFILE * max(1.0, abs(free)):
                 return free + step
             new = free + math.copysign(min(abs(step), max(1.0, abs(free))), step)

@@ -25,9 +25,11 @@ from calibrant.fits.maps import interpolate
 from calibrant.fits.pool import member_names
 from calibrant.fits.score_map import Domain, FittedMap, Training
 from calibrant.table.numbers import short
+from calibrant.table.outcome_checks import LARGEST, LEAST
 from calibrant.table.outcome_table import OutcomeTable
 from calibrant.table.parameters import check_between, check_count, check_random_state
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, score_order
+from calibrant.table.row_errors import describe_no_rows
 
 # Logarithms of predictions up to which a power neither overflows nor becomes 0.
 MOST_LOG = 700.0
@@ -48,6 +50,8 @@ class MeanMap(FittedMap):
 
     def fit(self, table: OutcomeTable, /) -> Self:
         """Fit the map to rows with predictions in the domain and some outcome above 0."""
+        if not table.n_rows:
+            raise describe_no_rows()
         if self.upper_limit is not None:
             check_between("upper_limit", self.upper_limit, 0.0, math.inf, remedy="it is the largest mean there can be")
             largest = float((table.rows.outcome / table.rows.weight).max())
@@ -80,7 +84,7 @@ class MeanMap(FittedMap):
         return self._capped(self._mapped(prediction))
 
     def _capped(self, mean: FloatArray) -> FloatArray:
-        return mean if self.upper_limit is None else np.minimum(mean, self.upper_limit)
+        return mean if self.upper_limit is None else np.minimum(mean, float(self.upper_limit))
 
 
 @dataclass(eq=False, repr=False)
@@ -131,9 +135,11 @@ class Power(MeanMap):
 
     def _in_words(self) -> str:
         too = "close together" if self.exponent_ > 1.0 else "far apart"
+        log = self.intercept_
+        factor = short(math.exp(log)) if abs(log) <= MOST_LOG else f"exp({short(log)})"
         return (
-            f"Raises predictions to the power {short(self.exponent_)} and multiplies them by "
-            f"{short(math.exp(self.intercept_))}: they were too {too}."
+            f"Raises predictions to the power {short(self.exponent_)} and multiplies them by {factor}: they were too "
+            f"{too}."
         )
 
 
@@ -188,7 +194,9 @@ class AutoMean(MeanMap):
         n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
         check_random_state(self.random_state)
         members = self._unfitted()
-        fold = np.random.default_rng(self.random_state).integers(n_folds, size=table.n_rows)
+        # The folds of clusters are drawn as those of rows are.
+        unit = np.arange(table.n_rows) if table.rows.cluster is None else table.rows.cluster
+        fold = np.random.default_rng(self.random_state).integers(n_folds, size=int(unit.max()) + 1)[unit]
         predicted = np.stack([table.rows.prediction, *(_cross_fitted(member, table, fold) for member in members)])
         predicted = self._capped(predicted)
         # A map that cannot be fitted to all but one fold is no choice.
@@ -196,7 +204,7 @@ class AutoMean(MeanMap):
         names = ["identity", *member_names(members)]
         self.members_ = [names[number] for number in usable]
         self.p_values_ = np.array([_p_value(table, predicted[number]) for number in usable])
-        losses = np.stack([_deviances(table, predicted[number]) for number in usable])
+        losses = np.array([np.bincount(unit, _deviances(table, predicted[number])) for number in usable], np.float64)
         self.deviances_ = losses.sum(axis=1) / table.total
         accepted = self.p_values_ > _LEVEL
         chosen = _simplest(losses, accepted)
@@ -218,7 +226,7 @@ class AutoMean(MeanMap):
 
 
 def _cross_fitted(member: MeanMap, table: OutcomeTable, fold: IntArray) -> FloatArray:
-    """Return predictions of each fold by a map fitted to the others; NaN if it cannot be fitted."""
+    """Return predictions of each fold by a map fitted to the others; NaN if it cannot be fitted, or is that extreme."""
     predicted = np.full(table.n_rows, np.nan)
     for number in range(fold.max() + 1):
         inside = fold == number
@@ -227,21 +235,29 @@ def _cross_fitted(member: MeanMap, table: OutcomeTable, fold: IntArray) -> Float
         except DataError:
             break
         predicted[inside] = fitted._predict(table.rows.prediction[inside])
-    return predicted
+    expected = predicted * table.rows.weight
+    return np.where((expected >= LEAST) & (expected <= LARGEST), predicted, np.nan)
 
 
 def _p_value(table: OutcomeTable, predicted: FloatArray) -> float:
-    """P-value of the self-normalised test of other predictions for the rows."""
+    """P-value of the self-normalised test of other predictions for the rows.
+
+    Clusters enlarge the scale to that of their sums, if that is the larger one.
+    """
     order = score_order(predicted)
     ends = np.flatnonzero(np.append(np.diff(predicted[order]) != 0.0, True))
-    return range_p_value((table.rows.outcome - table.rows.weight * predicted)[order], ends)
+    residual = table.rows.outcome - table.rows.weight * predicted
+    of_cluster = residual if table.rows.cluster is None else np.bincount(table.rows.cluster, residual)
+    squares = max(float(residual @ residual), float(of_cluster @ of_cluster))
+    return range_p_value(residual[order], ends, squares=squares)
 
 
 def _deviances(table: OutcomeTable, predicted: FloatArray) -> FloatArray:
     """Poisson deviance of each row, of predictions above 0."""
+    from scipy.special import rel_entr
+
     outcome, expected = table.rows.outcome, table.rows.weight * predicted
-    logarithm = np.log(np.where(outcome > 0.0, outcome / expected, 1.0))
-    return np.asarray(2.0 * (outcome * logarithm - (outcome - expected)))
+    return np.asarray(2.0 * (rel_entr(outcome, expected) - (outcome - expected)))
 
 
 def _simplest(losses: FloatArray, accepted: BoolArray) -> int:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Self
 
 import numpy as np
 
-from calibrant.clock import utc_now
 from calibrant.distributions.bisection import bisect
 from calibrant.errors import ArgumentError, DataError
-from calibrant.fits.score_map import ScoreMap, Training, fit_part
+from calibrant.fits.score_map import ScoreMap, fit_part, table_of, training_of
+from calibrant.table.clusters import ClusteredRows
 from calibrant.table.numbers import short
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray
@@ -41,13 +41,16 @@ class Offset(ScoreMap):
         if self.calibrator is not None and not hasattr(self.calibrator, "training_"):
             raise ArgumentError("labels for the scores, or a fitted calibrator", "neither", "pass y as second argument")
         self._fit_after([] if self.calibrator is None else [deepcopy(self.calibrator)], table)
-        count = int(table.total) if table.whole else float(table.total)
-        self.training_ = Training(count, 0, f"{table.digest:016x}", utc_now())
+        self.training_ = replace(training_of(table), events=0)
         self.n_features_in_ = 1
         return self
 
     def _fit_table(self, table: ScoreTable) -> None:
-        self._fit_after([] if self.calibrator is None else [fit_part(deepcopy(self.calibrator), table)], table)
+        self._fit_rows(table)
+
+    def _fit_rows(self, rows: ScoreTable | ClusteredRows) -> None:
+        first = [] if self.calibrator is None else [fit_part(deepcopy(self.calibrator), rows)]
+        self._fit_after(first, table_of(rows))
 
     def _fit_after(self, calibrators: Sequence[ScoreMap], table: ScoreTable) -> None:
         self.calibrators_ = list(calibrators)

@@ -5,7 +5,7 @@ Such a mean is known as a linear pool (Stone 1961), such weighing as stacking (W
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
@@ -14,10 +14,12 @@ import numpy as np
 
 from calibrant.fits.isotonic import Isotonic
 from calibrant.fits.log_odds import LEAST, MOST, Beta, Platt, Temperature
-from calibrant.fits.score_map import FittedMap, ScoreMap, fit_part
+from calibrant.fits.score_map import FittedMap, ScoreMap, fit_part, table_of
+from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_count, check_random_state
 from calibrant.table.pooling import FloatArray, NumberArray, distinct_numbers
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.splitting import held_out_units
 
 _PRIOR = 0.25  # rows, for each member
 _MANY = 100_000  # rows above which one part is held out instead of every fold in turn
@@ -27,6 +29,9 @@ _CELLS = 1024  # runs of neighbours with equally many rows, and about as many of
 _LOG_ODDS = 30.0  # up to which runs have that width
 _PRECISION = 1e-9  # distance from the largest log likelihood, in nats, about
 _MOST_STEPS = 200
+
+
+_Rows = ScoreTable | ClusteredRows
 
 
 @dataclass(eq=False, repr=False)
@@ -42,25 +47,29 @@ class Auto(ScoreMap):
         return [Temperature(), Platt(increasing=True), Beta(), Isotonic()] if self.members is None else self.members
 
     def _fit_table(self, table: ScoreTable) -> None:
+        self._fit_rows(table)
+
+    def _fit_rows(self, rows: _Rows) -> None:
         n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
         check_random_state(self.random_state)
+        table = table_of(rows)
         members, inside = self._unfitted(), table.low[0] > 0.0 and table.high[-1] < 1.0
-        table = _neighbours_pooled(table)
+        rows = _neighbours_pooled(rows)
         self.members_: list[str] = ["identity", *member_names(members)]
-        self.calibrators_ = [fit_part(deepcopy(member), table) for member in members]
+        self.calibrators_ = [fit_part(deepcopy(member), rows) for member in members]
         self.decision_: Literal["pooled", "left alone"] = "left alone"
         self.weights_ = np.append(1.0, np.zeros(len(members)))
-        held_out = list(_splits(table, n_folds, np.random.default_rng(self.random_state)))
+        held_out = list(_splits(rows, n_folds, np.random.default_rng(self.random_state)))
         if not held_out:
             self.reason_ = "Left alone: the rows cannot be split into folds, so a change cannot be assessed."
             self.gain_ = float("nan")
             return
-        predicted = np.concatenate([_predictions(members, rest, fold.score) for rest, fold in held_out], axis=1)
-        n, k = np.concatenate([fold.n for _, fold in held_out]), np.concatenate([fold.k for _, fold in held_out])
-        weights = pool_weights(predicted, n, k, _PRIOR)
-        before, after = (-log_likelihood(p, n, k) / float(n.sum()) for p in (predicted[0], weights @ predicted))
+        predicted, n, k = _joined(
+            [(_predictions(members, rest, fold.score), fold.n, fold.k) for rest, fold in held_out]
+        )
+        weights, before, after = _weighed(predicted, n, k)
         self.gain_ = before - after
-        judged = f"{n.sum():,.12g} held-out rows"
+        judged = f"{n.sum():,.12g} held-out rows{' of whole clusters' if isinstance(rows, ClusteredRows) else ''}"
         if inside and self.gain_ <= 0.0:
             self.reason_ = (
                 f"Left alone: on {judged} no mixture of maps lowers the log loss of the scores, {_loss(before)}."
@@ -85,6 +94,32 @@ class Auto(ScoreMap):
     def _in_words(self) -> str:
         return self.reason_
 
+    def stacked(self, folds: Iterable[tuple[_Rows, FloatArray, NumberArray, NumberArray]]) -> Iterator[FloatArray]:
+        """Yield what pools fitted to other rows make of the scores of each fold, which come with rows to fit to.
+
+        The weights for a fold are chosen on the others, so that the maps need not be fitted again for them.
+        """
+        members = self._unfitted()
+        parts = [(_predictions(members, _neighbours_pooled(rest), score), n, k) for rest, score, n, k in folds]
+        for i, (predicted, _, _) in enumerate(parts):
+            weights, before, after = _weighed(*_joined(parts[:i] + parts[i + 1 :]))
+            yield predicted[0] if after >= before else np.clip(weights @ predicted, LEAST, MOST)
+
+
+def _joined(
+    parts: Sequence[tuple[FloatArray, NumberArray, NumberArray]],
+) -> tuple[FloatArray, NumberArray, NumberArray]:
+    """Join what members make of groups of rows, the rows and the positives of these."""
+    predicted, n, k = zip(*parts, strict=True)
+    return np.concatenate(predicted, axis=1), np.concatenate(n), np.concatenate(k)
+
+
+def _weighed(predicted: FloatArray, n: NumberArray, k: NumberArray) -> tuple[FloatArray, float, float]:
+    """Return the weights of a pool, and the mean log loss of the scores and of the pool."""
+    weights = pool_weights(predicted, n, k, _PRIOR)
+    before, after = (-log_likelihood(p, n, k) / float(n.sum()) for p in (predicted[0], weights @ predicted))
+    return weights, before, after
+
 
 def member_names(members: Sequence[FittedMap]) -> list[str]:
     """Return lower-case names of the classes, numbered where a class is met again."""
@@ -96,22 +131,23 @@ def _loss(value: float) -> str:
     return f"{value:.4g}" if np.isfinite(value) else "infinite (a score of 0 or 1 was wrong)"
 
 
-def _predictions(members: Sequence[ScoreMap], rest: ScoreTable, score: FloatArray) -> FloatArray:
+def _predictions(members: Sequence[ScoreMap], rest: _Rows, score: FloatArray) -> FloatArray:
     """Return the scores themselves, then what each member predicts for them after a fit to the other rows.
 
     Members that may be certain are moved off 0 and 1, so that no label is impossible.
     """
     predicted = [score]
     for member in map(deepcopy, members):
-        member._fit_table(rest)
+        member._fit_rows(rest)
         predicted.append(np.clip(member._predict(score), 1.0 - MOST, MOST))
     return np.stack(predicted)
 
 
-def _neighbours_pooled(table: ScoreTable) -> ScoreTable:
+def _neighbours_pooled(of_rows: _Rows) -> _Rows:
     """Join neighbouring scores at their mean where they are many, but nothing with a score of 0 or 1."""
+    table = table_of(of_rows)
     if len(table) <= _SEPARATE:
-        return table
+        return of_rows
     edges = 1.0 / (1.0 + np.exp(-np.linspace(-_LOG_ODDS, _LOG_ODDS, _CELLS + 1)))
     rows = np.cumsum(table.n)
     by_score = np.searchsorted(table.score, np.append(edges, [np.nextafter(0.0, 1.0), 1.0]))
@@ -119,17 +155,27 @@ def _neighbours_pooled(table: ScoreTable) -> ScoreTable:
     starts = distinct_numbers(by_score, by_rank)
     starts = starts[starts < len(table)]
     n, k, mean = (np.add.reduceat(values, starts) for values in (table.n, table.k, table.n * table.score))
-    return ScoreTable(np.clip(mean / n, table.low[starts], table.high[np.append(starts[1:], len(table)) - 1]), n, k)
+    score = np.clip(mean / n, table.low[starts], table.high[np.append(starts[1:], len(table)) - 1])
+    if isinstance(of_rows, ClusteredRows):
+        cell = np.searchsorted(table.score[starts], of_rows.score, side="right") - 1
+        return of_rows.scored(score[cell], of_rows.n, of_rows.k, of_rows.cluster)
+    return ScoreTable(score, n, k)
 
 
-def _splits(table: ScoreTable, n_folds: int, rng: np.random.Generator) -> Iterator[tuple[ScoreTable, ScoreTable]]:
-    """Yield tables to fit to and the rows held out from them."""
-    if not table.independent:
+def _splits(rows: _Rows, n_folds: int, rng: np.random.Generator) -> Iterator[tuple[_Rows, ScoreTable]]:
+    """Yield rows to fit to and those held out from them; clusters stay whole."""
+    table = table_of(rows)
+    share = _ENOUGH / float(table.total)
+    many = table.independent and table.total > _MANY
+    if isinstance(rows, ClusteredRows):
+        for chosen in held_out_units(len(rows.size), n_folds, rng, share if many else None):
+            if not chosen.all():
+                yield rows.pick(~chosen), rows.pick(chosen).table
+        return
+    if not table.whole:
         fold = rng.integers(n_folds, size=len(table))
         held_out = [np.where(fold == i, (table.n, table.k), 0.0) for i in range(n_folds)]
     else:
-        share = _ENOUGH / table.total
-        many = table.total > _MANY
         folds = table.split([share, 1.0 - share], rng)[:1] if many else table.split(n_folds, rng)
         held_out = [_on_rows_of(table, part) for part in folds]
     for n, k in held_out:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from calibrant.clock import utc_now
 from calibrant.errors import DataError
+from calibrant.table.clusters import ClusteredRows
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, need_both_classes
@@ -57,6 +58,11 @@ class FittedMap(ABC):
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]  # of a fit to a dataframe
 
+    def of_column(self, name: str) -> Self:
+        """Remember the column that it was fitted to, as a fit to a dataframe does."""
+        self.feature_names_in_ = np.array([name], dtype=object)
+        return self
+
     @property
     def _calibrator(self) -> str:
         """The class of `calibrant.calibrators` that is this map."""
@@ -78,10 +84,10 @@ class ScoreMap(FittedMap):
     clean float64 scores in `_predict`. What it learns are attributes that end in an underscore.
     """
 
-    def fit(self, table: ScoreTable, /) -> Self:
+    def fit(self, rows: ScoreTable | ClusteredRows, /) -> Self:
         """Fit the map to rows of both classes."""
-        need_both_classes(table)
-        return fit_part(self, table)
+        need_both_classes(table_of(rows))
+        return fit_part(self, rows)
 
     def predict(self, scores: FloatArray, /) -> FloatArray:
         """Map scores known to be in [0, 1]."""
@@ -91,6 +97,10 @@ class ScoreMap(FittedMap):
     def _fit_table(self, table: ScoreTable) -> None:
         """Check the parameters and learn the map from a table with at least one row."""
 
+    def _fit_rows(self, rows: ScoreTable | ClusteredRows) -> None:
+        """Do the same where rows may belong to clusters, which matter to maps that split the rows."""
+        self._fit_table(table_of(rows))
+
     @abstractmethod
     def _predict(self, scores: FloatArray) -> FloatArray:
         """Map scores known to be in [0, 1]."""
@@ -99,18 +109,29 @@ class ScoreMap(FittedMap):
 _Kind = TypeVar("_Kind", bound=ScoreMap)
 
 
-def fit_part(score_map: _Kind, table: ScoreTable) -> _Kind:
+def table_of(rows: ScoreTable | ClusteredRows) -> ScoreTable:
+    """Return the table of rows, without their clusters if they have any."""
+    return rows.table if isinstance(rows, ClusteredRows) else rows
+
+
+def training_of(table: ScoreTable) -> Training:
+    """Record the rows of a table; of rows with weights as many positives as their weighted rate makes."""
+    positives = table.base_rate * table.n_rows if table.weighted else table.positives
+    rows, events = (int(count) if table.whole or table.weighted else count for count in (table.n_rows, positives))
+    return Training(rows, events, f"{table.digest:016x}", utc_now())
+
+
+def fit_part(score_map: _Kind, rows: ScoreTable | ClusteredRows) -> _Kind:
     """Fit a map to a part of the rows that `fit` was given, in which one class may be missing; return it."""
-    fit_fold(score_map, table)
-    count = int if table.whole else float
-    score_map.training_ = Training(count(table.total), count(table.positives), f"{table.digest:016x}", utc_now())
+    fit_fold(score_map, rows)
+    score_map.training_ = training_of(table_of(rows))
     return score_map
 
 
-def fit_fold(score_map: _Kind, table: ScoreTable) -> _Kind:
+def fit_fold(score_map: _Kind, rows: ScoreTable | ClusteredRows) -> _Kind:
     """Fit a map for the rows of a fold, without a record of the rows fitted to: their digest takes its time."""
-    _check_weights(table)
-    score_map._fit_table(table)
+    _check_weights(table_of(rows))
+    score_map._fit_rows(rows)
     score_map.n_features_in_ = 1
     return score_map
 

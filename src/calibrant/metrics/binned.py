@@ -42,10 +42,10 @@ class BinnedCalibration(Tabular):
     null_mean : float
         What perfectly calibrated scores would show in these bins, on average over the labels. For "l1" an upper
         limit of that average, close where bins are narrow and exact where all scores of a bin are equal. For "l2"
-        the root of the average square, which is exact. NaN for "max" and where weights are not whole numbers.
+        the root of the average square, which is exact. NaN for "max" and where weights do not count rows.
     debiased_square : float
         For "l2" and "frequency", an estimate of the squared error without the upward bias of `value` squared; it
-        may be negative. NaN otherwise, where a bin holds a single row, and where weights are not whole numbers.
+        may be negative. NaN otherwise, where a bin holds a single row, and where weights do not count rows.
     strategy, compare, norm : str
         As asked.
     """
@@ -73,14 +73,15 @@ def expected_calibration_error(
     norm: Norm = "l1",
     threshold: float = 0.5,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> float:
     r"""Average distance, over bins of the score, between observed rate and mean score.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
-        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. "type7" takes whole weights only.
+    y_true, y_proba, sample_weight, count, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. "type7" takes rows, or a `count`.
     n_bins : int
         Wanted number of bins; equal scores are never separated, so there may be fewer.
     strategy : {"quantile", "uniform", "type7"}
@@ -127,7 +128,7 @@ def expected_calibration_error(
     0.66...
     """
     _check(compare, norm, threshold)
-    rows = _reader(strategy)(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    rows = _reader(strategy)(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     return combine_gaps(*bin_gaps(rows, n_bins, strategy, compare, threshold), norm)
 
 
@@ -141,13 +142,14 @@ def binned_calibration(
     norm: Norm = "l1",
     threshold: float = 0.5,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> BinnedCalibration:
     r"""Calibration error over bins, with the bins and the part that is noise.
 
     Parameters
     ----------
-    y_true, y_proba, n_bins, strategy, compare, norm, threshold, sample_weight, pos_label
+    y_true, y_proba, n_bins, strategy, compare, norm, threshold, sample_weight, count, pos_label
         As in `expected_calibration_error`.
 
     Returns
@@ -192,7 +194,7 @@ def binned_calibration(
     >>> found.value, round(found.null_mean, 4), found.debiased_square
     (0.25, 0.3062, -0.0625)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     _check(compare, norm, threshold)
     starts = bin_starts(table, n_bins, strategy)
     n, score, rate = _means_of_table(table, starts, compare, threshold)
@@ -225,6 +227,7 @@ def quantile_mean_squared_error(
     n_bins: int = 10,
     strategy: Strategy = "type7",
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> float:
     """Mean square, over quantile bins, of the difference between share of positives and mean score (QMSE).
@@ -233,7 +236,7 @@ def quantile_mean_squared_error(
 
     Parameters
     ----------
-    y_true, y_proba, n_bins, strategy, sample_weight, pos_label
+    y_true, y_proba, n_bins, strategy, sample_weight, count, pos_label
         As in `expected_calibration_error`. Fernandes Machado et al. (2024) use the bins "type7".
 
     Returns
@@ -247,7 +250,7 @@ def quantile_mean_squared_error(
     >>> quantile_mean_squared_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], n_bins=2)
     0.0625
     """
-    rows = _reader(strategy)(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    rows = _reader(strategy)(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     return _mean_square(*bin_gaps(rows, n_bins, strategy, "frequency", 0.5))
 
 

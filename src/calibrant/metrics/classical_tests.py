@@ -32,7 +32,7 @@ class KsCalibrationTest(Result):
     score : float
         The rows with scores up to this one attain it.
     p_value : float
-        Small values speak against calibration. NaN if weights are not whole numbers, or if n times the mean of
+        Small values speak against calibration. NaN if weights do not count rows, or if n times the mean of
         ``s (1 - s)`` is below 25, where the asymptotic distribution does not hold.
     n : float
         Rows, or total weight.
@@ -45,7 +45,12 @@ class KsCalibrationTest(Result):
 
 
 def ks_calibration_test(
-    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
 ) -> KsCalibrationTest:
     r"""Test calibration by the largest distance of the cumulative residuals from 0.
 
@@ -53,8 +58,8 @@ def ks_calibration_test(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
-        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. A p-value needs whole weights.
+    y_true, y_proba, sample_weight, count, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. A p-value needs rows, or a `count`.
 
     Returns
     -------
@@ -85,7 +90,7 @@ def ks_calibration_test(
     >>> round(result.statistic, 4), result.score, round(result.p_value, 4)
     (0.1, 0.6, 0.005)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     residuals = cumulative_residuals(table)
     statistic = extremes(residuals).ks
     score = float(residuals.score[np.argmax(np.abs(residuals.value))])
@@ -103,7 +108,7 @@ class Spiegelhalter(Result):
     ----------
     statistic : float
         Difference of the two, in standard deviations; positive if the Brier score is too large, as for scores that are
-        too extreme. NaN if weights are not whole numbers.
+        too extreme. NaN if weights do not count rows.
     p_value : float
         Two-sided, from the normal distribution; small values speak against calibration. NaN as the statistic.
     brier, expected_brier : float
@@ -120,7 +125,12 @@ class Spiegelhalter(Result):
 
 
 def spiegelhalter(
-    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
 ) -> Spiegelhalter:
     r"""Test calibration by the distance of the Brier score from its expectation.
 
@@ -128,8 +138,8 @@ def spiegelhalter(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
-        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. The test needs whole weights.
+    y_true, y_proba, sample_weight, count, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. The test needs rows, or a `count`.
 
     Returns
     -------
@@ -158,7 +168,7 @@ def spiegelhalter(
     >>> round(result.statistic, 4), round(result.p_value, 4)
     (0.0, 1.0)
     """
-    rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     if isinstance(rows, ScoreTable):
         n, brier, expected = rows.total, rows.squared_total / rows.total, rows.mean_variance
         slope, statistic = 1.0 - 2.0 * rows.score, math.nan
@@ -202,7 +212,7 @@ class HosmerLemeshow(Tabular):
     ----------
     statistic : float
         Sum of squared differences between observed and expected positives, each divided by its variance. Infinite
-        if a bin of scores 0 or 1 was wrong. NaN if weights are not whole numbers.
+        if a bin of scores 0 or 1 was wrong. NaN if weights do not count rows.
     degrees_of_freedom : int
         Bins in which chance has a part, less two for scores fitted on these rows.
     p_value : float
@@ -235,6 +245,7 @@ def hosmer_lemeshow(
     strategy: Literal["quantile", "uniform"] = "quantile",
     in_sample: bool = False,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> HosmerLemeshow:
     r"""Test calibration by comparing observed and expected positives in bins of the score.
@@ -243,8 +254,8 @@ def hosmer_lemeshow(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
-        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. The test needs whole weights.
+    y_true, y_proba, sample_weight, count, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. The test needs rows, or a `count`.
     n_bins : int
         Wanted number of bins; empty ones are left out, and equal scores are never separated.
     strategy : {"quantile", "uniform"}
@@ -278,7 +289,7 @@ def hosmer_lemeshow(
     >>> round(result.statistic, 4), result.degrees_of_freedom, round(result.p_value, 4)
     (0.4, 2, 0.8187)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     starts = bin_starts(table, n_bins, strategy)
     n, observed = np.add.reduceat(table.n, starts), np.add.reduceat(table.k, starts)
     expected = np.add.reduceat(table.n * table.score, starts)

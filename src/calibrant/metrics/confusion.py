@@ -43,7 +43,7 @@ class ConfusionMetrics(Result):
     intervals : dict of str to tuple of float, or None
         Wilson interval of each of `accuracy`, `sensitivity`, `specificity`, `precision`,
         `negative_predictive_value` and `prevalence`, each holding with probability `confidence_level` by itself. None
-        if weights are not whole numbers.
+        if weights do not count rows.
     confidence_level : float
         Of each interval by itself.
     """
@@ -76,6 +76,7 @@ def confusion_metrics(
     strict: bool = False,
     confidence_level: float = 0.95,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> ConfusionMetrics:
     """Count right and wrong decisions at a threshold.
@@ -85,7 +86,7 @@ def confusion_metrics(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`.
     threshold : float
         In [0, 1]. The best one for known costs is `calibrant.decisions.optimal_threshold`.
@@ -113,7 +114,7 @@ def confusion_metrics(
     >>> result.accuracy, result.specificity
     (0.6, 0.5)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     threshold = check_between("threshold", threshold, 0.0, 1.0, closed="both")
     check_between("confidence_level", confidence_level, 0.0, 1.0)
     first = int(np.searchsorted(table.score, threshold, side="right" if strict else "left"))

@@ -45,7 +45,7 @@ class CutoffCalibration(Result):
         Mean and 95% limit of the error for labels drawn from the scores, that is of a perfectly calibrated classifier
         with these scores. The mean is that of the asymptotic distribution, which allows for ties. The limit is exceeded
         with probability at most 0.05; it depends on the scores and not on the labels seen, and holds where few events
-        are expected too (docs/theory/6-null.md). NaN if weights are not whole numbers.
+        are expected too (docs/theory/6-null.md). NaN if weights do not count rows.
     mean_residual : float
         Share of positives minus mean score, over all rows.
     ks : float
@@ -71,13 +71,18 @@ class CutoffCalibration(Result):
 
 
 def cutoff_calibration_error(
-    y_true: LabelsOrSums, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+    y_true: LabelsOrSums,
+    y_proba: Scores = None,
+    *,
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
 ) -> float:
     r"""Largest average residual over all intervals of scores.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`; or an `OutcomeTable`, of which it is the
         error relative to what the table says.
 
@@ -112,8 +117,9 @@ def cutoff_calibration_error(
     >>> cutoff_calibration_error([0, 1] * 500, [0.5] * 1000)
     0.0
     """
-    if isinstance(y_true, TableSums) or y_proba is None or sample_weight is not None:
-        table = as_sums(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    weighted = sample_weight is not None or count is not None
+    if isinstance(y_true, TableSums) or y_proba is None or weighted:
+        table = as_sums(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
         return extremes(cumulative_residuals(table)).value
     rows = clean_rows(y_true, y_proba, pos_label=pos_label)
     value = pruned_range(rows.label, rows.score) if len(rows.score) >= _FEW_ROWS else None
@@ -123,13 +129,18 @@ def cutoff_calibration_error(
 
 
 def cutoff_calibration(
-    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
 ) -> CutoffCalibration:
     """Cutoff calibration error with the score interval that attains it.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         As in `cutoff_calibration_error`.
 
     Returns
@@ -148,7 +159,7 @@ def cutoff_calibration(
     >>> round(result.mean_predicted, 2), round(result.observed_rate, 2)
     (0.54, 0.4)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     largest = extremes(cumulative_residuals(table))
     share, mean_predicted, observed_rate = _inside(table, largest)
     return CutoffCalibration(
@@ -165,7 +176,7 @@ def cutoff_calibration(
         null_q95=null_limit(table, 0.95),
         mean_residual=largest.mean_residual,
         ks=largest.ks,
-        n=table.total,
+        n=table.n_rows,
     )
 
 

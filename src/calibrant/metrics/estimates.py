@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -23,12 +23,14 @@ import numpy as np
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits, limit_excess
 from calibrant.distributions.cluster_draws import cluster_draws
 from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Link, Parts, allows_unseen
+from calibrant.errors import DataError
 from calibrant.fits.maps import shortened
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import BoolArray, FloatArray
 from calibrant.table.results import Estimate
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.weights import IF_COUNTS
 
 # What a row adds, from its label and its score.
 Terms = Callable[[int, FloatArray], FloatArray]
@@ -84,10 +86,22 @@ class SampledRows:
             note = self.jackknife.refusal or self._undefined
         return Estimate(value, *limits, self.confidence_level, self.method, note)
 
-    def left_out(self, value: float, without: FloatArray, scale: Link = PLAIN, parts: Parts | None = None) -> Estimate:
-        """Return an estimate with limits from what it is without each cluster, or for a signed mean from its parts."""
+    def left_out(
+        self,
+        value: float,
+        without: FloatArray,
+        scale: Link = PLAIN,
+        parts: Parts | None = None,
+        *,
+        of_classes: bool = False,
+    ) -> Estimate:
+        """Return an estimate with limits from what it is without each cluster, or for a signed mean from its parts.
+
+        `of_classes` says that it sets the rows of one class against those of the other.
+        """
         assert self.jackknife is not None
-        *limits, why = self.jackknife.limits(value, without, self.confidence_level, scale, parts)
+        jackknife = replace(self.jackknife, deciding=self._rarer) if of_classes else self.jackknife
+        *limits, why = jackknife.limits(value, without, self.confidence_level, scale, parts)
         if why and not self.jackknife.refusal and self._class_in_one_cluster:
             why = self._undefined
         return self.estimate(value, (limits[0], limits[1]), why)
@@ -134,7 +148,7 @@ class SampledRows:
         def sample(ratio: float) -> TermSample:
             return self._sample(difference(ratio), of_top - ratio * of_bottom, sizes, same_scores=same_scores)
 
-        lower, upper = self._roots(sample, value * unit, 1.0, least=0.0)
+        lower, upper = self.roots(sample, value * unit, 1.0, least=0.0)
         return self.estimate(value, (min(lower / unit, value), max(upper / unit, value)))
 
     def root(
@@ -150,9 +164,10 @@ class SampledRows:
         sizes = self._sizes(terms(centre), same_scores=same_scores)
 
         def sample(at: float) -> TermSample:
-            return self._sample(terms(at), self._by_cluster(terms(at)), sizes, same_scores=same_scores)
+            there = terms(at)
+            return self._sample(there, self._by_cluster(there), sizes, same_scores=same_scores)
 
-        lower, upper = self._roots(sample, centre, 1.0 / max(slope, 1e-9), least=-math.inf)
+        lower, upper = self.roots(sample, centre, 1.0 / max(slope, 1e-9), least=-math.inf)
         return self.estimate(value, (min(lower, value), max(upper, value)))
 
     def ratios_without(self, top: Terms, bottom: Terms) -> FloatArray:
@@ -168,6 +183,13 @@ class SampledRows:
         n, k = (self.clusters.by_cluster(counts) for counts in (self.clusters.n, self.clusters.k))
         others = k.sum() - k
         return np.asarray((others == 0.0) | (others == n.sum() - n))
+
+    @property
+    def _rarer(self) -> FloatArray:
+        """Rows of the rarer class in each cluster."""
+        assert self.clusters is not None
+        rarer_is_positive = 2.0 * self.table.positives <= self.table.total
+        return self.clusters.by_cluster(self.clusters.k if rarer_is_positive else self.clusters.negatives)
 
     @property
     def _class_in_one_cluster(self) -> bool:
@@ -253,7 +275,7 @@ class SampledRows:
             return np.empty(0)
         return cluster_sums(self.clusters, terms(1, self.table.score), terms(0, self.table.score))
 
-    def _roots(
+    def roots(
         self, sample: Callable[[float], TermSample], value: float, scale: float, *, least: float
     ) -> tuple[float, float]:
         """Parameters between which the limits for the mean hold 0; it falls by 1 over about `scale` of them."""
@@ -274,13 +296,16 @@ def sampled_rows(
     clusters: Clusters | None,
     guarantee: Guarantee,
     sample_weight: Weights,
+    count: Weights,
     pos_label: Any,
 ) -> SampledRows:
     """Pool the rows, by cluster if there are clusters."""
     if clusters is None:
-        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
         return SampledRows(table, None, confidence_level, guarantee)
-    rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
+    if sample_weight is not None:
+        raise DataError("clusters of rows, or of a `count` of equal ones", "weights that count no rows", IF_COUNTS)
+    rows = cluster_rows(y_true, y_proba, clusters, count=count, pos_label=pos_label)
     return SampledRows(rows.table, rows, confidence_level, guarantee)
 
 
@@ -298,7 +323,11 @@ def cluster_sums(rows: ClusteredRows, positive: FloatArray, negative: FloatArray
 
 
 def _root(function: Callable[[float], float], start: float, scale: float, least: float) -> float:
-    """Where a falling function passes 0: a step of twice the way that `scale` suggests or more, then regula falsi."""
+    """Where a falling function passes 0: a step of twice what `scale` suggests or more, then Chandrupatla (1997).
+
+    That is inverse quadratic interpolation where the last three places lie on something like a parabola, and halving
+    elsewhere, as at the jumps where values are pooled in another way.
+    """
     end, value = start, function(start)
     other, at_other = end, value
     step, farthest = 2.0 * scale * value, _FARTHEST * max(1.0, abs(start))
@@ -310,15 +339,25 @@ def _root(function: Callable[[float], float], start: float, scale: float, least:
         other, at_other = end, value
         end, step = max(least, end + step), 2.0 * step
         value = function(end)
-    for i in range(_MOST_STEPS):
-        if value == 0.0 or abs(other - end) <= _PRECISION * max(1.0, abs(start)):
+    precision = _PRECISION * max(1.0, abs(start))
+    # Share of the way from the last place to the other side: at first that of the secant, if there is one.
+    share = value / (value - at_other) if math.isfinite(value - at_other) and value != at_other else 0.5
+    for _ in range(_MOST_STEPS):
+        width = abs(other - end)
+        if value == 0.0 or width <= precision:
             break
-        # Illinois: an end that stays counts half from then on; halving in between, should that go slowly
-        new = 0.5 * (end + other) if i % 4 == 3 else end - value * (other - end) / (at_other - value)
+        least_share = 0.5 * precision / width  # so that the other side is passed in the end
+        new = end + min(max(share, least_share), 1.0 - least_share) * (other - end)
         at_new = function(new)
-        if at_new * value < 0.0:
-            other, at_other = end, value
+        if (at_new > 0.0) == (value > 0.0):
+            third, at_third = end, value
         else:
-            at_other *= 0.5
-        end, value = new, at_new
+            third, at_third, other, at_other = other, at_other, end, value
+        end, value, share = new, at_new, 0.5
+        if at_third == at_other:  # both are 0 but for rounding
+            continue
+        across, up = (end - other) / (third - other), (value - at_other) / (at_third - at_other)
+        if abs(up) < math.sqrt(across) and abs(1.0 - up) < math.sqrt(1.0 - across):
+            share = value / (at_other - value) * at_third / (at_other - at_third)
+            share += (third - end) / (other - end) * value / (at_third - value) * at_other / (at_third - at_other)
     return end

@@ -50,8 +50,6 @@ class BetweenClusters(WithTable, Drawable):
         Rows of each, and positives among them.
     value, lower, upper : ndarray of float64
         The number in each, with its interval for independent rows.
-    method : ndarray of str
-        How each interval was found: "exact" for an AUC that few rows decide, as in `RocAuc`, else "asymptotic".
     mean : Estimate
         Random-effects mean: taken on the scale of `tau` and carried back, so that it is the median cluster where their
         distribution is symmetric there. NaN with fewer than 3 clusters, or fewer in which anything varies by chance.
@@ -82,7 +80,6 @@ class BetweenClusters(WithTable, Drawable):
     value: FloatArray
     lower: FloatArray
     upper: FloatArray
-    method: npt.NDArray[np.str_]
     mean: Estimate
     prediction: tuple[float, float]
     tau: Estimate
@@ -112,19 +109,13 @@ class BetweenClusters(WithTable, Drawable):
 
     def sentences(self) -> list[str]:
         """See `WithTable`."""
-        said = [f"{self.measure} in each cluster: {self.summary_text}."]
-        if exact := np.count_nonzero(self.method == "exact"):
-            said.append(
-                f"In {exact} of {len(self.method)} clusters few rows decide: the interval is exact, which is wide."
-            )
-        return said
+        return [f"{self.measure} in each cluster: {self.summary_text}."]
 
     def lines(self) -> list[list[str]]:
         """See `WithTable`."""
         limits = zip(self.value, self.lower, self.upper, strict=True)
         intervals = [numbers.write_interval(*ends, write=partial(numbers.significant, digits=3)) for ends in limits]
-        exact = np.where(self.method == "exact", ", exact", "")
-        written = (f"{one.value} ({one.ends}{how})" for one, how in zip(intervals, exact, strict=True))
+        written = (f"{one.value} ({one.ends})" for one in intervals)
         cells = zip(self.cluster, map(numbers.rows, self.n), map(numbers.rows, self.positives), written, strict=True)
         return [["Cluster", "Rows", "Positives", self.measure], *map(list, cells)]
 
@@ -161,15 +152,15 @@ def cluster_heterogeneity(
     clusters: Clusters,
     *,
     confidence_level: float = 0.95,
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> ClusterHeterogeneity:
     r"""O:E, calibration intercept and slope, and AUC of each cluster, and how far these differ between clusters.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
-        Labels of both classes, scores and whole weights, as in `brier_score`. Rows: a cell of a table has no cluster.
+    y_true, y_proba, count, pos_label
+        Labels of both classes, scores, and how many equal rows each row stands for. A cell of a table has no cluster.
     clusters : sequence of length n
         The cluster of each row.
     confidence_level : float
@@ -220,7 +211,7 @@ def cluster_heterogeneity(
     >>> round(found.mean.value, 1), [round(end, 1) for end in found.prediction]
     (1.3, [0.5, 3.1])
     """
-    rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
+    rows = cluster_rows(y_true, y_proba, clusters, count=count, pos_label=pos_label)
     return heterogeneity_of(rows, confidence_level)
 
 
@@ -260,10 +251,12 @@ class _Cluster:
 
     def intercept_at(self, ratio: float) -> float:
         """Intercept, with slope 1, at which rows like these have so many positives for one that is expected."""
-        positives = ratio * self.table.n * self.table.score
-        if not 0.0 < positives.sum() < self.table.total:
-            return math.nan if math.isnan(ratio) else math.copysign(math.inf, positives.sum() - 0.5 * self.table.total)
-        return LogisticProfile(self.log_odds, self.table.n.astype(np.float64), positives).other(1, 1.0, math.log(ratio))
+        n, total = self.table.n.astype(np.float64), float(self.table.total)
+        positives = ratio * float(np.dot(n, self.table.score))
+        if not 0.0 < positives < total:
+            return math.nan if math.isnan(ratio) else math.copysign(math.inf, positives - 0.5 * total)
+        # Of the positives only the number counts, so they are spread evenly: at none of the scores more than all.
+        return LogisticProfile(self.log_odds, n, n * (positives / total)).other(1, 1.0, math.log(ratio))
 
 
 def _by_name(one: _Cluster) -> list[Any]:
@@ -282,7 +275,6 @@ def _between(
     limits: Sequence[Sequence[float]],
     scaled: tuple[FloatArray, FloatArray, FloatArray],
     back: _Back,
-    method: str | list[str] = "asymptotic",
 ) -> BetweenClusters:
     """Join the numbers of clusters, with their limits, and the summary of them on another scale, carried back.
 
@@ -294,8 +286,8 @@ def _between(
     ends = back(effects.ends)
     size, positives = (np.array([getattr(one.table, name) for one in used]) for name in ("total", "positives"))
     summary = _summary(ends, whole.level), (float(ends[3]), float(ends[4])), _summary(effects.tau, whole.level)
-    names, methods = np.array([one.name for one in used], np.str_), np.full(len(used), np.array(method, np.str_))
-    return BetweenClusters(what, names, size, positives, value, lower, upper, methods, *summary)
+    names = np.array([one.name for one in used], np.str_)
+    return BetweenClusters(what, names, size, positives, value, lower, upper, *summary)
 
 
 def _summary(ends: FloatArray, level: float) -> Estimate:
@@ -307,8 +299,9 @@ def _ratios(whole: _Cluster, clusters: list[_Cluster]) -> tuple[BetweenClusters,
     overall = whole.table.base_rate / (whole.table.mean_score or math.nan)
     intercept, ratios = whole.intercept_at(overall), [ratio_of(one.rows) for one in clusters]
     expected = np.array([overall * one.table.total * one.table.mean_score for one in clusters])
-    variance = np.array([one.moments(intercept)[1] for one in clusters]) / expected / expected
-    scaled = root_scale(np.array([one.value for one in ratios]) / overall, variance, np.ones(len(ratios)))
+    spread, value = np.array([one.moments(intercept)[1] for one in clusters]), np.array([one.value for one in ratios])
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # where next to nothing is expected
+        scaled = root_scale(value / overall, spread / expected / expected, np.ones(len(ratios)))
     limits = [(one.value, one.lower, one.upper) for one in ratios]
     return _between("O:E", whole, clusters, limits, scaled, lambda x: overall * np.exp(x)), intercept
 
@@ -352,6 +345,6 @@ def _areas(whole: _Cluster, clusters: list[_Cluster]) -> BetweenClusters:
     mean = float(np.dot(share, 1.0 - value)) or 1.0
     variance = np.dot(share, error**2 * size) / size / mean**2
     scaled = 1.0 - (1.0 - value) / mean, variance, np.full(len(areas), -1.0)
-    limits, methods = [(area.value, area.lower, area.upper) for area in areas], [area.method for area in areas]
+    limits = [(area.value, area.lower, area.upper) for area in areas]
     back = lambda x: 1.0 - np.minimum(1.0, mean * np.exp(-x))  # noqa: E731
-    return _between("AUC", whole, clusters, limits, scaled, back, methods)
+    return _between("AUC", whole, clusters, limits, scaled, back)

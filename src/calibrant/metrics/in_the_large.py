@@ -1,4 +1,4 @@
-"""Calibration in the large: the mean prediction and the observed rate over all rows, as a difference and as a ratio."""
+"""Calibration in the large: the observed rate and the mean prediction over all rows, as a difference and as a ratio."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ def calibration_in_the_large(
     clusters: Clusters | None = None,
     guarantee: Guarantee = "ordinary",
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> Estimate:
-    r"""Mean predicted probability minus observed rate.
+    r"""Observed rate minus mean predicted probability.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
-        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. Intervals need whole weights.
+    y_true, y_proba, sample_weight, count, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. Intervals need rows or a `count`.
     confidence_level : float
         Confidence of the interval, in (0, 1).
     clusters : sequence of length n, optional
@@ -41,7 +42,7 @@ def calibration_in_the_large(
     Returns
     -------
     Estimate
-        In [-1, 1]; 0 is ideal, above 0 predictions are too high on the whole. Each cell of a table counts at its mean
+        In [-1, 1]; 0 is ideal, below 0 predictions are too high on the whole. Each cell of a table counts at its mean
         score.
 
     See Also
@@ -72,9 +73,10 @@ def calibration_in_the_large(
     >>> from calibrant.metrics import calibration_in_the_large
     >>> found = calibration_in_the_large([0, 1, 0, 0] * 25, [0.1, 0.6, 0.3, 0.4] * 25)
     >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
-    (0.1, 0.025, 0.163)
+    (-0.1, -0.163, -0.025)
     """
-    return difference_of(sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label))
+    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, count, pos_label)
+    return difference_of(rows)
 
 
 def observed_expected_ratio(
@@ -85,13 +87,14 @@ def observed_expected_ratio(
     clusters: Clusters | None = None,
     guarantee: Guarantee = "ordinary",
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> Estimate:
     """O:E, the observed number of positives over the number that the scores predict.
 
     Parameters
     ----------
-    y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label
+    y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, count, pos_label
         As in `calibration_in_the_large`.
 
     Returns
@@ -117,12 +120,13 @@ def observed_expected_ratio(
     >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
     (1.5, 0.31, 4.371)
     """
-    return ratio_of(sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label))
+    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, count, pos_label)
+    return ratio_of(rows)
 
 
 def difference_of(sample: SampledRows) -> Estimate:
     """Return what `calibration_in_the_large` finds of these rows."""
-    return sample.mean(lambda label, score: score - label, sample.table.mean_score - sample.table.base_rate)
+    return sample.mean(lambda label, score: label - score, sample.table.base_rate - sample.table.mean_score)
 
 
 def ratio_of(sample: SampledRows) -> Estimate:

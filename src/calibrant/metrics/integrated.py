@@ -38,7 +38,7 @@ class IntegratedCalibration(Result):
         Smallest distances that at least 50% and 90% of the rows do not exceed.
     null_mean : float
         Mean `ici` for labels drawn anew with the scores as their probabilities; a normal approximation, good where
-        windows hold many rows of each class. NaN if weights are not whole numbers.
+        windows hold many rows of each class. NaN if weights do not count rows.
     n_points, exact : int and bool
         At how many scores the curve was fitted, and whether these are all; else it is interpolated between them.
     n : float
@@ -63,13 +63,14 @@ def integrated_calibration_index(
     degree: int = 2,
     kernel: Literal["rectangular", "tricube"] = "tricube",
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> IntegratedCalibration:
     r"""Mean, median, 90% quantile and maximum of the distance between scores and a local regression of the labels.
 
     Parameters
     ----------
-    y_true, y_proba, span, degree, kernel, sample_weight, pos_label
+    y_true, y_proba, span, degree, kernel, sample_weight, count, pos_label
         As in `calibrant.curves.local_curve`. The defaults are those of ``loess`` in R, which [1]_ use; loess itself
         interpolates its fit between vertices, and other software smooths with splines.
 
@@ -100,7 +101,7 @@ def integrated_calibration_index(
     >>> found.ici, found.e50, found.emax
     (0.25, 0.25, 0.25)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     curve = LocalRegression(table, span=span, degree=degree, kernel=kernel, variance="calibrated")
     exact = len(table) <= (_EXACT_AVERAGES if curve.averages else _EXACT_SCORES)
     points, values = (table.score, _values(curve, table.score)) if exact else _refined(curve, table, span)

@@ -39,7 +39,7 @@ class LocalCalibration(Tabular):
     null_mean : float
         Mean value for labels drawn anew with the scores as their probabilities, limits to [0, 1] aside: for "residual"
         the weighted mean of the variance of `rate` (for degree 0 about mean ``s (1 - s)`` over rows in a window),
-        for "gap" the squared smoothing bias on top. Exact for degree 0. NaN if weights are not whole numbers.
+        for "gap" the squared smoothing bias on top. Exact for degree 0. NaN if weights do not count rows.
     excess : float
         `value` minus `null_mean`. Its mean is 0 for calibrated scores, so it may be negative.
     form, weights : str
@@ -68,13 +68,14 @@ def local_calibration_score(
     weights: PointWeights = "density",
     form: Form = "gap",
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> float:
     r"""Weighted mean squared distance between a local regression of the labels and the scores.
 
     Parameters
     ----------
-    y_true, y_proba, span, degree, sample_weight, pos_label
+    y_true, y_proba, span, degree, sample_weight, count, pos_label
         As in `calibrant.curves.local_curve`, with equal weights in a window. A cell of a table counts as standing at
         its mean score.
     n_points : int
@@ -83,7 +84,7 @@ def local_calibration_score(
         "density": points evenly spaced from the smallest to the largest score, each with the share of the rows
         nearest to it. "machado2024": as [1]_ compute it, points evenly spaced on [0, 1] of which those within the
         observed scores are kept, with a kernel density of the scores reflected at 0 and 1, normalised. That density
-        is several times too wide, hence nearly flat; use it to compare with their numbers. It takes whole weights only.
+        is several times too wide, hence nearly flat; use it to compare with their numbers. It takes rows, or a `count`.
     form : {"gap", "residual"}
         Distance of the curve from the diagonal, or from the same smoother applied to the scores, which takes away
         the smoothing bias of degree 0. The same for degrees 1 and 2, which have none.
@@ -111,7 +112,7 @@ def local_calibration_score(
     >>> local_calibration_score([0, 1, 0, 1], [0.25, 0.25, 0.75, 0.75], n_points=2)
     0.0625
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     return _calibration_of(table, span, degree, n_points, weights, form).value
 
 
@@ -125,13 +126,14 @@ def local_calibration(
     weights: PointWeights = "density",
     form: Form = "gap",
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> LocalCalibration:
     """Local calibration score with its points and its null mean.
 
     Parameters
     ----------
-    y_true, y_proba, span, degree, n_points, weights, form, sample_weight, pos_label
+    y_true, y_proba, span, degree, n_points, weights, form, sample_weight, count, pos_label
         As in `local_calibration_score`, cells of a table too.
 
     Returns
@@ -147,7 +149,7 @@ def local_calibration(
     >>> found.value, found.null_mean, found.excess
     (0.0625, 0.09375, -0.03125)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     return _calibration_of(table, span, degree, n_points, weights, form)
 
 
@@ -158,14 +160,15 @@ def weighted_mean_squared_error(
     span: float = 0.15,
     n_points: int = 100,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> float:
     """Weighted mean squared distance between nearest-neighbour averages of the labels and points of all of [0, 1].
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
-        As in `local_calibration_score`, cells of a table too; whole weights only.
+    y_true, y_proba, sample_weight, count, pos_label
+        As in `local_calibration_score`, cells of a table too; rows, or a `count`.
     span : float
         Share of the rows in each window, in (0, 1], rounded to the nearest whole number of rows, but at least 1.
     n_points : int
@@ -190,7 +193,7 @@ def weighted_mean_squared_error(
     >>> weighted_mean_squared_error([0, 1], [0.0, 1.0], n_points=2)
     0.0
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     span, _, _ = check_smoother(span, 0, "rectangular")
     n_points = check_count("n_points", n_points, 2, "the authors take 100")
     density = reflected_density(table, n_points)

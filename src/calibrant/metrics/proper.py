@@ -20,7 +20,12 @@ from calibrant.table.seeding import generator_for
 
 
 def brier_score(
-    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
 ) -> float:
     """Mean squared difference between label and score.
 
@@ -31,7 +36,9 @@ def brier_score(
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
     sample_weight : array-like of shape (n,), optional
-        Non-negative weights.
+        Non-negative weights, of which only the ratios matter.
+    count : array-like of shape (n,), optional
+        Whole numbers: each row stands for so many equal rows. Not together with `sample_weight`.
     pos_label : scalar, optional
         The label value that counts as 1.
 
@@ -55,18 +62,25 @@ def brier_score(
     >>> brier_score([0, 1], [0.25, 0.5])
     0.15625
     """
-    rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     if isinstance(rows, ScoreTable):
         return rows.squared_total / rows.total
     return mean_of_rows(lambda label, score: [(label - score) ** 2], rows)
 
 
-def log_loss(y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None) -> float:
+def log_loss(
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
+) -> float:
     """Mean of minus the natural logarithm of the probability given to the observed label (Good 1952).
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         As in `brier_score`.
 
     Returns
@@ -83,7 +97,7 @@ def log_loss(y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights =
     >>> log_loss([1], [0.0])
     inf
     """
-    rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     if isinstance(rows, ScoreTable):
         return rows.log_loss_total / rows.total
     return mean_of_rows(_log_losses, rows)
@@ -137,13 +151,18 @@ class ScoreDecomposition(Result):
 
 
 def brier_decomposition(
-    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
 ) -> ScoreDecomposition:
     r"""Brier score as miscalibration minus discrimination plus uncertainty, without bins.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`.
 
     Returns
@@ -174,17 +193,24 @@ def brier_decomposition(
     >>> round(parts.miscalibration, 4), round(parts.discrimination, 4), parts.uncertainty, parts.value
     (0.0208, 0.0833, 0.25, 0.1875)
     """
-    return _decomposed(as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label), brier_score)
+    return _decomposed(
+        as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label), brier_score
+    )
 
 
 def log_loss_decomposition(
-    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
 ) -> ScoreDecomposition:
     """Log loss as miscalibration minus discrimination plus uncertainty, defined as in `brier_decomposition`.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         As in `brier_decomposition`.
 
     Returns
@@ -200,11 +226,15 @@ def log_loss_decomposition(
     >>> parts.miscalibration, parts.discrimination, round(parts.uncertainty, 4), parts.skill
     (0.0, 0.0, 0.6931, 0.0)
     """
-    return _decomposed(as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label), log_loss)
+    return _decomposed(
+        as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label), log_loss
+    )
 
 
 def _decomposed(table: ScoreTable, mean_score: Callable[[ScoreTable], float]) -> ScoreDecomposition:
-    uncertainty = mean_score(ScoreTable.from_counts([table.base_rate], [table.total], [table.positives]))
+    rate, n, k = (np.array([number]) for number in (table.base_rate, table.total, table.positives))
+    overall = ScoreTable(rate, n, k)
+    uncertainty = mean_score(overall)
     return decompose(mean_score(table), _recalibrated(table, mean_score), uncertainty)
 
 
@@ -218,14 +248,14 @@ def decompose(value: float, recalibrated: float, uncertainty: float) -> ScoreDec
 
 def _recalibrated(table: ScoreTable, mean_score: Callable[[ScoreTable], float]) -> float:
     fit = isotonic_fit(table)
-    return mean_score(ScoreTable.from_counts(fit.value, fit.n, fit.k))
+    return mean_score(ScoreTable(fit.value, fit.n, fit.k))
 
 
 def calibrated_miscalibration(table: ScoreTable) -> tuple[float, float]:
     """Mean miscalibration (Brier score) under perfect calibration, and the standard error of finding it by simulation.
 
     Labels are drawn from the scores, with numbers seeded by the rows. Neighbours of long tables are joined for it. NaN
-    if weights are not whole numbers.
+    if weights do not count rows.
     """
     if not table.independent:
         return math.nan, math.nan

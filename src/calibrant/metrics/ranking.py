@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.distributions.brownian import normal_quantile
+from calibrant.distributions.bounded_mean import Draws
 from calibrant.distributions.cluster_jackknife import LOG_ODDS, Guarantee
-from calibrant.metrics.estimates import SampledRows, sampled_rows
+from calibrant.metrics.estimates import SampledRows, Terms, TermSample, sampled_rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, key_order
 from calibrant.table.results import Count, Result, Tabular
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_both_classes
 
-# Fewer effective rows behind the standard error than this leave no normal distribution to speak of.
-_LEAST_EFFECTIVE = 6.0
-_FEW = "few rows decide, so the interval is the exact one, which is wide"
+# Behind fewer effective rows than this a standard error says little.
+_LEAST_EFFECTIVE = 5.0
+_FEW = "few rows decide, so the interval allows for a row unlike those seen"
 
 
 @dataclass(frozen=True)
@@ -31,19 +31,18 @@ class RocAuc(Result):
         The area; larger is better, 0.5 is chance.
     standard_error : float
         By the method of DeLong, with clusters by the jackknife; 0 if the classes are told apart without error, or all
-        scores are equal. NaN if weights are not whole numbers or a class has fewer than two rows.
+        scores are equal. NaN if weights do not count rows or a class has fewer than two rows.
     lower, upper : float
-        Interval, which holds with probability `confidence_level`: by the standard error where enough rows stand behind
-        it, else by an inequality that holds for every number of rows. NaN if weights are not whole numbers, and as
-        `note` says.
+        Interval, which holds with probability `confidence_level`, see `roc_auc_interval`. NaN if weights do not count
+        rows, and as `note` says.
     confidence_level : float
         As asked.
     n_positives, n_negatives : float
         Rows of each class, or their weight.
-    method : {"asymptotic", "exact", "cluster jackknife", "unseen clusters", "none"}
-        How the interval was found; "exact" by the inequality.
+    method : {"asymptotic", "cluster jackknife", "unseen clusters", "none"}
+        How the interval was found.
     note : str
-        Why there is no interval, or why it is the exact one; empty if there is nothing to say.
+        Why there is no interval, or that few rows decide; empty if there is nothing to say.
     """
 
     value: float
@@ -77,12 +76,19 @@ class RocCurve(Tabular):
     auc: float
 
 
-def roc_auc(y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None) -> float:
+def roc_auc(
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
+) -> float:
     """Probability that a random positive scores above a random negative; ties count half.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         Labels of both classes, scores (or one `ScoreTable`) and weights, as in `brier_score`.
 
     Returns
@@ -96,7 +102,7 @@ def roc_auc(y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = 
     >>> roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     low, high = roc_auc_limits(table)
     return 0.5 * (low + high)
 
@@ -124,11 +130,11 @@ def roc_auc_limits(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     positives, negatives = _shares_of_classes(table)
-    below = np.cumsum(negatives) - negatives
-    wins = float(np.dot(positives, below + 0.5 * negatives))
+    below, above = np.cumsum(negatives) - negatives, np.cumsum(negatives[::-1])[::-1] - negatives
+    wins, losses = (float(np.dot(positives, beside + 0.5 * negatives)) for beside in (below, above))
     unknown = float(np.dot(positives, 0.5 * negatives * (table.low < table.high)))
-    wins = min(wins, 1.0)  # shares that are rounded may add up to more
-    return wins - unknown, wins + unknown
+    # Shares that are rounded do not add up to 1; where no pair is lost, the area is 1 all the same.
+    return max((wins - unknown) / (wins + losses), 0.0), min((wins + unknown) / (wins + losses), 1.0)
 
 
 def roc_auc_interval(
@@ -139,13 +145,14 @@ def roc_auc_interval(
     clusters: Clusters | None = None,
     guarantee: Guarantee = "ordinary",
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> RocAuc:
     r"""Area under the ROC curve with the standard error of DeLong and an interval.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         As in `roc_auc`.
     confidence_level : float
         Confidence of the interval, in (0, 1).
@@ -157,7 +164,7 @@ def roc_auc_interval(
     Returns
     -------
     RocAuc
-        Without standard error and interval if weights are not whole numbers. From a table with cells, the order within
+        Without standard error and interval if weights do not count rows. From a table with cells, the order within
         a cell is taken for a tie, and the interval is wider by what another order could change.
 
     Notes
@@ -166,24 +173,22 @@ def roc_auc_interval(
     class as a row can be, the number of effective rows behind it is :math:`(\sum v)^2 / \sum v^2`. If few rows decide,
     or a row of a kind not seen would, it is small.
 
-    From 6 effective rows on, the interval is normal on the log-odds of the area: a limit for many rows, which at 95%
-    left out the area in at most 7.2% of samples in each of 33 simulated worlds with 30 to 1000 rows, rare classes and
-    coarse grades included. Below 6 it is all areas a with ``m * kl(value, a) <= log(2 / (1 - confidence_level))``,
-    where m is the number of rows of the rarer class and kl the relative entropy of two coins. The area of the rows is
-    an average over ways to make m pairs without common rows, so each end fails with probability at most ``(1 -
-    confidence_level) / 2`` for every number of rows [2]_. It is wide. Where all pairs are ordered rightly, it starts at
-    ``((1 - confidence_level) / 2) ** (1 / m)``.
+    From 5 effective rows on, the interval is that of Student's distribution on the log-odds of the area, with one
+    degree of freedom less than the rarer class has rows. Below, it holds the areas a at which the limits of Gaffke [2]_
+    for the mean over both classes of the placement less ``(value + a) / 2`` hold 0, as in `observed_expected_ratio`:
+    these count one row more, of the rarer class, placed as badly as a row can be. Neither is proved; how often both
+    miss, in the worst worlds that a search found too, is told in docs/reference/validation.md.
 
-    With clusters, each is left out in turn (jackknife, on the log-odds of the area), see `calibration_in_the_large`.
-    With ``guarantee="unseen clusters"`` the standard error is that of the sums of clusters [3]_, and the interval holds
-    the areas a at which limits for the mean over both classes of the placement less ``(value + a) / 2`` hold 0, as in
-    `observed_expected_ratio`. Clusters that were not seen have scores like these and any labels, so with few clusters
-    it is wide.
+    With clusters, each is left out in turn (jackknife, on the log-odds of the area), and the degrees of freedom are
+    those of the clusters that hold the rarer class, see `calibration_in_the_large`. With ``guarantee="unseen
+    clusters"`` the standard error is that of the sums of clusters [3]_, and the interval is Gaffke's with clusters in
+    place of rows. Clusters that were not seen have scores like these and any labels, so with few clusters it is wide.
 
     References
     ----------
     .. [1] DeLong, DeLong & Clarke-Pearson (1988). Biometrics 44, 837-845.
-    .. [2] Hoeffding (1963). Probability inequalities for sums of bounded random variables. JASA. Theorem 1, section 5.
+    .. [2] Gaffke (2005). Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
+       variable. Mathematical Methods of Statistics 14, 451-467.
     .. [3] Obuchowski (1997). Nonparametric analysis of clustered ROC curve data. Biometrics 53, 567-578.
 
     Examples
@@ -193,7 +198,8 @@ def roc_auc_interval(
     >>> round(result.value, 4), round(result.standard_error, 4)
     (0.8889, 0.1571)
     """
-    return area_of(sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label))
+    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, count, pos_label)
+    return area_of(rows)
 
 
 def area_of(sample: SampledRows) -> RocAuc:
@@ -205,7 +211,7 @@ def area_of(sample: SampledRows) -> RocAuc:
     error = lower = upper = math.nan
     if (rows := sample.clusters) is not None and (jackknife := sample.jackknife) is not None:
         without = areas_without(rows.score, rows.n, rows.k, rows.cluster, len(rows.size))
-        estimate = sample.left_out(value, without, LOG_ODDS)
+        estimate = sample.left_out(value, without, LOG_ODDS, of_classes=True)
         if not jackknife.refusal:
             error = float(jackknife.deviation(((without - value) ** 2).sum()))
         return RocAuc(
@@ -220,12 +226,13 @@ def area_of(sample: SampledRows) -> RocAuc:
             error = math.nan if rarer < 2.0 else of_clusters
         # An area that rounds to 0 or 1, where log-odds end, has few effective rows: unseen ones would decide.
         elif effective >= _LEAST_EFFECTIVE:
-            logit, half = math.log(value) - math.log1p(-value), -normal_quantile(tail) * error / (value * (1.0 - value))
-            lower, upper = 1.0 / (1.0 + math.exp(half - logit)), 1.0 / (1.0 + math.exp(-half - logit))
+            from scipy.special import expit, stdtrit
+
+            logit, half = math.log(value) - math.log1p(-value), error / (value * (1.0 - value))
+            lower, upper = (float(expit(logit + stdtrit(rarer - 1.0, p) * half)) for p in (tail, 1.0 - tail))
         else:
             note = _FEW
-            method, most = "exact", -math.log(tail) / rarer
-            lower, upper = _lowest(value, most), 1.0 - _lowest(1.0 - value, most)
+            lower, upper = _with_another_row(sample, value)
         lower, upper = max(0.0, min(lower, value) - pooled), min(1.0, max(upper, value) + pooled)
     return RocAuc(value, error, lower, upper, level, n_positives, n_negatives, method, note)
 
@@ -236,13 +243,14 @@ def roc_curve(
     *,
     corners_only: bool = True,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> RocCurve:
     """Share of positives against share of negatives at or above each score.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         As in `roc_auc`.
     corners_only : bool
         Leave out points inside horizontal and vertical pieces.
@@ -259,7 +267,7 @@ def roc_curve(
     >>> curve.threshold.tolist(), curve.true_positive_rate.tolist()
     ([inf, 0.8, 0.4, 0.35, 0.1], [0.0, 0.5, 0.5, 1.0, 1.0])
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     auc = roc_auc(table)
     up, right = table.k[::-1], table.negatives[::-1]
     ends = np.arange(len(table) + 1)
@@ -300,44 +308,57 @@ def _delong(table: ScoreTable, value: float) -> tuple[float, float]:
     return math.sqrt(variance), (variance + unseen) ** 2 / squares
 
 
-def _of_clusters(sample: SampledRows, value: float) -> tuple[float, float, float]:
-    """Standard error (Obuchowski 1997) and limits that allow for clusters that were not seen.
+def _placements(table: ScoreTable) -> Terms:
+    """Share of the other class on the right side of a row, from its label and its score."""
+    positives, negatives = (np.concatenate([[0.0], np.cumsum(share)]) for share in _shares_of_classes(table))
+
+    def placement(label: int, score: FloatArray) -> FloatArray:
+        others = negatives if label else positives
+        left, right = (others[np.searchsorted(table.score, score, side)] for side in ("left", "right"))
+        below = 0.5 * (left + right)
+        return np.asarray(below if label else 1.0 - below)
+
+    return placement
+
+
+def _with_another_row(sample: SampledRows, value: float) -> tuple[float, float]:
+    """Limits that allow for one more row, of the rarer class and placed as badly as a row can be.
 
     What rows of either class add to the area (DeLong et al. 1988) is that class's mean of placements less the area. The
     limits are those of the area a at which ``placement - (value + a) / 2`` has mean 0 over both classes, which counts
-    what both add. Clusters that were not seen have the scores of these, and any labels.
+    what both add.
     """
-    table = sample.table
-    shares = _shares_of_classes(table)
-    below = np.concatenate([[0.0], np.cumsum(shares[1])]), np.concatenate([[0.0], np.cumsum(shares[0])])
-    odds = table.positives / (table.total - table.positives)
+    short, placement = sample.short, _placements(sample.table)
+    rows = np.concatenate([short.k, short.negatives]).astype(np.float64)
+    odds = sample.table.positives / (sample.table.total - sample.table.positives)
+    weight = np.repeat([1.0, odds], len(short))
+    placements = np.concatenate([placement(label, short.score) for label in (1, 0)])
+
+    def terms(area: float) -> TermSample:
+        middle, most = 0.5 * (value + area), max(1.0, odds)
+        return TermSample(Draws(weight * (placements - middle), rows), -most * middle, most * (1.0 - middle))
+
+    return sample.roots(terms, value, sample.table.total / sample.table.positives, least=0.0)
+
+
+def _of_clusters(sample: SampledRows, value: float) -> tuple[float, float, float]:
+    """Standard error (Obuchowski 1997) and limits that allow for clusters that were not seen.
+
+    These are the limits of `_with_another_row`, with clusters as the draws. Those that were not seen have the scores of
+    these, and any labels.
+    """
+    placement, odds = _placements(sample.table), sample.table.positives / (sample.table.total - sample.table.positives)
 
     def half(label: int, score: FloatArray) -> FloatArray:
         return np.full(len(score), 0.5 if label else 0.5 * odds)
 
     def added(label: int, score: FloatArray) -> FloatArray:
-        others = below[1 - label]
-        left, right = (others[np.searchsorted(table.score, score, side)] for side in ("left", "right"))
-        rank = 0.5 * (left + right)
-        return np.asarray(rank - 0.5 * value if label else odds * (1.0 - rank - 0.5 * value))
+        return np.asarray((placement(label, score) - 0.5 * value) * (1.0 if label else odds))
 
     estimate = sample.ratio(added, half, value, same_scores=True)
     variance = sample.variance_of_total(lambda label, score: added(label, score) - value * half(label, score))
-    error = math.sqrt(variance) / table.positives if math.isfinite(variance) else math.nan
+    error = math.sqrt(variance) / sample.table.positives if math.isfinite(variance) else math.nan
     return error, estimate.lower, estimate.upper
-
-
-def _lowest(value: float, most: float) -> float:
-    """Lowest area whose relative entropy to `value` is at most `most`, by bisection; it is found from below."""
-    if value <= 0.0:
-        return 0.0
-    low, high = 0.0, min(value, 1.0)
-    while low < (middle := 0.5 * (low + high)) < high:
-        entropy = value * math.log(value / middle)
-        if value < 1.0:
-            entropy += (1.0 - value) * (math.log1p(-value) - math.log1p(-middle))
-        low, high = (middle, high) if entropy > most else (low, middle)
-    return low
 
 
 def areas_without(score: FloatArray, n: NumberArray, k: NumberArray, cluster: IndexArray, clusters: int) -> FloatArray:

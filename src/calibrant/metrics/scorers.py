@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.errors import DataError
 from calibrant.metrics.binned import expected_calibration_error
 from calibrant.metrics.cutoff import cutoff_calibration_error
 from calibrant.metrics.smooth import smooth_calibration_error
@@ -81,6 +82,10 @@ def _of_second_class(
     y_true: Any, y_proba: npt.ArrayLike, *, metric: Callable[..., float], sample_weight: Any = None, **options: Any
 ) -> float:
     """Measure the probability of the class that comes second in order, which scikit-learn hands over."""
+    if np.ndim(y_proba) == 2:
+        remedy = "use make_scorer(calibrant.metrics.confidence_calibration_error, response_method='predict_proba', "
+        remedy += "greater_is_better=False), of scikit-learn"
+        raise DataError("two classes", f"probabilities of {np.shape(y_proba)[1]}", remedy)
     labels = np.asarray(y_true)
     # Texts and other labels that do not say which is the positive class; of one class only, the metric says so.
     classes = set(labels.tolist())

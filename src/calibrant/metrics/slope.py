@@ -11,6 +11,7 @@ import numpy as np
 
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
+from calibrant.fits.log_odds import alike
 from calibrant.fits.logistic import LogisticFit, LogisticProfile, logistic, logistic_fit
 from calibrant.metrics.estimates import SampledRows, Terms, cluster_sums, sampled_rows
 from calibrant.table.clusters import Clusters
@@ -33,7 +34,7 @@ class CalibrationSlope(Result):
     """Intercept and slope of the logistic recalibration of scores.
 
     Standard errors (from the Fisher information; of independent clusters if there are any), intervals (each holding
-    with probability `confidence_level` by itself) and the p-value are NaN if weights are not whole numbers.
+    with probability `confidence_level` by itself) and the p-value are NaN if weights do not count rows.
 
     Attributes
     ----------
@@ -88,14 +89,15 @@ def calibration_slope(
     clusters: Clusters | None = None,
     guarantee: Guarantee = "ordinary",
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> CalibrationSlope:
     r"""Regress the labels on the log-odds of the scores.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
-        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. Standard errors need whole weights.
+    y_true, y_proba, sample_weight, count, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. Standard errors need rows or a `count`.
     clip : float, optional
         Move scores into ``[clip, 1 - clip]``, in (0, 0.5). Without it only scores of exactly 0 and 1 are moved, whose
         log-odds are infinite: 0 to half of the smallest score above 0, and 1 as far from the largest one below 1.
@@ -146,7 +148,7 @@ def calibration_slope(
     >>> round(result.intercept, 4), round(result.slope, 4)
     (-0.5493, 0.25)
     """
-    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label)
+    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, count, pos_label)
     return slope_of(rows, clip)
 
 
@@ -175,7 +177,7 @@ def slope_of(sample: SampledRows, clip: float | None = None) -> CalibrationSlope
         p_value=math.exp(-0.5 * statistic),
         confidence_level=sample.confidence_level,
         clip=clip,
-        n=table.total,
+        n=table.n_rows,
         moved=scale.moved,
         method=sample.method,
         note=scale.note,
@@ -243,12 +245,14 @@ def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _
         value, error = -math.inf if table.positives == 0.0 else math.inf, math.nan
         slope = table.mean_variance
     else:
-        fit = _fit(table, np.ones((len(table), 1)), offset=logit)
-        value, variance = float(fit.coefficients[0]), float(fit.covariance[0, 0])
-        slope = 1.0 / (variance * table.total)
-        if sample.clusters is not None:
-            variance = variance**2 * sample.variance_of_total(residual(value))
-        error = math.sqrt(variance) if table.independent else math.nan
+        n, k = table.n.astype(np.float64), table.k.astype(np.float64)
+        value = LogisticProfile(logit, n, k).other(1, 1.0, 0.0)
+        chance = logistic(value + logit)
+        information, error = float(np.dot(n, chance * (1.0 - chance))), math.nan
+        slope = information / table.total
+        if table.independent and information > 0.0:
+            spread = information if sample.clusters is None else sample.variance_of_total(residual(value))
+            error = math.sqrt(spread) / information
     if sample.jackknife is not None:
         without = _intercepts_without(sample, scale, value) if math.isfinite(value) else np.array([math.nan])
         return _left_out(sample, (value,), (without,), math.nan)[0]
@@ -268,7 +272,7 @@ def _line(
     if not (len(positive) and len(negative)):
         of_one = "all rows are positive" if len(positive) else "no row is positive"
         return none, f"no slope, since {of_one}"
-    if not logit[0] < logit[-1] or not np.isfinite(logit).all():
+    if np.isinf(logit).any() or alike(logit):
         return none, "" if np.isinf(logit).any() else "no slope, since there is only one score"
     short = sample.short
     profile = LogisticProfile(scale.of(short.score), short.n.astype(np.float64), short.k.astype(np.float64))
@@ -318,7 +322,8 @@ def _left_out(
 ) -> tuple[_Coefficients, str]:
     """Limits for coefficients from what they are without each cluster."""
     assert sample.jackknife is not None
-    limits = [sample.left_out(*both) for both in zip(values, without, strict=True)]
+    of_line = len(values) > 1  # an intercept alone is of the total
+    limits = [sample.left_out(*both, of_classes=of_line) for both in zip(values, without, strict=True)]
     with np.errstate(over="ignore"):
         squares = [((dropped - value) ** 2).sum() for value, dropped in zip(values, without, strict=True)]
     errors = tuple(float(sample.jackknife.deviation(square)) for square in squares)
@@ -350,8 +355,8 @@ def _deviance_of_tie(table: ScoreTable, tied: BoolArray) -> float:
     return -2.0 * sum(count * math.log(count / n) for count in (k, n - k) if count > 0.0)
 
 
-def _fit(table: ScoreTable, design: FloatArray, offset: FloatArray | None = None) -> LogisticFit:
-    fit = logistic_fit(design, table.n, table.k, offset=offset)
+def _fit(table: ScoreTable, design: FloatArray) -> LogisticFit:
+    fit = logistic_fit(design, table.n, table.k)
     if not fit.converged:
         raise DataError("scores that a logistic regression can be fitted to", f"a fit that is {fit.status}", _REMEDY)
     return fit

@@ -27,13 +27,14 @@ def smooth_calibration_error(
     *,
     bandwidth: float | None = None,
     sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> float:
     r"""Average size of the residuals after they are smoothed by a Gaussian kernel (smECE).
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label
+    y_true, y_proba, sample_weight, count, pos_label
         Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`; or an `OutcomeTable` with predictions in
         [0, 1], of which it is the error per unit of weight.
     bandwidth : float, optional
@@ -71,7 +72,7 @@ def smooth_calibration_error(
     >>> smooth_calibration_error([0, 1], [0.0, 1.0])
     0.0
     """
-    table = as_sums(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_sums(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     if table.low[0] < 0.0 or table.high[-1] > 1.0:
         remedy = "divide outcomes and predictions by the largest prediction that there can be"
         raise DataError("predictions in [0, 1]", f"{table.low[0]:g} to {table.high[-1]:g}", remedy)

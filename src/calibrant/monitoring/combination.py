@@ -70,4 +70,6 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
         bias_lower=lower,
         bias_upper=upper,
         repair_files=[],
+        repair_since=None,
+        repair_until=None,
     )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calibrant.errors import DataError
 from calibrant.monitoring import state_file
 from calibrant.monitoring.blocks import read_blocks
-from calibrant.monitoring.diagnosis import add_files, departure, file_of, files_since
+from calibrant.monitoring.diagnosis import add_files, departure, file_of, files_since, in_runs
 from calibrant.monitoring.evidence import Evidence
 from calibrant.monitoring.rows import (
     UPDATES,
@@ -31,7 +31,7 @@ from calibrant.monitoring.state_fields import LastUpdate, Stored
 from calibrant.monitoring.sums import Read, Sums
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Report
-from calibrant.table.validation import clean_scores
+from calibrant.table.validation import as_array, clean_scores
 
 
 class Monitor(Report):
@@ -182,8 +182,8 @@ class Monitor(Report):
         Returns
         -------
         MonitorState
-            What is known after these rows. It does not depend on how rows are divided among updates, as long as a
-            block that one update does not finish goes on at the beginning of the next.
+            What is known after these rows; without rows as before. It does not depend on how rows are divided among
+            updates, as long as a block that one update does not finish goes on at the beginning of the next.
 
         Raises
         ------
@@ -193,6 +193,9 @@ class Monitor(Report):
             If rows cannot be used, were read before, or come too late. No row of the update is read then.
         """
         with self._lock:
+            if as_array(p, "scores").size == as_array(y, "labels").size == 0:
+                self._last_update = LastUpdate()
+                return self.state
             score = clean_scores(p).astype(np.float64)
             chosen = choose(len(score), time, id, self._position, self.settings)
             labels, unlabelled = labels_of(y, score, chosen.rows, self.settings, pos_label)
@@ -233,7 +236,8 @@ class Monitor(Report):
         at = evidence.alarms[-1] - first if new else 0  # 0 if its block was passed before
         self._sums.add(read.part(slice(0, at)), evidence.placed_at, kind)
         if new:
-            self._departure = departure(self._sums, evidence.cuts, self.settings, self._files)
+            ordered = self.settings.blocks or not in_runs(y)  # outcomes of one block may be equal
+            self._departure = departure(self._sums, evidence.cuts, self.settings, self._files, ordered=ordered)
             self._alarm_file = file_of(self._files, evidence.alarms[-1])
             before = shown_time(self._position.time, kind)
             shown = [
@@ -267,6 +271,8 @@ class Monitor(Report):
                 bias_upper=upper,
                 departure=current_departure,
                 repair_files=[] if current_departure is None else files_since(self._files, current_departure),
+                repair_since=None if current_departure is None else current_departure.time,
+                repair_until=None if current_departure is None else self._known_until(),
                 waiting=last_update.waiting,
                 earlier=last_update.earlier,
                 unlabelled=last_update.unlabelled,
@@ -274,6 +280,10 @@ class Monitor(Report):
                 description=described(settings),
                 alternative=alternative(settings),
             )
+
+    def _known_until(self) -> str | float | None:
+        """Return the time of the last row that was old enough to be read; None where age does not matter."""
+        return None if self.settings.maturity is None else shown_time(self._position.time, self._position.kind)
 
     @property
     def bias_sums(self) -> FloatArray:

@@ -18,6 +18,8 @@ from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Drawable, Result
 
 _REPAIRS = {
+    "none": "none is named: equal outcomes follow each other far more often than by chance. Are the rows sorted by the "
+    "outcome, or by what is known only with it? Pass them in the order of scoring, to a new monitor",
     "shift": "fit a PlattCalibrator: a shift of the log odds is enough",
     "slope": "fit a PlattCalibrator: a shift of the log odds and another slope are enough",
     "refit": "fit an AutoCalibrator, or train again: more than shift and slope of the log odds has changed",
@@ -56,6 +58,10 @@ class MonitorState(Result):
     repair_files : list of str
         With a departure, the latest files, to fit the repair on: with times, from which rows since then can be chosen,
         those with any such row, else those of which at least half the rows came since then.
+    repair_since, repair_until : str, float or None
+        With a departure and times, the times of the first and, with `maturity`, the last rows to fit the repair on:
+        outcomes of later ones may not be known. Where rows were passed several times, take each once, as it was passed
+        last.
     waiting, earlier, unlabelled : int
         Rows of this update that are too young to be read, that were skipped because their time is not after that of
         the last row read before, and that were old enough, had no label, and counted as 0.
@@ -88,6 +94,8 @@ class MonitorState(Result):
     bias_upper: float
     departure: Departure | None
     repair_files: list[str]
+    repair_since: Any
+    repair_until: Any
     waiting: int
     earlier: int
     unlabelled: int
@@ -121,6 +129,15 @@ class MonitorState(Result):
             lines |= self._departure_lines(self.departure)
         return lines
 
+    def repair_rows(self) -> str:
+        """Say to which rows a repair is to be fitted, where there is a departure."""
+        since = self.repair_since
+        if since is None and self.departure is not None:
+            since = f"row {rows(self.departure.row)}"
+        if self.repair_until is None:
+            return f"the rows since {since}"
+        return f"the rows since {since} up to {self.repair_until}, each once, with its latest outcome"
+
     def _verdict(self) -> str:
         if self.alarm_row is None:
             streams = f"all streams together: {self.alternative}"
@@ -144,12 +161,16 @@ class MonitorState(Result):
         averaged = "on average" if everywhere else "as an average over all rows"
         gains = f"a shift {departure.gain_shift:.1f}, shift and slope {departure.gain_slope:.1f}"
         gains += f", a new map {departure.gain_refit:.1f}"
+        repair = _REPAIRS[departure.repair]
+        if departure.repair != "none":
+            repair += f" (gains in log-likelihood up to the alarm: {gains})"
+            repair += "" if self.repair_until is None else f"; fit it to {self.repair_rows()}"
         return {
             "Since": f"about {row}; approximate 95% set: {first} to {last}{never}; "
             f"if the alarm is right, it began by row {rows(self.alarm_row or 0)}",
             "Where": f"{scores}: predictions too {'low' if departure.bias > 0 else 'high'} "
             f"by {number(abs(departure.bias))} {averaged} from then to the alarm",
-            "Repair": f"{_REPAIRS[departure.repair]} (gains in log-likelihood up to the alarm: {gains})",
+            "Repair": repair,
         }
 
 

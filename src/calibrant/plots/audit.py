@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.wording import verdict_sentence
+from calibrant.auditing.verdict import verdict_sentence
 from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.canvas import Inches, pyplot_figure
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay

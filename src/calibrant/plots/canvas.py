@@ -28,6 +28,7 @@ _MARK = "calibrant-series"
 
 Inches = tuple[float, float]  # width and height of a figure
 
+_MOST_DECIMAL = 1e15  # larger numbers at ticks have a power of ten
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 
 
@@ -114,7 +115,7 @@ class Canvas(NamedTuple):
         for number in (columns, 1):  # one column where the legend would be wider than the figure
             legend = self.ax.legend(**manner, ncols=number if self.own else 1)
             for text in legend.get_texts():
-                text.set_parse_math(False)
+                text.set(parse_math=False, text=visible(text.get_text()))
             if not self.own or legend.get_window_extent().width < 0.95 * self.ax.figure.bbox.width:
                 break
 
@@ -237,4 +238,6 @@ def _locator() -> MaxNLocator:
 
 
 def _decimal(value: float, _: int | None = None) -> str:
+    if abs(value) >= _MOST_DECIMAL:
+        return f"{value:g}".replace("-", "\N{MINUS SIGN}")
     return np.format_float_positional(round(value, 12) + 0.0, trim="-").replace("-", "\N{MINUS SIGN}")

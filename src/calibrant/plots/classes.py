@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.class_audit import audit_classes
-from calibrant.auditing.class_facts import verdict_sentence, worst_first
+from calibrant.auditing.class_facts import worst_first
 from calibrant.auditing.class_findings import ClassFindings
+from calibrant.auditing.verdict import verdict_sentence
 from calibrant.curves import Curve
 from calibrant.errors import ArgumentError
 from calibrant.plots import layers
 from calibrant.plots.audit import AuditDisplay
 from calibrant.plots.canvas import Canvas, set_scale, tick_places, write_ticks
-from calibrant.plots.display import Display
+from calibrant.plots.display import Display, all_scores
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import LIGHT
 from calibrant.printable import visible, visible_name
@@ -171,6 +172,33 @@ class ClassErrorDisplay(Display):
             remedy = "leave them out: all classes are drawn, and rows are counted"
             raise ArgumentError("neither `sample_weight` nor `pos_label`", "one of them", remedy)
         return cls(audit_classes(y_true, y_proba, classes=classes))._drawn(**keywords)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,  # noqa: N803
+        y: npt.ArrayLike,
+        *,
+        pos_label: Any = None,
+        name: str | None = None,
+        **keywords: Any,
+    ) -> Self:
+        """Draw the errors of a fitted classifier of three or more classes; parameters as in `Display.from_estimator`.
+
+        Parameters
+        ----------
+        estimator : object with ``predict_proba``
+            A fitted classifier, or a pipeline that ends in one.
+        pos_label : None
+            Not supported: all classes are drawn.
+        """
+        proba, classes = all_scores(estimator, X)
+        if len(classes) < 3:
+            remedy = "draw calibrant.plots.ReliabilityDisplay.from_estimator: two classes have one error"
+            raise ArgumentError("a classifier of three or more classes", f"classes {classes}", remedy)
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(y, proba, classes=classes, pos_label=pos_label, name=name, **keywords)
 
     def columns(self) -> dict[str, Any]:
         """Return name, error and upper bound of each class, and the error that right probabilities would show."""

@@ -160,7 +160,7 @@ class Display(ABC):
         y_proba : array-like of shape (n,)
             Predicted probabilities of the positive class, in [0, 1].
         sample_weight : array-like of shape (n,), optional
-            Non-negative weights. Intervals and limits are drawn only for whole numbers.
+            Non-negative weights, with which no intervals and limits are drawn; for a `count` pass a `ScoreTable`.
         pos_label : scalar, optional
             The label value that counts as 1.
         name : str, optional
@@ -324,18 +324,22 @@ def _share_parameters(method: Any, of_all: Any) -> None:
     function.__signature__ = own.replace(parameters=[*first, *further, keywords])
 
 
-def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[FloatArray, Any]:
-    """Return an estimator's probabilities of the positive class, and the label of that class."""
+def all_scores(estimator: Any, X: Any) -> tuple[FloatArray, list[Any]]:
+    """Return an estimator's probabilities of all classes, and their labels in the order of the columns."""
     if not hasattr(estimator, "predict_proba"):
         remedy = "calibrate its scores first (calibrant.calibrators), or pass probabilities to from_predictions"
         raise ArgumentError("an estimator with predict_proba", f"a {type(estimator).__name__} without it", remedy)
-    proba = np.asarray(estimator.predict_proba(X))
-    classes = list(getattr(estimator, "classes_", ()))
+    return np.asarray(estimator.predict_proba(X)), list(getattr(estimator, "classes_", ()))
+
+
+def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[FloatArray, Any]:
+    """Return an estimator's probabilities of the positive class, and the label of that class."""
+    proba, classes = all_scores(estimator, X)
     if proba.ndim != 2 or proba.shape[1] != 2 or len(classes) != 2:
         raise ArgumentError(
             "a binary classifier with two columns of probabilities",
             f"probabilities of shape {proba.shape} and classes {classes}",
-            "pass the column of one class to from_predictions",
+            "pass the column of one class to from_predictions, or draw all classes by ClassErrorDisplay",
         )
     if pos_label is None:
         pos_label = classes[1]

@@ -61,7 +61,7 @@ class ForestDisplay(Display):
         *,
         clusters: Any = None,
         measure: str = "observed_expected",
-        sample_weight: Any = None,
+        sample_weight: None = None,
         pos_label: Any = None,
         **keywords: Any,
     ) -> Self:
@@ -73,8 +73,12 @@ class ForestDisplay(Display):
             The cluster of each row.
         measure : {"observed_expected", "calibration_intercept", "calibration_slope", "roc_auc"}
             What is drawn.
+        sample_weight : None
+            Rows are counted.
         """
-        measures = cluster_heterogeneity(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
+        if sample_weight is not None:
+            raise ArgumentError("no `sample_weight`", "weights", "repeat rows that stand for several")
+        measures = cluster_heterogeneity(y_true, y_proba, clusters, pos_label=pos_label)
         return cls(vars(measures)[check_choice("measure", measure, tuple(vars(measures)))])._drawn(**keywords)
 
     def columns(self) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from calibrant.auditing.mean_facts import verdict_sentence
 from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.verdict import verdict_sentence
 from calibrant.plots.audit import AuditDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.means import ConcentrationDisplay, MeanReliabilityDisplay

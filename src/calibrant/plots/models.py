@@ -11,8 +11,8 @@ import numpy.typing as npt
 from calibrant.comparing.compare import compare
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import Comparison, MeasureDifference, difference, interval, verdict
+from calibrant.comparing.rows import Guarantee
 from calibrant.curves import CumulativeResiduals, Curve, binned_curve, cumulative_residuals, local_curve
-from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
 from calibrant.plots.canvas import Canvas, set_scale, write_ticks

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant.auditing.selective import selective
 from calibrant.decisions.selective import Selection, percent
+from calibrant.errors import ArgumentError
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.table.numbers import given
@@ -53,7 +54,7 @@ class RiskCoverageDisplay(Display):
         *,
         target_error: float = 0.05,
         confidence_level: float = 0.95,
-        sample_weight: Any = None,
+        sample_weight: None = None,
         pos_label: Any = None,
         **keywords: Any,
     ) -> Self:
@@ -65,11 +66,13 @@ class RiskCoverageDisplay(Display):
             Whether each decision was right, and its score, or a `ScoreTable`.
         target_error, confidence_level
             As in `calibrant.selective`.
+        sample_weight : None
+            Decisions are counted: a `ScoreTable` may be made with a `count`.
         """
+        if sample_weight is not None:
+            raise ArgumentError("no `sample_weight`", "weights", "pass a ScoreTable made with `count`")
         asked: dict[str, Any] = {"target_error": target_error, "confidence_level": confidence_level}
-        return cls(
-            selective(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, **asked)  # type: ignore[arg-type]
-        )._drawn(**keywords)
+        return cls(selective(y_true, y_proba, pos_label=pos_label, **asked))._drawn(**keywords)  # type: ignore[arg-type]
 
     def _sentences(self) -> Iterator[str]:
         yield (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from calibrant.plots.display import Reading
 from calibrant.plots.style import LIGHT, drawing_style
+from calibrant.printable import visible_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,8 +73,8 @@ def figure_svg(
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="{view}" '
         f'role="img" aria-labelledby="{prefix}-title {prefix}-description" '
         f'stroke-linejoin="round" stroke-linecap="butt">\n'
-        f'<title id="{prefix}-title">{escape(title)}</title>\n'
-        f'<desc id="{prefix}-description">{escape(description)}</desc>{body}'
+        f'<title id="{prefix}-title">{escape(visible_lines(title))}</title>\n'
+        f'<desc id="{prefix}-description">{escape(visible_lines(description))}</desc>{body}'
     ).strip()
 
 
@@ -96,6 +97,6 @@ def _readings_svg(figure: Figure, readings: Iterable[Reading]) -> str:
         (x0, y0), (x1, y1) = (scale * ax.transData.transform([corner])[0] for corner in ((low, bottom), (high, top)))
         written.append(
             f'<rect x="{x0:.2f}" y="{height - y1:.2f}" width="{x1 - x0:.2f}" height="{y1 - y0:.2f}">'
-            f"<title>{escape(text)}</title></rect>"
+            f"<title>{escape(visible_lines(text))}</title></rect>"
         )
     return f'<g class="readings" fill="transparent">{"".join(written)}</g>' if written else ""

@@ -9,6 +9,7 @@ from calibrant.auditing import class_facts
 from calibrant.auditing.about import about_lines
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import audit_facts
+from calibrant.auditing.verdict import verdict_meaning
 from calibrant.auditing.wording import advice_sentence
 from calibrant.decisions import ClassConfusion
 from calibrant.plots.classes import ClassErrorDisplay, small_diagrams
@@ -25,7 +26,7 @@ _SHOWN, _MOST = 30, 300  # classes of the table that are not folded, and that ar
 # Classes of a matrix of all pairs, standard deviations that are marked in it, and rows that are written.
 _PAIRS, _FAR, _VISIBLE = 12, 3.0, 0.05
 # What the first screen says in other places.
-_ELSEWHERE = ("verdict", "advice", "command", "python")
+_ELSEWHERE = ("verdict", "sure", "warning", "advice", "command", "python")
 
 
 def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
@@ -45,7 +46,7 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
     """
     known, facts, checklist = audit.provenance, audit_facts(audit), checklist_of(audit)
     picture = partial(Picture, of_what=audit.name)
-    meaning = class_facts.verdict_meaning(audit)
+    meaning, plain = verdict_meaning(audit), class_facts.sure_sentence(audit)
     heads, *lines = class_facts.class_grid(audit, _MOST)
     statements: tuple[Any, ...] = (audit.certificate, audit.table, audit.test, audit.decision)
     errors = None
@@ -60,6 +61,7 @@ def render_class_audit(audit: ClassFindings, form: Form = "html") -> str:
         audit=audit,
         about=about_lines(known.about),
         checklist=checklist,
+        plain=f"{plain[0].upper()}{plain[1:]}.",
         meaning=f"{meaning[0].upper()}{meaning[1:]}",
         advice=advice_sentence(audit),
         headline=[(fact.label, fact.value) for fact in of_section(facts, "headline") if fact.key not in _ELSEWHERE],

@@ -6,12 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-# What LaTeX reads as commands, or has no letter for in its old fonts.
+from calibrant.printable import visible
+
+# What LaTeX reads as commands, or has no letter for in its old fonts; a bracket or a star that begins a line of a table
+# would be an argument of what ends the line before.
 _LETTERS = {"\\": "backslash", "^": "asciicircum", "~": "asciitilde", "<": "less", ">": "greater"}
 _ESCAPES = str.maketrans(
     {letter: f"\\{letter}" for letter in "#$%&_{}"}
     | {letter: f"\\text{name}{{}}" for letter, name in _LETTERS.items()}
-    | {"\N{MINUS SIGN}": "$-$"}
+    | {"\N{MINUS SIGN}": "$-$", "[": "{[}", "*": "{*}"}
 )
 # Sizes of letters with how many digits stand in a line of 12.7 cm, that of an article in 11 points on A4. A gap between
 # columns is as wide as some of them, and a column has some to spare, for letters that are wider.
@@ -25,7 +28,7 @@ def as_latex(value: Any) -> Any:
     """Escape what LaTeX would take for more than words; what a template wrote stays as it is."""
     from markupsafe import Markup
 
-    return value if hasattr(value, "__html__") else Markup(" ".join(str(value).split()).translate(_ESCAPES))
+    return value if hasattr(value, "__html__") else Markup(visible(" ".join(str(value).split())).translate(_ESCAPES))
 
 
 def latex_columns(heads: Sequence[Any], rows: Sequence[Sequence[Any]], numeric: bool) -> Any:

@@ -8,7 +8,9 @@ from calibrant.auditing import mean_facts
 from calibrant.auditing.about import about_lines
 from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.verdict import verdict_meaning
 from calibrant.auditing.wording import advice_sentence
+from calibrant.certificates.mean_results import SHARES, unit_of_error
 from calibrant.plots.mean_audit import mean_displays
 from calibrant.references import cite
 from calibrant.report import view
@@ -39,9 +41,9 @@ def render_mean_audit(audit: MeanFindings, form: Form = "html") -> str:
     """
     known, facts, certificate = audit.provenance, audit_facts(audit), audit.certificate
     checklist = checklist_of(audit)
-    meaning, effect = mean_facts.verdict_meaning(audit), mean_facts.recalibration_sentence(audit)
+    meaning, effect = verdict_meaning(audit), mean_facts.recalibration_sentence(audit)
     picture = partial(Picture, of_what=audit.name, anchor="means")
-    of_total = certificate.relative_to in ("predicted", "observed")
+    of_total = certificate.relative_to in SHARES
     names = ("Observed and predicted means", "Cumulative residuals")
     shown = zip(names, mean_displays(audit), (_means_described(audit), _residuals_described(audit)), strict=True)
     return fill_page(
@@ -53,12 +55,12 @@ def render_mean_audit(audit: MeanFindings, form: Form = "html") -> str:
         audit=audit,
         about=about_lines(known.about),
         checklist=checklist,
-        verdict=mean_facts.verdict_word(audit),
+        verdict=audit.verdict,
         meaning=f"{meaning[0].upper()}{meaning[1:]}",
         advice=advice_sentence(audit),
         headline=[(fact.label, fact.value) for fact in of_section(facts, "headline") if fact.key not in _ELSEWHERE],
         pictures=[picture(*one) for one in shown],
-        unit=("as a share " if of_total else "") + mean_facts.UNITS[certificate.relative_to],
+        unit=("as a share " if of_total else "") + unit_of_error(certificate.relative_to, audit.weighting),
         sure=confidence(certificate.confidence_level),
         sides=[fact.cells for fact in of_section(facts, "sides")],
         claims=[certificate.too_high.sentence, certificate.too_low.sentence],

@@ -37,6 +37,7 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
     headline = of_section(facts, "headline")
     sentences = [fact.value for fact in headline if fact.key == "verdict"]
     decided = [one.better is not None for one in comparison.differences]
+    undecided = any(one.better is None and not one.equal for one in comparison.differences)
     picture = partial(Picture, of_what=comparison.name, anchor="comparison")
     errors = ", ".join(f"{name} {number(model.cutoff.value)}" for name, model in models.items())
     (first, curve), *others = [(name, model.decision_curve) for name, model in models.items()]
@@ -52,7 +53,7 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
         byline=provenance,
         about=about_lines(provenance.about),
         verdict="certified" if any(decided) else "undecided",
-        heading="Decided" if all(decided) else "Decided in part" if any(decided) else "Undecided",
+        heading="Decided" if any(decided) and not undecided else "Decided in part" if any(decided) else "Undecided",
         sentences=sentences,
         remarks=[f"{fact.label}: {fact.value}" for fact in headline if fact.key != "verdict"],
         sure=confidence(comparison.confidence_level),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from calibrant.auditing.next_steps import NextStep, repair
 from calibrant.clock import utc_now
 from calibrant.monitoring import Departure, Monitor, MonitorHistory, MonitorState
 from calibrant.monitoring.settings import Settings
@@ -88,8 +89,7 @@ def render_monitor(
         sentence=f"{verdict[0].upper()}{verdict[1:]}.",
         meaning=_meaning(state, settings),
         lines=further,
-        next_command=next_command,
-        python=None if state.departure is None or next_command else _repair(state.departure),
+        next_step=NextStep(next_command, None if next_command else _repair(state.departure, settings)),
         picture=picture,
         guaranteed=_guaranteed(state, settings),
         data=_data(state, history, settings),
@@ -118,10 +118,11 @@ def _meaning(state: MonitorState, settings: Settings) -> str:
     return "So far there is too little evidence for an alarm. The scores may be wrong all the same."
 
 
-def _repair(departure: Departure) -> str:
-    """Return the line of Python that fits the repair, where all rows stand in the order in which they were read."""
-    calibrator = "AutoCalibrator" if departure.repair == "refit" else "PlattCalibrator"
-    return f"calibrant.{calibrator}().fit(p[{departure.row - 1}:], y[{departure.row - 1}:])"
+def _repair(departure: Departure | None, settings: Settings) -> str | None:
+    """Return the line of Python that fits the repair."""
+    if departure is None or departure.repair == "none":
+        return None
+    return repair(departure.repair, departure.row, {"clusters": "block" if settings.blocks else None}).python
 
 
 def _guaranteed(state: MonitorState, settings: Settings) -> list[tuple[str, str]]:

@@ -14,11 +14,13 @@ from calibrant.auditing.about import about_lines
 from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.index import AuditIndex
+from calibrant.auditing.next_steps import next_facts
 from calibrant.auditing.segment_audit import SegmentAudit, audit_rows, sentences
+from calibrant.auditing.verdict import verdict_meaning
 from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay, pairs_of
 from calibrant.plots.style import DARK, LIGHT
-from calibrant.printable import visible_lines
+from calibrant.printable import visible, visible_lines
 from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.guidance import checklist_of
@@ -105,17 +107,21 @@ def render_segments(audit: SegmentAudit, form: Form = "html") -> str:
 def render_index(index: AuditIndex, form: Form = "html") -> str:
     """Write an index of audits as a page."""
     heads, *lines = index.lines()
-    marked = [[*cells, view.Cell(verdict, kind=verdict, verdict=verdict), action] for *cells, verdict, action in lines]
+    marked = [[*cells, _verdict_cell(verdict), action] for *cells, verdict, action in lines]
     content: dict[str, Any] = {"byline": None, "references": [], "index": index, "heads": heads, "lines": marked}
     return fill_page("index.j2", form, title="Audits over time", note="", **content)
 
 
+def _verdict_cell(word: str) -> view.Cell:
+    return view.Cell(word, kind=word.replace(" ", "-"), verdict=word)
+
+
 def _compared(audit: Findings, anchor: str) -> list[str | view.Cell]:
     """Return the cells of an audit in the table that compares audits."""
-    performance, verdict = audit.performance, wording.verdict_word(audit)
+    performance = audit.performance
     return [
         view.Cell(audit.name, href=f"#{anchor}"),
-        view.Cell(verdict, kind=verdict.replace(" ", "-"), verdict=verdict),
+        _verdict_cell(audit.verdict),
         wording.error_range(audit),
         number(audit.cutoff.null_mean),
         wording.error_limits(audit.certificate).upper if audit.certificate else "none",
@@ -127,7 +133,7 @@ def _compared(audit: Findings, anchor: str) -> list[str | view.Cell]:
 def _section(audit: Findings, position: int) -> dict[str, Any]:
     """Everything the template says about one audit."""
     anchor, facts = f"audit-{position}", audit_facts(audit)
-    decision, meaning, plain = audit.decision, wording.verdict_meaning(audit), wording.plain_sentence(audit)
+    decision, meaning, plain = audit.decision, verdict_meaning(audit), wording.plain_sentence(audit)
     sure = confidence(audit.performance.roc_auc.confidence_level)
     costs = "whatever a false positive and a false negative cost"
     if decision is not None:
@@ -140,11 +146,12 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
     def numbers(section: str) -> dict[str, Any]:
         return view.estimates(of_section(facts, section), sure)
 
+    gain = wording.auto_gain(audit.recalibration)
     return {
         "place": position,
         "anchor": anchor,
         "audit": audit,
-        "verdict": wording.verdict_word(audit),
+        "verdict": audit.verdict,
         "plain": f"{plain[0].upper()}{plain[1:]}.",
         "meaning": f"{meaning[0].upper()}{meaning[1:]}",
         "advice": wording.advice_sentence(audit),
@@ -153,7 +160,7 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
         **{section: named(section) for section in ("calibration", "data", "between", "clusters", "effect")},
         **{section: numbers(section) for section in ("performance", "unseen", "costs")},
         "measures": [(fact.label, fact.value, fact.note) for fact in of_section(facts, "measures")],
-        "gain": wording.gain_sentence(audit.recalibration),
+        "gain": f"{gain[0].upper()}{gain[1:]}." if gain else "",
         "costs_caption": f"Mean cost per case, {costs}",
         "decisions": view.decisions(audit),
         "cost_curve": view.cost_curve_rows(audit),
@@ -168,7 +175,7 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
         "about": about_lines(audit.provenance.about),
         "checklist": checklist_of(audit, f"{anchor}-"),
         "assumptions": view.assumptions(audit),
-        "provenance": view.provenance(audit.name, audit.provenance, weighted=audit.sample.weights != "rows"),
+        "provenance": view.provenance(audit.name, audit.provenance),
         "cells": wording.cells_sentence(audit),
     }
 
@@ -234,13 +241,15 @@ def _environment(form: Form) -> Any:
         lstrip_blocks=True,
         extensions=["jinja2.ext.do"],
     )
-    environment.filters.update(upper_limit=write_upper, confidence=confidence, code=_as_code)
+    environment.filters.update(upper_limit=write_upper, confidence=confidence, code=_as_code, next_facts=next_facts)
     environment.globals.update(latex_columns=latex_columns)
     return environment
 
 
 def _as_html(value: Any) -> Any:
     """Write characters that steer, in names from outside, as their escapes; what a template wrote stays as it is."""
+    if isinstance(value, view.Cell):
+        value = value.text
     return visible_lines(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
@@ -250,7 +259,8 @@ def _as_markdown(value: Any) -> Any:
 
     if hasattr(value, "__html__"):
         return value
-    words = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(str(value).split())))
+    words = visible(" ".join(str(value).split()))
+    words = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", re.sub(r"&(?=#?\w+;)", "&amp;", words))
     return Markup(re.sub(r"([\\`*_\[\]|~#])", r"\\\1", words))
 
 
@@ -261,6 +271,7 @@ def _as_code(text: str) -> Any:
     """Write a command as code in Markdown, within more backticks than it has in a row."""
     from markupsafe import Markup
 
+    text = visible_lines(text)
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return Markup(f"{fence} {text} {fence}" if "`" in text else f"{fence}{text}{fence}")
 

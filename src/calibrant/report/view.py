@@ -154,7 +154,7 @@ def estimates(facts: Sequence[Fact], sure: str) -> dict[str, Any]:
     return {"heads": ("Quantity", "Value", head, "Remark"), "rows": [fact.cells for fact in shown]}
 
 
-def provenance(name: str, found: Provenance, *, what: str = "Audited", weighted: bool = False) -> list[tuple[str, str]]:
+def provenance(name: str, found: Provenance, *, what: str = "Audited") -> list[tuple[str, str]]:
     """Return where a result comes from: names and values, those that are not known left out."""
     settings = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items() if value is not None)
     facts = {
@@ -165,7 +165,7 @@ def provenance(name: str, found: Provenance, *, what: str = "Audited", weighted:
         "Source": found.source,
         "Size": None if found.size is None else f"{found.size:,} bytes",
         "SHA-256": found.sha256,
-        "Total weight" if weighted else "Rows": rows(found.rows),
+        "Rows": rows(found.rows),
         "Digest of the rows": found.digest,
         "Parameters": settings,
         "Seed": None if found.seed is None else str(found.seed),

@@ -8,12 +8,13 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.segments.values import Level, clean_levels, distinct_values, is_numeric
+from calibrant.segments.values import Level, alike, clean_levels, distinct_values, is_numeric
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import IntArray, score_order
 from calibrant.table.row_errors import describe_no_rows
@@ -27,6 +28,9 @@ MIN_ROWS = 100
 _FEW, _INTERVALS = 20, 5
 # Levels that stay by themselves: the largest ones.
 _MOST_LEVELS = 1000
+FEWER_ROWS = (
+    "name a column of larger levels, or join small ones; lower `min_rows`, which `calibrant.audit_segments` takes"
+)
 # A column of which more than this share of the values are different, and more than so many, tells rows apart.
 _TELLING, _MANY = 0.5, 50
 
@@ -167,8 +171,6 @@ class SegmentColumn:
             If the values cannot name segments, or are no numbers where the column is cut.
         """
         distinct = distinct_values(values, self.name)
-        if self.cuts and distinct.levels and not is_numeric(distinct.levels):
-            raise DataError(f"numbers in column {self.name}", _shown(distinct.levels), "pass the column that was cut")
         of_level = self._of_levels(distinct.levels)
         of_missing = len(self) - 1 if self.missing else -1
         return np.append(of_level, np.int64(of_missing))[distinct.number]
@@ -177,10 +179,36 @@ class SegmentColumn:
         """Return the number of the segment of each of some values."""
         if self.cuts:
             # Compared as Python compares them: exact for whole numbers of any length.
-            return np.array([bisect_left(self.cuts, value) for value in levels], dtype=np.int64)
+            return np.array([bisect_left(self.cuts, value) for value in self._numbers(levels)], dtype=np.int64)
         pool = len(self.levels) if self.pooled else -1
-        number = {level: segment for segment, level in enumerate(self.levels)}
-        return np.array([number.get(level, pool) for level in levels], dtype=np.int64)
+        return np.array([next(iter(self._met(level)), pool) for level in levels], dtype=np.int64)
+
+    def _met(self, level: Level) -> list[int]:
+        """Return the segment of a value that was met in the fit, also as one of another type, such as '1' for 1."""
+        number = self._segment_of
+        return [number[of] for of in alike(level, self.levels[0]) if of in number][:1] if number else []
+
+    @cached_property
+    def _segment_of(self) -> dict[Level, int]:
+        return {level: segment for segment, level in enumerate(self.levels)}
+
+    def _numbers(self, levels: tuple[Level, ...]) -> list[Any]:
+        """Return values as numbers, or raise a `DataError`."""
+        numbers = [next(iter(alike(level, 0.0)), "") for level in levels]
+        if "" in numbers or any(isinstance(level, bool) for level in levels):
+            raise DataError(f"numbers in column {self.name}", _shown(levels), "pass the column that was cut")
+        return numbers
+
+    def unmet(self, values: Any) -> str:
+        """Say so if most of the values that are there were not met in the fit; empty otherwise."""
+        distinct = distinct_values(values, self.name)
+        unmet = np.array([not self.cuts and not self._met(level) for level in distinct.levels], dtype=bool)
+        new = tuple(itertools.compress(distinct.levels, unmet))
+        rows, of_new = int(distinct.counts.sum()), int(distinct.counts[unmet].sum())
+        if 2 * of_new <= rows:
+            return ""
+        shown = f"{_shown(new)} against {_shown(self.levels)}"
+        return f"{of_new} of {rows} values of column {self.name} were not met in the fit: {shown}"
 
 
 def clean_cuts(name: str, cuts: Any) -> tuple[int | float, ...]:
@@ -228,7 +256,7 @@ def refuse_identifier(name: str, values: int, rows: int, *, numbers: bool) -> No
         return
     remedy = "name a column with a few groups"
     if numbers:
-        remedy += f", or pass the `cuts` of a measurement, such as cuts={{{name!r}: [10, 20]}}"
+        remedy += f", or of intervals; `calibrant.audit_segments` takes cuts of a measurement: {{{name!r}: [10, 20]}}"
     raise DataError(f"groups of rows in column {name}", f"{values} different values in {rows} rows", remedy)
 
 
@@ -239,7 +267,7 @@ def _need_two(name: str, segments: int, levels: tuple[Level, ...], min_rows: int
     remedy = f"leave {name} out: one segment is all rows"
     if min_rows is not None:
         few = f"{len(levels)}, each with fewer than {min_rows} rows"
-        raise DataError(f"at least one level of column {name} with {min_rows} rows", few, "lower `min_rows`")
+        raise DataError(f"at least one level of column {name} with {min_rows} rows", few, FEWER_ROWS)
     raise DataError(f"at least two segments in column {name}", f"one, {_shown(levels)}", remedy)
 
 

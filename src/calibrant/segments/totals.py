@@ -18,6 +18,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.columns import SegmentColumn
 from calibrant.segments.values import column_values
+from calibrant.table.identifiers import Repeated
 from calibrant.table.parameters import SIDES, Direction, check_count
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, NumberArray, key_order, score_order
 
@@ -331,6 +332,7 @@ class SegmentTotals:
     totals: tuple[CellTotals, ...]  # of the cells of each family
     exact: bool  # whether errors are known exactly, not only within limits
     direction: Direction = "either"  # which errors count
+    repeated: Repeated | None = None  # identifiers that have values again
 
 
 def segments_of_arrays(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import numbers
-from collections.abc import Callable, Hashable
+import re
+from collections.abc import Callable, Collection, Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from calibrant.table.validation import as_array, one_column
 # One value that names a segment: what JSON can hold.
 Level = str | bool | int | float
 
+# 2024-01, 202401, 2024-01-31, 2024Q1
+_PERIOD = re.compile(r"(?:19|20)\d\d[-/. ]?(?:(?:0[1-9]|1[0-2])(?:[-/.]?(?:0[1-9]|[12]\d|3[01]))?|Q[1-4])")
 _AS_TEXT = "turn them into one number or one text per row"
 
 
@@ -37,6 +40,39 @@ class Distinct(NamedTuple):
 def is_numeric(levels: tuple[Level, ...]) -> bool:
     """Whether levels are numbers, which have an order and can be cut."""
     return bool(levels) and not isinstance(levels[0], (str, bool))
+
+
+def are_periods(levels: Collection[str]) -> bool:
+    """Whether these are names of months, quarters or days, each of which comes once.
+
+    Examples
+    --------
+    >>> are_periods(["2024-01", "2024-02"]), are_periods(["202401"]), are_periods(["2024Q1"]), are_periods(["1", "12"])
+    (True, True, True, False)
+    """
+    return bool(levels) and all(_PERIOD.fullmatch(level) for level in levels)
+
+
+def alike(value: Level, known: Level) -> list[Level]:
+    """Return what a value of another kind than a known level may be as one of its kind, as SQL compares them.
+
+    Examples
+    --------
+    >>> alike("1.0", 1), alike(2.0, "a"), alike("x", 1), alike("True", False)
+    ([1.0], ['2.0', '2'], [], [True])
+    """
+    if isinstance(value, str) and isinstance(known, bool):
+        truth = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+        return [truth[value.lower()]] if value.lower() in truth else []
+    if isinstance(value, str) and not isinstance(known, str):
+        try:
+            return [float(value)] if "_" not in value else []
+        except ValueError:
+            return []
+    if isinstance(known, str) and not isinstance(value, str):
+        text = str(value)
+        return [text, text.removesuffix(".0") if text.endswith(".0") else f"{text}.0"]
+    return [value]
 
 
 def column_values(values: Any, name: str) -> npt.NDArray[Any]:

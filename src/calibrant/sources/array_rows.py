@@ -15,9 +15,10 @@ from calibrant.segments.totals import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.values import column_values
 from calibrant.sources.protocol import Columns, HeldRows, ModelRows, Rows
 from calibrant.table import row_errors
+from calibrant.table.identifiers import Repeated
 from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, Moments, missing_values, words_for_missing
 from calibrant.table.pooling import BoolArray, IntArray
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import ScoreTable, need_counts
 from calibrant.table.validation import PROBABILITIES, CleanRows, clean_rows
 
 
@@ -28,6 +29,7 @@ class ArrayRows(Rows):
     label: Any
     score: Any
     weight: Any = None
+    count: Any = None
     clusters: Any = None
     by: Mapping[str, Any] = field(default_factory=dict)
     pos_label: Any = None
@@ -36,13 +38,15 @@ class ArrayRows(Rows):
     left_out: LeftOut | None = None
     places: IntArray | None = None  # of the rows that are here among those given, if some are left out
     limits: tuple[float, float] = PROBABILITIES  # of scores
+    repeated: Repeated | None = None
 
     @cached_property
     def clean(self) -> CleanRows:
         """The values, checked: an error names columns, and rows by their places among those given."""
-        names = () if self.columns is None else (self.columns.score, self.columns.label, str(self.columns.weight))
+        names = () if self.columns is None else (self.columns.score, self.columns.label, str(self.columns.weighting))
         try:
-            further: dict[str, Any] = {"sample_weight": self.weight, "pos_label": self.pos_label, "limits": self.limits}
+            further: dict[str, Any] = {"sample_weight": self.weight, "count": self.count}
+            further |= {"pos_label": self.pos_label, "limits": self.limits}
             return clean_rows(self.label, self.score, names=names, **further)
         except DataError as error:
             raise error if self.places is None else row_errors.renumbered(error, self.places) from None
@@ -58,6 +62,7 @@ class ArrayRows(Rows):
 
     def held(self) -> HeldRows:
         """See `Rows`."""
+        need_counts(self.table(), "they are taken one by one")
         return HeldRows(*self.clean[:3], self.clusters, dict(self.by))
 
     def segments(self, request: Request) -> SegmentTotals:
@@ -68,11 +73,14 @@ class ArrayRows(Rows):
         """See `Rows`."""
         return ModelRows(self.label, dict(self.scores), self.clusters, self.pos_label, self.left_out)
 
-    def without_gaps(self) -> ArrayRows:
-        """Leave out the rows that lack something, and count them."""
-        words = {"outcome": words_for_missing(self.pos_label), "score": NOT_KNOWN, "weight": NOT_KNOWN}
+    def without_gaps(self, words_beside: frozenset[str] = frozenset({""})) -> ArrayRows:
+        """Leave out the rows that lack something, and count them; some words are no value of the columns beside."""
+        words = {"outcome": words_for_missing(self.pos_label)}
+        words |= dict.fromkeys(("score", "weight", "count"), NOT_KNOWN)
         segments = {name: f"value of {name}" for name in self.by}
-        columns = {"outcome": self.label, "score": self.score, "weight": self.weight, "cluster": self.clusters}
+        words |= dict.fromkeys(segments.values(), words_beside)
+        columns = {"outcome": self.label, "score": self.score, "weight": self.weight, "count": self.count}
+        columns |= {"cluster": self.clusters}
         columns |= {cause: self.by[name] for name, cause in segments.items()}
         arrays = {cause: _column(values, cause) for cause, values in columns.items() if values is not None}
         if len({len(array) for array in arrays.values()}) > 1:
@@ -88,11 +96,10 @@ class ArrayRows(Rows):
         if n and not len(places):
             raise row_errors.describe_all_left_out(str(left_out))
         picked = {cause: array[places] for cause, array in arrays.items()}
-        label, score, weight, clusters = map(picked.get, ("outcome", "score", "weight", "cluster"))
-        by = {name: picked[cause] for name, cause in segments.items()}
-        return replace(
-            self, label=label, score=score, weight=weight, clusters=clusters, by=by, left_out=left_out, places=places
-        )
+        names = {"label": "outcome", "score": "score", "weight": "weight", "count": "count", "clusters": "cluster"}
+        left: dict[str, Any] = {name: picked.get(cause) for name, cause in names.items()}
+        left["by"] = {name: picked[cause] for name, cause in segments.items()}
+        return replace(self, **left, left_out=left_out, places=places)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,15 @@ from functools import partial
 from typing import Any
 
 from calibrant.errors import DataError
-from calibrant.sources.faults import refuse, refuse_values
+from calibrant.sources.faults import other_labels, refuse, refuse_values, weights_of
 from calibrant.sources.formats import quote_text
 from calibrant.sources.protocol import Columns
 from calibrant.sources.source import Source, as_number
 from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, Moments, words_for_missing
 from calibrant.table.row_errors import OTHERS, describe_all_left_out
+from calibrant.table.score_hints import OFF_BY_ROUNDING, ScoreRange
 from calibrant.table.validation import PROBABILITIES
+from calibrant.table.weights import WeightSums
 
 # Of the rows of a source, or of one of its files, the SELECT that names their columns s, w, positive and so on.
 _Shape = Callable[[Source], str]
@@ -41,13 +43,26 @@ _FAULTS = {
     "weight_text": ("weight_raw IS NOT NULL AND w IS NULL", "weight_raw"),
     "weight_nan": ("isnan(w)", "w"),
     "weight_bad": ("NOT isnan(w) AND NOT (w >= 0 AND isfinite(w))", "w"),
+    "weight_broken": ("w <> floor(w)", "w"),
 }
 
 
 _REST = "NOT positive AND NOT label_missing"  # rows with another label than the positive one that was named
 
+# What is asked of the positive weights w of some rows, see `faults.weights_of`.
+WEIGHT_SUMS = {
+    f"weight_{what}": f"{aggregate} FILTER (WHERE w > 0 AND isfinite(w))"
+    for what, aggregate in {
+        "rows": "count(*)",
+        "sum": "sum(w)",
+        "squares": "sum(w * w)",
+        "least": "min(w)",
+        "high": "max(w)",
+    }.items()
+}
+
 # What is asked for even if nothing is wrong.
-_ALWAYS = {"rows", "score_low", "score_high", "distinct", "weight_sum", "weight_high", "weight_broken", "pairs"}
+_ALWAYS = {"rows", "score_low", "score_high", "distinct", "weight_broken", "pairs", *WEIGHT_SUMS}
 
 
 def _count(condition: str) -> str:
@@ -71,6 +86,7 @@ class Summary:
     intake: Intake
     low: float = 0.0
     high: float = 1.0
+    sums: WeightSums | None = None  # of weights that count no rows
     copied: bool = False  # whether `sql` is of a table, not of text that is parsed whenever it is asked
 
     @property
@@ -98,16 +114,17 @@ def check(source: Source, columns: Columns) -> Summary:
     for model in columns.models:
         if model != columns.score:
             check_scores(source, model, complete=True, drops=columns.drops)
-    others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
+    others = other_labels(seen, columns, inspected)
     distinct = int(seen["pairs" if weights == "other" else "distinct"])
     low, high = float(seen["score_low"]), float(seen["score_high"])
-    return Summary(sql, _shape_of(source, columns), weights, distinct, Intake(left_out, others), low, high)
+    sums = None if columns.weight is None else weights_of(seen)
+    return Summary(sql, _shape_of(source, columns), weights, distinct, Intake(left_out, others), low, high, sums)
 
 
 def summary_of_fit(source: Source, columns: Columns, distinct: int) -> Summary:
     """Return what a scan tells of rows that all are fit, with weights that are whole numbers if there are any."""
     shape = _shape_of(source, columns)
-    return Summary(shape(source.sql), shape, "none" if columns.weight is None else "whole", distinct, Intake())
+    return Summary(shape(source.sql), shape, "none" if columns.weighting is None else "whole", distinct, Intake())
 
 
 def check_scores(
@@ -140,7 +157,7 @@ def _check_column(
     limits: tuple[float, float] = PROBABILITIES,
 ) -> None:
     def shape(source: Source) -> str:
-        gap = _gap(source, name, NOT_KNOWN) if drops else "false"
+        gap = gap_of(source.column(name), source.kind(name)) if drops else "false"
         return f"SELECT {_score_columns(source, name, limits)}, {gap} AS left_out FROM ({source.sql})"
 
     counts = _scanned(source, _kept(shape(source)), _counts(faults))
@@ -166,8 +183,11 @@ def _gaps(source: Source, columns: Columns) -> list[str]:
 
 
 def _gap(source: Source, name: str, words: frozenset[str]) -> str:
-    """Return the condition that rows meet which lack a value in one column."""
-    column, kind = source.column(name), source.kind(name)
+    return gap_of(source.column(name), source.kind(name), words)
+
+
+def gap_of(column: str, kind: str, words: frozenset[str] = NOT_KNOWN) -> str:
+    """Return the condition that rows meet which lack a value in one column, of a kind that `Source.kind` tells."""
     if kind == "number":
         return f"coalesce(isnan(CAST({column} AS DOUBLE)), true)"
     return f"({column} IS NULL)" if kind == "boolean" else f"coalesce({_is_word(column, words)}, true)"
@@ -190,7 +210,7 @@ def _seen(source: Source, sql: str, columns: Columns) -> dict[str, Any]:
     aggregates = _aggregates(columns)
     if columns.pos_label is None:
         fit = ["in_range AND label_number IN (0, 1)"]
-        fit += ["w >= 0 AND isfinite(w)"] if columns.weight is not None else []
+        fit += ["w >= 0 AND isfinite(w)"] if columns.weighting is not None else []
         fit += ["c IS NOT NULL"] if columns.clusters else []
         other = {name: aggregate for name, aggregate in aggregates.items() if name in _ALWAYS}
         other["unfit"] = _count(f"NOT coalesce({' AND '.join(fit)}, false)")
@@ -223,9 +243,9 @@ def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
         f"{_unknown_label(label, kind, columns.pos_label)} AS label_unknown",
         f"coalesce({_is_positive(label, number, kind, columns.pos_label)}, false) AS positive",
     ]
-    if columns.weight is not None:
-        weight = source.column(columns.weight)
-        parts += [f"{weight} AS weight_raw", f"{as_number(weight, source.kind(columns.weight))} AS w"]
+    if columns.weighting is not None:
+        weight = source.column(columns.weighting)
+        parts += [f"{weight} AS weight_raw", f"{as_number(weight, source.kind(columns.weighting))} AS w"]
     if columns.clusters:
         named = [f"CAST({source.column(name)} AS VARCHAR)" for name in columns.clusters]
         # Columns that name the cluster together are joined by a character that text does not hold; some may be empty.
@@ -267,7 +287,7 @@ def _is_positive(label: str, number: str, kind: str, pos_label: Any) -> str:
 
 
 def _aggregates(columns: Columns) -> dict[str, str]:
-    used = {"score", "label"} | ({"weight"} if columns.weight is not None else set())
+    used = {"score", "label"} | ({"weight"} if columns.weighting is not None else set())
     used |= {"cluster"} if columns.clusters else set()
     unasked = "label_unknown" if columns.pos_label is None else "label_other"
     faults = (fault for fault in _FAULTS if fault.split("_")[0] in used and fault != unasked)
@@ -282,11 +302,9 @@ def _aggregates(columns: Columns) -> dict[str, str]:
         one_number = f"coalesce(min(label_number) {rest} = max(label_number) {rest}, false)"
         no_number = _count(f"{_REST} AND label_number IS NULL")
         one_class = f"{one_text} OR ({one_number} AND {no_number} = 0)"
-        aggregates |= {"positives": _count("positive"), "one_class": one_class}
-    if columns.weight is not None:
-        finite = "FILTER (WHERE isfinite(w))"
-        aggregates |= {"weight_sum": f"sum(w) {finite}", "weight_high": f"max(w) {finite}"}
-        aggregates |= {"weight_broken": _count("w <> floor(w)"), "pairs": "approx_count_distinct(hash(s, w))"}
+        aggregates |= {"positives": _count("positive"), "one_class": one_class, "rest_low": f"min({text}) {rest}"}
+    if columns.weighting is not None:
+        aggregates |= WEIGHT_SUMS | {"pairs": "approx_count_distinct(hash(s, w))"}
     return aggregates
 
 
@@ -313,10 +331,13 @@ class InspectedSource:
         row, example = rows[0]
         return f"row {row} of column {column} in {file.name}", example
 
-    def score_limits(self) -> tuple[float, float]:
-        """Return the least and the largest score."""
-        low, high = self._source.rows(f"SELECT min(s), max(s) FROM {self._rows} WHERE isfinite(s)")[0]
-        return (math.nan, math.nan) if low is None else (low, high)
+    def score_range(self) -> ScoreRange:
+        """Look at the finite scores."""
+        below, above = f"s < {-OFF_BY_ROUNDING}", f"s > {1.0 + OFF_BY_ROUNDING}"
+        counts = map(_count, (f"NOT ({below} OR {above})", "s > 0 AND s < 1", "s = floor(s)"))
+        ends = f"min(s), max(s) FILTER (WHERE {below}), min(s) FILTER (WHERE {above}), max(s)"
+        listed = ", ".join(["count(*)", *counts, ends])
+        return ScoreRange(*self._source.rows(f"SELECT {listed} FROM {self._rows} WHERE isfinite(s)")[0])
 
     def look_swapped(self) -> bool:
         """Return whether labels and scores may have changed places."""

@@ -15,17 +15,24 @@ from calibrant.cells.losses import LossTotals
 from calibrant.cells.slices import SliceRows
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.pooling import LabelArray, Pooled
-from calibrant.table.row_errors import describe_bad_labels, describe_no_rows, describe_zero_weights, refuse_unknown
+from calibrant.table.row_errors import (
+    describe_bad_labels,
+    describe_no_rows,
+    describe_too_many_rows,
+    describe_zero_weights,
+    refuse_unknown,
+)
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import Chunks, CleanRows, check_same_rows, check_weight_range, clean_rows
+from calibrant.table.validation import Chunks, CleanRows, check_same_rows, clean_rows
+from calibrant.table.weights import MOST_WEIGHT, WeightSums
 
 _CHUNKS = "an iterable of (labels, scores) chunks, or a function that returns one"
 _AGAIN = "pass a function, so that the rows can be read again"
 
 
-def table_of_chunks(chunks: Chunks, pos_label: Any) -> ScoreTable:
+def table_of_chunks(chunks: Chunks, pos_label: Any, counted: bool) -> ScoreTable:
     """Read rows in chunks, see `ScoreTable.from_chunks`."""
-    rows, losses = ChunkRows(chunks, pos_label), LossTotals()
+    rows, losses = ChunkRows(chunks, pos_label, counted=counted), LossTotals()
     added = Accumulator(most_distinct=gathering.MOST_DISTINCT, most_buckets=gathering.MOST_BUCKETS)
     with closing(rows.batches()) as batches:
         for score, n, k in batches:
@@ -35,23 +42,29 @@ def table_of_chunks(chunks: Chunks, pos_label: Any) -> ScoreTable:
             elif isinstance(added.sums, BucketSums):
                 break
     if not isinstance(added.sums, BucketSums):
-        return ScoreTable.from_counts(*added.sums)
-    if rows.once:
-        check_weight_range(float(added.sums.n.max()), float(added.sums.n.sum()))
-        return gathering.table_of_sums(added.sums, losses)
-    del added, batches, score, n, k
-    return gathering.table_of_slices(SliceRows(rows.slices))
+        table = ScoreTable(*added.sums)
+    elif rows.once:
+        table = gathering.table_of_sums(added.sums, losses)
+    else:
+        del added, batches, score, n, k
+        table = gathering.table_of_slices(SliceRows(rows.slices))
+    if counted and not table.whole:
+        raise describe_too_many_rows(table.total)
+    return table if rows.weights is None else table.weighing(rows.weights)
 
 
 class ChunkRows:
     """Rows in chunks of labels, scores and perhaps weights: an iterable of them, or a function that returns one.
 
-    `once` says whether the rows can be read only once, as those of an iterator.
+    `once` says whether the rows can be read only once, as those of an iterator; `weights` are those of all rows once
+    they were read, if there are any that count no rows.
     """
 
-    def __init__(self, chunks: Chunks, pos_label: Any = None) -> None:
+    def __init__(self, chunks: Chunks, pos_label: Any = None, *, counted: bool = False) -> None:
         self._chunks = chunks
         self._pos_label = pos_label
+        self._counted = counted
+        self.weights: WeightSums | None = None
         self._first: tuple[int, int] | None = None
         self.once = isinstance(chunks, Iterator)
         if not callable(chunks) and not isinstance(chunks, Iterable):
@@ -71,10 +84,10 @@ class ChunkRows:
         others: list[Any] = []  # the label that is not the positive one
         rest: set[str] = set()  # labels that count as 0 beside one that was named
         rows = positives = 0
-        weighty = False
+        weighty, weights, weighted = False, WeightSums(), False
         for i, chunk in enumerate(self._chunks() if callable(self._chunks) else self._chunks):
             try:
-                clean = _clean(chunk, self._pos_label)
+                clean = _clean(chunk, self._pos_label, counted=self._counted)
                 if clean is None:
                     continue
                 others += _other_label(chunk[0], clean.label)
@@ -82,6 +95,12 @@ class ChunkRows:
                     raise describe_bad_labels([others[0], *np.asarray(chunk[0]).ravel().tolist()])
                 rest |= set(clean.others)
                 refuse_unknown(sorted(rest), self._pos_label)
+                if not self._counted:
+                    weighted = weighted or clean.weight is not None
+                    n = len(clean.score)
+                    weights += WeightSums(n, n, n, 1.0, 1.0) if clean.weight is None else WeightSums.of(clean.weight)
+                    if weights.total > MOST_WEIGHT:
+                        weights.check()
             except DataError as error:
                 raise error.but(found=f"in chunk {i}: {error.found}") from None
             rows += len(clean.score)
@@ -96,10 +115,10 @@ class ChunkRows:
             raise describe_zero_weights()
         if self._pos_label is not None and not positives:
             raise describe_bad_labels(others, self._pos_label)
-        self._first = (rows, positives)
+        self._first, self.weights = (rows, positives), weights if weighted else None
 
 
-def _clean(chunk: tuple[Any, ...], pos_label: Any) -> CleanRows | None:
+def _clean(chunk: tuple[Any, ...], pos_label: Any, *, counted: bool) -> CleanRows | None:
     """Check the rows of a chunk; None if it has none."""
     if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
         given = f"a {type(chunk).__name__}" + (f" of length {len(chunk)}" if hasattr(chunk, "__len__") else "")
@@ -107,8 +126,8 @@ def _clean(chunk: tuple[Any, ...], pos_label: Any) -> CleanRows | None:
         raise DataError("two columns, labels and scores, or three with weights", given, remedy)
     if all(hasattr(column, "__len__") and not len(column) for column in chunk):
         return None
-    weights = chunk[2] if len(chunk) == 3 else None
-    return clean_rows(chunk[0], chunk[1], sample_weight=weights, pos_label=pos_label, part=True)
+    weights = {"count" if counted else "sample_weight": chunk[2]} if len(chunk) == 3 else {}
+    return clean_rows(chunk[0], chunk[1], **weights, pos_label=pos_label, part=True)
 
 
 def _own(rows: CleanRows) -> CleanRows:

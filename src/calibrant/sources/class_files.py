@@ -21,7 +21,7 @@ from calibrant.sources.source import Source, as_number
 from calibrant.table import class_checks
 from calibrant.table.missing import is_missing
 from calibrant.table.pooling import FloatArray, IntArray
-from calibrant.table.row_errors import describe_missing, describe_no_rows, describe_other_rows, renumbered
+from calibrant.table.row_errors import REPAIR, describe_missing, describe_no_rows, describe_other_rows, renumbered
 from calibrant.table.score_table import ScoreTable
 
 
@@ -65,7 +65,7 @@ class ClassFile:
 
         def work() -> int:
             nonlocal complete
-            source.connection.execute("SET preserve_insertion_order = true")  # so that messages can number rows
+            source.keep_order()  # so that messages can number rows
             seen = 0
             for batch in read_batches(source.connection.sql(self.sql)):
                 number = batch["y"]
@@ -83,7 +83,7 @@ class ClassFile:
             raise describe_other_rows(f"another number of them than {self.n}, as at first,")
         if gaps:
             row = f"row {gaps[0] + 1} of column {self.label} in {source.name}"
-            raise describe_missing("label", row, len(gaps))
+            raise describe_missing("label", row, len(gaps)).but(remedy=REPAIR)
         if not complete:
             for name in self.names:
                 check_scores(source, name, complete=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.errors import ArgumentError, DataError
+from calibrant.sources.mixed import MixedColumns
 from calibrant.sources.protocol import Columns
 from calibrant.sources.rows import is_read
 from calibrant.table.class_checks import ClassLabels, listed, need_different
@@ -51,8 +52,10 @@ def class_scores_of(
             return _matrix_of(file, classes)
     from calibrant.sources.frames import as_frame, in_memory, names_of_frame
 
-    names = _chosen(scores, label, names_of_frame(as_frame(y_true)))
-    frame = in_memory(y_true, Columns(label, names[0], models=tuple(names)))
+    mixed = MixedColumns(y_true)
+    label = mixed.name("label", label)
+    names = _chosen(scores, label, names_of_frame(as_frame(mixed.source)))
+    frame = in_memory(mixed.source, Columns(label, names[0], models=tuple(names)))
     columns = {name: frame[name].to_numpy() for name in names}
     return ClassScores.from_scores(frame[label].to_native(), columns, classes=classes)
 

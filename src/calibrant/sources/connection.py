@@ -13,14 +13,14 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calibrant.errors import DataError, SourceError, need_package
+from calibrant.errors import ROWS, CalibrantError, DataError, SourceError, need_package
 from calibrant.sources import formats
 from calibrant.sources.formats import (
     OBJECT,
@@ -65,7 +65,10 @@ def open_source(path: PathSpec | Query, columns: tuple[str, ...] = ()) -> Iterat
     with tempfile.TemporaryDirectory(prefix="calibrant-", ignore_cleanup_errors=True) as folder:
         if isinstance(path, Query):
             with closing(_connect(Path(folder))) as connection:
-                yield _answer(connection, path, columns, Path(folder))
+                source = _answer(connection, path, columns, Path(folder))
+                inside = {} if path.database else {ROWS: f"({path.sql.strip().rstrip(';')})"}
+                with _named(inside):
+                    yield source
             return
         files = find_files(path)
         # A pattern or folder in which there is one file is that file.
@@ -75,7 +78,21 @@ def open_source(path: PathSpec | Query, columns: tuple[str, ...] = ()) -> Iterat
             source = opened[0].source if len(opened) == 1 else _combine(opened, columns, name)
             if has_listener():
                 _expect(source, [one.file for one in opened])
-            yield source
+            # A query reads neither standard input nor names without the spaces around them.
+            plain = "-" not in files and all(name == name.strip() for name in source.header)
+            with _named(formats.in_queries(files, source.format) if plain else {}):
+                yield source
+
+
+@contextmanager
+def _named(slots: Mapping[str, str]) -> Iterator[None]:
+    """Let the remedies of errors say how a query reads these rows."""
+    try:
+        yield
+    except CalibrantError as error:
+        for slot, text in slots.items():
+            error.fill(slot, text)
+        raise
 
 
 def _open_each(connection: duckdb.DuckDBPyConnection, files: tuple[str, ...], name: str, folder: Path) -> list[Opened]:

@@ -8,6 +8,7 @@ from calibrant.errors import DataError
 from calibrant.sources.checks import check_scores
 from calibrant.sources.connection import open_source
 from calibrant.sources.source import as_number
+from calibrant.table.missing import LeftOut, Moments
 from calibrant.table.pooling import FloatArray
 
 _CELLS = 1_000  # per unit of log-odds: far below what changes a number of rows
@@ -17,12 +18,13 @@ class ExpectedScores(NamedTuple):
     """Scores as they are expected.
 
     `brier` is the Brier score that they have if they are calibrated; `score` and `rows` are mean scores and numbers of
-    rows of narrow cells.
+    rows of narrow cells; `left_out` says of how many rows there is none.
     """
 
     brier: float
     score: FloatArray
     rows: FloatArray
+    left_out: LeftOut | None
 
 
 def expected_scores(source: Any, score: str) -> ExpectedScores:
@@ -38,4 +40,8 @@ def expected_scores(source: Any, score: str) -> ExpectedScores:
         )
         if not len(cells["rows"]):
             raise DataError("at least one score", f"none in column {score} of {opened.name}", "name another column")
-        return ExpectedScores(float(cells["brier"].sum() / cells["rows"].sum()), cells["score"], cells["rows"])
+        n, known = opened.rows(f"SELECT count(*) FROM ({opened.sql})")[0][0], cells["rows"].sum()
+        left_out = None
+        if missing := n - int(known):
+            left_out = LeftOut.of(missing, n, {"score": missing}, Moments.of(0, 0, 0), Moments.of(0, 0, 0))
+        return ExpectedScores(float(cells["brier"].sum() / known), cells["score"], cells["rows"], left_out)

@@ -10,11 +10,13 @@ import difflib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from calibrant.errors import DataError
+from calibrant.errors import COLUMN, ROWS, DataError
+from calibrant.sources.formats import quote_name
 from calibrant.sources.protocol import Columns
 from calibrant.table import row_errors
 from calibrant.table.fixed_point import MOST_ROWS
-from calibrant.table.validation import check_weight_range
+from calibrant.table.score_hints import ScoreRange
+from calibrant.table.weights import WeightSums
 
 
 class InspectedRows(Protocol):
@@ -25,8 +27,8 @@ class InspectedRows(Protocol):
     def example(self, fault: str, column: str) -> tuple[str, Any]:
         """Return where a row has that fault, in words, and the value there; None if there is none."""
 
-    def score_limits(self) -> tuple[float, float]:
-        """Return the least and the largest finite score; NaN if there is none."""
+    def score_range(self) -> ScoreRange:
+        """Look at the finite scores, of which there are some."""
 
     def label_values(self) -> list[Any]:
         """Return some different labels."""
@@ -34,32 +36,55 @@ class InspectedRows(Protocol):
     def look_swapped(self) -> bool:
         """Tell whether all scores are 0 or 1 and all labels between these."""
 
+    def other_labels(self) -> tuple[str, ...]:
+        """Return a few of the labels that count as 0 beside the positive one that was named, in increasing order."""
+
 
 def refuse(seen: Mapping[str, Any], columns: Columns, rows: InspectedRows) -> str:
     """Raise a `DataError` if rows cannot be used, else tell which weights they have: "none", "whole" or "other".
 
     All faults are told at once. Besides them, `seen` has the number of "rows"; of those with a label "other" than -1,
     0 and 1, of "zeros" and "minus_ones"; or with a positive label, the number of "positives", of labels that are
-    "unknown" and whether the rest is "one_class"; with weights their sum, "weight_sum", "weight_high", and how many are
-    "weight_broken", no number of rows.
+    "unknown" and whether the rest is "one_class"; with weights what `weights_of` takes, and how many are
+    "weight_broken", no whole numbers.
     """
     if not seen["rows"]:
         raise row_errors.describe_no_rows(rows.name)
+    weights: tuple[str, ...] = ("weight_missing", "weight_nan", "weight_text", "weight_bad")
+    if columns.count is not None and not seen["weight_bad"]:
+        weights = (*weights, "weight_broken")
     errors = [
         *_faulty_values(("score_missing", "score_nan", "score_text", "score_bad"), seen, columns.score, rows),
         *_faulty_values(("label_missing", "label_bad"), seen, columns.label, rows),
         *_faulty_classes(seen, columns, rows),
         *_faulty_values(("cluster_missing",), seen, " and ".join(columns.clusters), rows),
-        *_faulty_values(("weight_missing", "weight_nan", "weight_text", "weight_bad"), seen, str(columns.weight), rows),
+        *_faulty_values(weights, seen, str(columns.weighting), rows),
     ]
     if errors:
         raise row_errors.all_of(errors)
-    if columns.weight is None:
+    if columns.weighting is None:
         return "none"
-    if not seen["weight_sum"] > 0:
-        raise row_errors.describe_zero_weights()
-    check_weight_range(float(seen["weight_high"]), float(seen["weight_sum"]))
-    return "whole" if not seen["weight_broken"] and seen["weight_sum"] < MOST_ROWS else "other"
+    weights_of(seen).check()
+    if not seen["weight_broken"] and seen["weight_sum"] < MOST_ROWS:
+        return "whole"
+    if columns.count is not None:
+        raise row_errors.describe_too_many_rows(float(seen["weight_sum"]))
+    return "other"
+
+
+def other_labels(seen: Mapping[str, Any], columns: Columns, rows: InspectedRows) -> tuple[str, ...]:
+    """Return labels that count as 0 beside a positive one that was named; "rest_low" is the only one, or the first."""
+    if columns.pos_label is None or seen["rest_low"] is None:
+        return ()
+    others = (str(seen["rest_low"]),) if seen["one_class"] else rows.other_labels()
+    row_errors.refuse_unknown(others, columns.pos_label, _place(columns, rows))
+    return others
+
+
+def weights_of(seen: Mapping[str, Any]) -> WeightSums:
+    """Return what a scan tells of weights: how many are positive, their sums, the least of them and the largest."""
+    sums = (float(seen[f"weight_{what}"] or 0.0) for what in ("sum", "squares", "least", "high"))
+    return WeightSums(int(seen["weight_rows"]), *sums)
 
 
 def refuse_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, rows: InspectedRows) -> None:
@@ -71,7 +96,7 @@ def refuse_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, r
 
 def _faulty_classes(seen: Mapping[str, Any], columns: Columns, rows: InspectedRows) -> Iterator[DataError]:
     """Yield the error about labels that are not two classes."""
-    location, count = f"column {columns.label}" + (f" of {rows.name}" if rows.name else ""), 1
+    location, count = _place(columns, rows), 1
     if columns.pos_label is None:
         two_classes = not seen["label_other"] and not (seen["zeros"] and seen["minus_ones"])
         if seen["label_other"]:
@@ -82,7 +107,12 @@ def _faulty_classes(seen: Mapping[str, Any], columns: Columns, rows: InspectedRo
         values = rows.label_values()
         met = bool(seen.get("positives"))
         error = row_errors.describe_bad_labels(values, columns.pos_label, met=met, place=location, count=count)
+        error.fill(COLUMN, quote_name(columns.label))
         yield row_errors.swapped_columns(error) if rows.look_swapped() else error
+
+
+def _place(columns: Columns, rows: InspectedRows) -> str:
+    return f"column {columns.label}" + (f" of {rows.name}" if rows.name else "")
 
 
 def _faulty_values(
@@ -98,12 +128,16 @@ def _faulty_values(
         if value is None or what == "label":
             yield row_errors.describe_missing(what, location, count, "an empty value" if value is None else repr(value))
         elif kind == "text":
-            remedy = row_errors.remedy_for_text(value)
-            yield row_errors.describe_not_numbers(f"{what}s", repr(value), location, count, remedy)
+            error = row_errors.describe_not_numbers(f"{what}s", value, location, count)
+            error.fill(COLUMN, quote_name(column))
+            yield error
         elif what == "weight":
-            yield row_errors.describe_bad_weight(value, location, count)
+            describe = row_errors.describe_bad_count if kind == "broken" else row_errors.describe_bad_weight
+            yield describe(value, location, count)
         else:
-            yield row_errors.describe_bad_scores(value, location, count, *rows.score_limits())
+            error = row_errors.describe_bad_scores(value, location, count, rows.score_range)
+            error.fill(COLUMN, quote_name(column))
+            yield error
 
 
 def describe_no_column(name: Hashable, there: Sequence[Hashable], place: str = "") -> tuple[str, str, str]:
@@ -116,6 +150,9 @@ def describe_no_column(name: Hashable, there: Sequence[Hashable], place: str = "
     listed = ", ".join(map(str, there[:20])) + (", ..." if len(there) > 20 else "")
     if there and all(isinstance(column, str) and _is_datum(column) for column in there):
         remedy = "the first line seems to hold data: put a line with the names of the columns above it"
+    elif str(name).partition(".")[0] in there and "." in str(name):  # a field of records
+        field = ".".join(map(quote_name, str(name).split(".")))
+        remedy = f"make a column of it; read it so: `query=SELECT *, {field} AS {quote_name(str(name))} FROM {ROWS}`"
     elif "*" in str(name):
         remedy = f"audit takes a pattern for several classes: scores={name!r}, or --scores in a shell"
     else:

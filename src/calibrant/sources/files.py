@@ -25,6 +25,7 @@ from calibrant.sources.segment_scan import segments_of_engine
 from calibrant.sources.source import Source, as_number
 from calibrant.sources.text_copy import copy_if_fit
 from calibrant.table.clusters import MOST_COMPARED
+from calibrant.table.identifiers import Repeated, identifiers, repeated_of
 from calibrant.table.missing import Intake
 from calibrant.table.score_table import ScoreTable
 
@@ -37,6 +38,7 @@ def read_table(
     label: str,
     score: str,
     weight: str | None = None,
+    count: str | None = None,
     pos_label: Any = None,
     missing: str = "raise",
 ) -> ScoreTable:
@@ -54,8 +56,8 @@ def read_table(
         Column of outcomes: 0 and 1, true and false, -1 and 1, or anything with `pos_label`.
     score : str
         Column of predicted probabilities.
-    weight : str, optional
-        Column of weights; whole numbers count as repeated rows.
+    weight, count : str, optional
+        Column of weights, of which only the ratios matter; or of whole numbers, if rows stand for so many equal ones.
     pos_label : scalar, optional
         The outcome that counts as 1, against all others; compared as text and, if it is a number, as number.
     missing : {"raise", "drop"}
@@ -88,7 +90,7 @@ def read_table(
     ...     read_table(file, label="outcome", score="p")
     ScoreTable(2 distinct scores, n=3, positives=1)
     """
-    columns = Columns(label, score, weight, pos_label, missing=missing)
+    columns = Columns(label, score, weight, pos_label, count=count, missing=missing)
     with open_source(path, columns.names) as source:
         return FileRows(source, columns).table()
 
@@ -141,11 +143,22 @@ class FileRows(Rows):
         if rows is None:
             return None
         slices = FileSlices(source, unchecked)
-        read = source.run(lambda: read_if_fit(Slices(slices.all, slices.inside), rows))
+        read = source.run(lambda: read_if_fit(Slices(slices.all, slices.inside), rows, columns))
         if read is None:
             return None
         self.checked = summary_of_fit(source, columns, read.different)
         return read.table
+
+    @property
+    def repeated(self) -> Repeated | None:
+        """See `Rows`; in bounded memory, to a few percent."""
+        source, columns = self._source, self.columns
+        names = [] if columns.clusters else identifiers(source.names, columns.names)
+        if not names:
+            return None
+        counts = ", ".join(f"approx_count_distinct({source.column(name)})" for name in names)
+        ((rows, *values),) = source.rows(f"SELECT count(*), {counts} FROM ({source.sql})")
+        return repeated_of(dict(zip(names, values, strict=True)), rows)
 
     def held(self) -> HeldRows:
         """See `Rows`.
@@ -153,16 +166,18 @@ class FileRows(Rows):
         Clusters (a patient, a race, a customer) are compared as text, and numbered from 0 in the order of their names.
         Memory grows with the file: 17 bytes per row, and 8 more with weights.
         """
+        self._need_counts()
         columns, selected = self.columns, ["numbered.positive", "numbered.s"]
-        selected += [] if columns.weight is None else ["numbered.w"]
+        selected += [] if columns.count is None else ["numbered.w"]
         selected += [f"{sql} AS {column.key}" for sql, column in self._segment_columns]
         arrays = self._in_order(selected)
         by = {name: arrays[f"by{i}"] for i, name in enumerate(columns.by)}
         number, names = arrays.get("number"), None
+        count = None if columns.count is None else arrays["w"].astype(np.int64)
         if number is not None and number.max() < MOST_COMPARED:
             listed = self._source.arrays(f"SELECT DISTINCT c FROM ({self.checked.sql}) ORDER BY c")["c"]
             names = [str(name).replace("\x1f", ", ") for name in listed]  # which joins the columns, see `checks`
-        return HeldRows(arrays["positive"], arrays["s"], arrays.get("w"), number, by, names)
+        return HeldRows(arrays["positive"], arrays["s"], count, number, by, names)
 
     def models(self) -> ModelRows:
         """See `Rows`.
@@ -306,9 +321,9 @@ def _unchecked(source: Source, columns: Columns) -> str:
     label = as_number(source.column(columns.label), source.kind(columns.label), words=True)
     score = as_number(source.column(columns.score), source.kind(columns.score))
     selected = f"{score} AS s, CASE {label} WHEN 1 THEN 1::TINYINT WHEN 0 THEN 0::TINYINT ELSE 2::TINYINT END AS y"
-    if columns.weight is None:
+    if columns.weighting is None:
         return selected
-    return f"{selected}, {as_number(source.column(columns.weight), source.kind(columns.weight))} AS w"
+    return f"{selected}, {as_number(source.column(columns.weighting), source.kind(columns.weighting))} AS w"
 
 
 def _rows_with_weight(source: Source, summary: Summary) -> CheckedRows:
@@ -321,4 +336,4 @@ def _rows_with_weight(source: Source, summary: Summary) -> CheckedRows:
         source, f"SELECT s, CAST(positive AS TINYINT) AS y{rest}", of_text=not (source.typed or summary.copied)
     )
     of_source = Slices(slices.all, slices.inside)
-    return CheckedRows(rows, summary.distinct, of_source, summary.intake, summary.low, summary.high)
+    return CheckedRows(rows, summary.distinct, of_source, summary.intake, summary.low, summary.high, summary.sums)

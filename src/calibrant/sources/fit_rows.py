@@ -27,7 +27,7 @@ class TableOfOneScan(NamedTuple):
     different: int  # about how many scores are
 
 
-def read_if_fit(slices: Slices, rows: int) -> TableOfOneScan | None:
+def read_if_fit(slices: Slices, rows: int, columns: Columns) -> TableOfOneScan | None:
     """Read so many rows, whose labels are 2 where they are neither 0 nor 1, in one scan that checks and adds them up.
 
     None if not all of them can be used as they are, or if few scores are different: then they are to be checked first.
@@ -37,7 +37,9 @@ def read_if_fit(slices: Slices, rows: int) -> TableOfOneScan | None:
         first = read.read_all(gathering.bits_for_rows(rows))
         if first.different < gathering.MOST_DISTINCT or not first.whole:
             return None
-        return TableOfOneScan(gathering.table_of_slices(read, first), first.different)
+        weights, different = first.weights, first.different
+        table = gathering.table_of_slices(read, first)
+        return TableOfOneScan(table if columns.weight is None else table.weighing(weights), different)
     except UnfitRowsError:
         return None
 

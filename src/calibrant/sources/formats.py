@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from calibrant.errors import SourceError
+from calibrant.errors import FILES, ROWS, SourceError
 from calibrant.sources.paths import PARQUET_ENDINGS
 from calibrant.table.row_errors import describe_no_rows
 
@@ -203,6 +203,16 @@ def json_value(name: str) -> str:
 def pattern_of(path: Path) -> str:
     """Return the pattern that matches this file alone: brackets keep *, ? and [ in its name from meaning more."""
     return re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute()))
+
+
+def in_queries(files: Sequence[str], format_: str) -> dict[str, str]:
+    """Return what stands for the rows of files in a query of DuckDB, and for the names of CSV files."""
+    names = [quote_text(re.sub(r"[*?\[]", r"[\g<0>]", file)) for file in files]
+    several = len(files) > 1
+    listed = f"[{', '.join(names)}]" if several else names[0]
+    reader = {"CSV": "read_csv", "Parquet": "read_parquet", "JSON lines": "read_json"}[format_]
+    rows = f"{reader}({listed}{', union_by_name = true' * several})"
+    return {ROWS: rows} | ({FILES: listed} if format_ == "CSV" else {})
 
 
 def select_named(values: Iterable[str], names: Iterable[str], rows: str) -> str:

@@ -17,16 +17,20 @@ import numpy as np
 
 from calibrant.cells.frame_rows import CheckedRows, Fetch, LazyRows
 from calibrant.errors import DataError
-from calibrant.sources.faults import refuse
+from calibrant.sources.faults import other_labels, refuse, weights_of
 from calibrant.sources.protocol import Columns
 from calibrant.table import row_errors
 from calibrant.table.fixed_point import BITS
 from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
+from calibrant.table.score_hints import OFF_BY_ROUNDING, ScoreRange
 
 Frame = TypeVar("Frame", nw.DataFrame[Any], nw.LazyFrame[Any])
 
+_TEXT = (nw.String, nw.Categorical, nw.Enum)
+_NO_NUMBER = "[^-+.0-9eE ]|^[^0-9]*$"  # a character that stands in no number, or no digit
 _SIFT = 1021  # one in so many values is looked at to estimate how many are different; a prime
 _SPREAD = 1652.0127  # makes fractions of products of score and weight vary; any number without a pattern will do
+_LARGEST_WHOLE = 2.0**53  # beyond it all floats are whole
 _MOST_LABELS = 1000  # of which the first are named
 _LARGE = 2.0**41  # weights from here on are more than rows can be counted; some engines cannot round much larger ones
 
@@ -68,7 +72,7 @@ def _missing(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str, words: fro
     value, kind = column_of(name, frame), frame.collect_schema()[name]
     if kind.is_float():
         return value.is_null() | value.is_nan()
-    if kind in (nw.String, nw.Categorical, nw.Enum):
+    if kind in _TEXT:
         return value.is_null() | is_word(value.cast(nw.String), words)
     return value.is_null()
 
@@ -85,13 +89,13 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
     rows. Else it is left to the scan that adds up all rows: beside the checks it would cost as much as they do.
     """
     try:
-        raw = _raw(frame, columns)
+        raw = _raw(frame, columns, fetch)
     except DataError as error:
         raise _emptiness(frame, columns, fetch) or error from None
     seen = _look(raw, columns, fetch, sifted=handed_over)
     inspected = InspectedFrame(raw, seen, fetch)
     weights = refuse(seen, columns, inspected)
-    others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
+    others = other_labels(seen, columns, inspected)
     rows = raw.select("s", "y", *(f"by{i}" for i in range(len(columns.by))))
     if weights != "none":
         kind = nw.Int64 if weights == "whole" else nw.Float64
@@ -100,7 +104,8 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
     if handed_over or weights == "other":
         different = _different(raw, fetch, seen, "pairs" if weights == "other" else "scores")
     low, high = float(seen["score_low"]), float(seen["score_high"])
-    return CheckedRows(LazyRows(rows, weights, fetch), different, None, Intake(others=others), low, high)
+    sums = None if columns.weight is None else weights_of(seen)
+    return CheckedRows(LazyRows(rows, weights, fetch), different, None, Intake(others=others), low, high, sums)
 
 
 def _emptiness(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> DataError | None:
@@ -120,17 +125,24 @@ def holds_numbers(kind: Any) -> bool:
     return kind.is_numeric() or str(kind) in {"Boolean", "Object"}
 
 
-def need_numbers(name: str, kind: Any, what: str) -> None:
-    """Raise a `DataError` if a column is of a type that does not hold numbers."""
-    if not holds_numbers(kind):
-        other_type, remedy = f"values of type {kind}", "cast the column to float first"
-        raise row_errors.describe_not_numbers(what, other_type, f"column {name}", remedy=remedy)
+def need_numbers(frame: Frame, name: str, what: str, fetch: Callable[[Frame], Any]) -> None:
+    """Raise a `DataError` if a column is of a type that does not hold numbers: of text, about one that is none."""
+    kind = frame.collect_schema()[name]
+    if holds_numbers(kind):
+        return
+    if kind in _TEXT:
+        text = column_of(name, frame).cast(nw.String)
+        others = fetch(frame.filter(text.str.contains(_NO_NUMBER)).select(text=text).head(1))["text"]
+        if len(others):
+            raise row_errors.describe_not_numbers(what, str(others[0]), f"column {name}")
+    remedy = "cast the column to float first, and what is no number to a missing value"
+    raise DataError(f"numbers as {what}", f"values of type {kind} in column {name}", remedy)
 
 
-def _raw(frame: nw.LazyFrame[Any], columns: Columns) -> nw.LazyFrame[Any]:
+def _raw(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> nw.LazyFrame[Any]:
     """Name what is looked at: score s, label, it as a number, whether it is positive y, weight w."""
     types = frame.collect_schema()
-    need_numbers(columns.score, types[columns.score], "scores")
+    need_numbers(frame, columns.score, "scores", fetch)
     label, text = _label(column_of(columns.label, frame), types[columns.label], columns.label)
     meant = _meant(columns.pos_label, text=text)
     aggregates = {
@@ -139,9 +151,9 @@ def _raw(frame: nw.LazyFrame[Any], columns: Columns) -> nw.LazyFrame[Any]:
         "number": nw.lit(math.pi) if text else label.cast(nw.Float64),  # text is neither 0, 1 nor -1
         "y": (nw.lit(0) if meant is None else nw.when(label == meant).then(1).otherwise(0)).cast(nw.Int64),
     }
-    if columns.weight is not None:
-        need_numbers(columns.weight, types[columns.weight], "weights")
-        aggregates["w"] = column_of(columns.weight, frame).cast(nw.Float64)
+    if columns.weighting is not None:
+        need_numbers(frame, columns.weighting, "weights", fetch)
+        aggregates["w"] = column_of(columns.weighting, frame).cast(nw.Float64)
     aggregates |= {f"by{i}": column_of(name, frame) for i, name in enumerate(columns.by)}
     return frame.select(**aggregates)
 
@@ -154,7 +166,7 @@ def _label(label: nw.Expr, kind: Any, name: str) -> tuple[nw.Expr, bool]:
         return label, False
     if kind.is_numeric():
         return label.cast(nw.Float64), False
-    if kind in (nw.String, nw.Categorical, nw.Enum):  # a set would not find an Enum
+    if kind in _TEXT:  # a set would not find an Enum
         return label.cast(nw.String), True
     other_type = f"values of type {kind} in column {name}"
     raise DataError("labels that are numbers, truth values or text", other_type, "make a column of 0 and 1 first")
@@ -174,7 +186,7 @@ def _meant(pos_label: Any, *, text: bool) -> Any:
 
 def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: bool) -> dict[str, Any]:
     """Count, in one scan, everything that could be wrong. A least or largest value of nothing may be anything."""
-    weighted, finite = columns.weight is not None, _finite("number")
+    weighted, finite = columns.weighting is not None, _finite("number")
     s, y, label, number = (nw.col(name) for name in ("s", "y", "label", "number"))
     aggregates = {
         "rows": nw.len(),
@@ -192,8 +204,10 @@ def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: boo
     if raw.collect_schema()["label"] == nw.String and columns.pos_label is not None:
         aggregates["label_unknown"] = count_of(is_word(label, words_for_missing(columns.pos_label)))
     if weighted:
-        small = _small_weight()
+        small, weight = _small_weight(), nw.when(_finite("w") > 0.0).then(_finite("w"))
         aggregates |= {**_limits("weight", "w", 0.0, math.inf), "weight_broken": count_of(small != small.floor())}
+        aggregates |= {"weight_rows": count_of(weight > 0.0), "weight_squares": (weight * weight).sum()}
+        aggregates |= {"weight_least": weight.min()}
     if sifted and not raw.implementation.is_duckdb():
         for name in ("scores", "pairs") if weighted else ("scores",):
             value, looked_at = _sifted(name)
@@ -280,9 +294,22 @@ class InspectedFrame:
         below = low < 0.0 if seen["outside"] else seen["bottomless"]
         return f"column {column}", float(low if below else high)
 
-    def score_limits(self) -> tuple[float, float]:
-        """Return the least and the largest score."""
-        return float(self._seen["score_low"]), float(self._seen["score_high"])
+    def score_range(self) -> ScoreRange:
+        """Look at the finite scores."""
+        s = _finite("s")
+        below, above = s < -OFF_BY_ROUNDING, s > 1.0 + OFF_BY_ROUNDING
+        narrow = s.clip(-_LARGEST_WHOLE, _LARGEST_WHOLE)  # engines round down to integers, which end somewhere
+        aggregates = {
+            "n": s.count(),
+            "inside": count_of(~(below | above)),
+            "between": count_of((s > 0.0) & (s < 1.0)),
+            "whole": count_of(narrow == narrow.floor()),
+            "low": s.min(),
+            "below": nw.when(below).then(s).max(),
+            "above": nw.when(above).then(s).min(),
+            "high": s.max(),
+        }
+        return ScoreRange(**{name: values[0] for name, values in self._fetch(self._raw.select(**aggregates)).items()})
 
     def look_swapped(self) -> bool:
         """Return whether labels and scores may have changed places."""

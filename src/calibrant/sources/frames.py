@@ -24,6 +24,7 @@ from calibrant.sources.fit_rows import may_be_fit, most_differ, read_if_fit, row
 from calibrant.sources.frame_checks import checked_rows, column_of, count_of, find_gaps, holds_numbers, need_numbers
 from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, Rows
 from calibrant.sources.segment_scan import collect_columns, segments_of_engine
+from calibrant.table.identifiers import Repeated, identifiers, repeated_of
 from calibrant.table.missing import Intake
 from calibrant.table.pooling import IntArray
 from calibrant.table.row_errors import all_of, describe_missing, describe_no_rows, in_column, renumbered
@@ -65,12 +66,12 @@ class EngineRows(Rows):
         if not most_differ(rows, int(asked["looked"][0]), int(asked["once"][0])):
             return None
         unchecked = {"s": s, "y": nw.when(y == 1.0).then(1).otherwise(nw.when(y == 0.0).then(0).otherwise(2))}
-        if columns.weight is not None:
-            unchecked["w"] = column_of(columns.weight, frame).cast(nw.Float64)
-        lazy = LazyRows(frame.select(**unchecked), "none" if columns.weight is None else "other", _asked)
+        if columns.weighting is not None:
+            unchecked["w"] = column_of(columns.weighting, frame).cast(nw.Float64)
+        lazy = LazyRows(frame.select(**unchecked), "none" if columns.weighting is None else "other", _asked)
         slices = _slices(lazy)
         assert slices is not None
-        read = read_if_fit(slices, rows)
+        read = read_if_fit(slices, rows, columns)
         return None if read is None else read.table
 
     @cached_property
@@ -102,9 +103,10 @@ class EngineRows(Rows):
         """See `Rows`."""
         if self.columns.clusters:
             return self._in_memory.held()
+        self._need_counts()
         arrays = collect_columns(self.checked.rows.frame)
         by = {name: arrays[f"by{i}"] for i, name in enumerate(self.columns.by)}
-        return HeldRows(arrays["y"], arrays["s"], None, None, by)
+        return HeldRows(arrays["y"].astype(np.int8), arrays["s"], arrays.get("w"), None, by)
 
     def segments(self, request: Request) -> SegmentTotals:
         """See `Rows`."""
@@ -124,6 +126,17 @@ class EngineRows(Rows):
     def models(self) -> ModelRows:
         """See `Rows`."""
         return self._in_memory.models()
+
+    @property
+    def repeated(self) -> Repeated | None:
+        """See `Rows`."""
+        frame, columns = self._frame, self.columns
+        names = [] if columns.clusters else identifiers(names_of_frame(frame), columns.names)
+        if not names:
+            return None
+        counts = {f"n{i}": column_of(name, frame).n_unique() for i, name in enumerate(names)}
+        asked = _asked(frame.select(rows=nw.len(), **counts))
+        return repeated_of({name: int(asked[f"n{i}"][0]) for i, name in enumerate(names)}, int(asked["rows"][0]))
 
     @cached_property
     def _in_memory(self) -> ArrayRows:
@@ -163,7 +176,7 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
     """Return a frame that narwhals reads and that has each of the columns once."""
     opened = as_frame(frame)
     there = names_of_frame(opened)
-    for what, name in (("label", columns.label), ("score", columns.score), ("weight", columns.weight)):
+    for what, name in (("label", columns.label), ("score", columns.score), ("weight", columns.weighting)):
         if not isinstance(name, Hashable) or (name is None and what != "weight"):
             raise ArgumentError(f"`{what}` to name a column", repr(name), f"choose among {', '.join(map(str, there))}")
     for name in columns.names:
@@ -194,7 +207,7 @@ def _taken_out(frame: nw.DataFrame[Any], columns: Columns) -> ArrayRows:
     """Take columns out of a frame in memory, without the rows that are to be left out."""
     left_out = places = None
     if columns.drops:
-        gap, left_out = find_gaps(frame, columns, lambda asked: {name: asked[name].to_list() for name in asked.columns})
+        gap, left_out = find_gaps(frame, columns, _listed)
         gaps = frame.select(gap=gap)["gap"].to_numpy().astype(bool)
         frame, places = frame.filter((~gaps).tolist()), np.flatnonzero(~gaps)
     if not len(frame):
@@ -206,10 +219,16 @@ def _taken_out(frame: nw.DataFrame[Any], columns: Columns) -> ArrayRows:
     listed = [frame[name].to_list() for name in columns.clusters]
     clusters = listed[0] if len(listed) == 1 else list(zip(*listed, strict=True)) if listed else None
     by = {name: frame[name].to_native() for name in columns.by}
-    label, score, weight = arrays["label"], scores[columns.score], arrays.get("weight")
-    return ArrayRows(
-        label, score, weight, clusters, by, columns.pos_label, columns, scores, left_out, places, columns.limits
-    )
+    label, score, weights = arrays["label"], scores[columns.score], arrays.get("weight")
+    weight, count = (weights, None) if columns.count is None else (None, weights)
+    counted = {} if columns.clusters else {name: frame[name] for name in identifiers(frame.columns, columns.names)}
+    repeated = repeated_of({name: column.n_unique() for name, column in counted.items()}, len(frame))
+    further: Any = (columns.pos_label, columns, scores, left_out, places, columns.limits, repeated)
+    return ArrayRows(label, score, weight, count, clusters, by, *further)
+
+
+def _listed(frame: nw.DataFrame[Any]) -> dict[str, Any]:
+    return {name: frame[name].to_list() for name in frame.columns}
 
 
 def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: IntArray | None) -> Arrays:
@@ -229,7 +248,7 @@ def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: IntArray | None)
         rows = np.flatnonzero(~nulls[what])
         try:
             if what in texts:
-                need_numbers(name, frame.schema[name], f"{what}s")
+                need_numbers(frame, name, f"{what}s", _listed)
             elif len(rows):
                 _CHECKS[what](arrays[what][rows], columns)
         except DataError as error:

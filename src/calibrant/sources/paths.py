@@ -46,6 +46,8 @@ def name_of(paths: PathSpec) -> str:
 
 
 def _named(paths: PathSpec) -> list[str]:
+    if hasattr(paths, "columns"):  # whose names would be taken for paths
+        raise SourceError("paths of files", "a dataframe", "pass it to `calibrant.ScoreTable.from_frame`")
     items = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else list(paths)
     for item in items:
         if not isinstance(item, str | os.PathLike):

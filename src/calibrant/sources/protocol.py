@@ -9,21 +9,24 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy.typing as npt
 
-from calibrant.errors import ArgumentError
+from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.table.clusters import ClusteredRows, cluster_rows
+from calibrant.table.identifiers import Repeated
 from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, words_for_missing
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, ScoreArray
 from calibrant.table.progress import report_progress
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import ANY_NUMBER, PROBABILITIES
+from calibrant.table.weights import PROVED, both_kinds
 
 
 @dataclass(frozen=True)
 class Columns:
     """The columns to read and what counts as positive.
 
+    Each row stands for `count` equal ones, or has a `weight` that counts no rows.
     `clusters` are read only where rows are kept apart, and `by`, which may be of any type, only where segments are.
     `models` are the scores of all models to compare, `score` among them. If `missing` is "drop", rows without a value
     in one of the columns are left out; else they are refused. Scores are within `limits`.
@@ -36,6 +39,7 @@ class Columns:
     clusters: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     missing: str = "raise"
+    count: str | None = None
     models: tuple[str, ...] = ()
     time: str | None = None
     id: str | None = None
@@ -44,6 +48,13 @@ class Columns:
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, ("raise", "drop"))
+        if self.weight is not None and self.count is not None:
+            raise both_kinds()
+
+    @property
+    def weighting(self) -> str | None:
+        """The column of weights, whether they count rows or not."""
+        return self.count if self.weight is None else self.weight
 
     @property
     def drops(self) -> bool:
@@ -57,21 +68,23 @@ class Columns:
         A cluster is missing only if all of its columns are empty.
         """
         words, empty = words_for_missing(self.pos_label), frozenset({""})
-        weight: tuple[str, ...] = () if self.weight is None else (self.weight,)
-        causes = {"outcome": ((self.label,), words), "score": ((self.score,), NOT_KNOWN), "weight": (weight, NOT_KNOWN)}
+        causes: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {"outcome": ((self.label,), words)}
+        others = {"score": self.score, "weight": self.weight, "count": self.count}
+        causes |= {cause: (() if name is None else (name,), NOT_KNOWN) for cause, name in others.items()}
         causes |= {f"value of {name}": ((name,), NOT_KNOWN) for name in self.models if name != self.score}
         causes |= {"cluster": (self.clusters, empty)} | {f"value of {name}": ((name,), empty) for name in self.by}
         return {cause: (names, standing) for cause, (names, standing) in causes.items() if names}
 
     @property
     def of_rows(self) -> dict[str, str]:
-        """The columns of scores, labels and, if there are any, weights."""
-        return {"score": self.score, "label": self.label} | ({} if self.weight is None else {"weight": self.weight})
+        """The columns of scores, labels and, if there are any, weights, of either kind."""
+        weights = {} if self.weighting is None else {"weight": self.weighting}
+        return {"score": self.score, "label": self.label} | weights
 
     @property
     def names(self) -> tuple[str, ...]:
         """All names of columns, each once."""
-        rows = (self.label, self.score, self.weight, *self.clusters)
+        rows = (self.label, self.score, self.weighting, *self.clusters)
         listed = (*rows, *self.by, *self.models, self.time, self.id, self.block)
         return tuple(dict.fromkeys(name for name in listed if name is not None))
 
@@ -90,7 +103,7 @@ class HeldRows(NamedTuple):
 
     label: npt.NDArray[Any]  # 0 and 1, or booleans
     score: ScoreArray
-    weight: npt.NDArray[Any] | None
+    counts: npt.NDArray[Any] | None  # of equal rows; rows with weights are held by nothing
     clusters: Any  # the cluster of each row; None if no column names it
     by: dict[str, Any]  # columns that make segments
     names: Sequence[str] | None = None  # of clusters that are numbers from 0 on, if these are few
@@ -127,6 +140,11 @@ class Rows(ABC):
     def intake(self) -> Intake:
         """Rows that were left out, and labels that count as 0 beside the one that was named."""
 
+    @property
+    def repeated(self) -> Repeated | None:
+        """A column of identifiers that was not named and has values again; None where clusters are named."""
+        return None
+
     @abstractmethod
     def table(self) -> ScoreTable:
         """Pool the rows."""
@@ -147,12 +165,17 @@ class Rows(ABC):
         """Pool the rows by score and cluster."""
         rows = self.held()
         report_progress("Grouping rows by cluster", 1.0)
-        further: dict[str, Any] = {"sample_weight": rows.weight, "limits": ANY_NUMBER, "names": rows.names}
+        further: dict[str, Any] = {"count": rows.counts, "limits": ANY_NUMBER, "names": rows.names}
         return cluster_rows(rows.label, rows.score, rows.clusters, **further)
 
     def in_order(self, *, missing_labels: bool = False) -> OrderedRows:
         """Return rows in their order, with what says when they were; with `missing_labels` labels may be missing."""
         self._refuse("rows in the order of a file or a query", "rows of another kind", "pass their columns as arrays")
+
+    def _need_counts(self) -> None:
+        """Refuse weights that count no rows, where rows are taken one by one."""
+        if self.columns is not None and self.columns.weight is not None:
+            raise DataError("rows, or a `count` of equal ones", "weights that count no rows", PROVED)
 
     def _refuse(self, expected: str, given: str, remedy: str) -> NoReturn:
         raise ArgumentError(expected, given, remedy)

@@ -13,6 +13,7 @@ import numpy as np
 from calibrant.errors import SourceError, need_package
 from calibrant.sources.formats import quote_name, quote_text, unique_names
 from calibrant.sources.source import describe_no_space
+from calibrant.table.identifiers import identifiers
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -95,9 +96,12 @@ def _head(database: str) -> bytes:
 
 
 def _kept(header: Names, selected: Names) -> dict[int, str]:
-    """Return the index of each selected column, and its name in the copy; if there is none, an error is to come."""
-    names = dict(enumerate(unique_names(header)))
-    return {i: name for i, name in names.items() if not selected or header[i] in selected} or {0: "none"}
+    """Return the index of each selected column, and its name in the copy; if there is none, an error is to come.
+
+    Identifiers are kept too, to tell whether they repeat.
+    """
+    names, copied = dict(enumerate(unique_names(header))), {*selected, *identifiers(header, selected)}
+    return {i: name for i, name in names.items() if not selected or header[i] in copied} or {0: "none"}
 
 
 def _selected(sql: str, header: Names, selected: Names) -> str:

@@ -12,18 +12,33 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
-from calibrant.table.missing import is_missing
+from calibrant.table.missing import is_code, is_missing
 from calibrant.table.numbers import counted
+from calibrant.table.parameters import is_number
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, number_values
+from calibrant.table.score_hints import OFF_BY_ROUNDING
 from calibrant.table.validation import as_array
 
-TOLERANCE = 0.01  # how far the probabilities of a row may be from adding up to 1
 ROUNDING = 1e-5  # rows whose sum is further from 1 are counted, and that is told
 EXACT = 1e-12  # rows nearer to 1 are left as they are
 _NAMED = 5  # values that a message names
+_NAME_EACH = "name each column after its label; name all of these, in order, by `classes`, such as model.classes_"
 # The order of columns must be wrong where so many more rows are predicted right in another one: as a share of all, and
 # in standard deviations of that difference, which chance does not reach in few rows.
 _MUCH_BETTER, _DEVIATIONS = 0.2, 4.0
+
+
+def tolerance(classes: int) -> float:
+    """Return how far the probabilities of a row may be from adding up to 1: what rounding to two digits moves them by.
+
+    That of ten classes for more, so that a class that is missing is noticed; and 1e-9 for the rounding of floats.
+
+    Examples
+    --------
+    >>> round(tolerance(2), 3), round(tolerance(3), 3), round(tolerance(10), 3), round(tolerance(1000), 3)
+    (0.01, 0.015, 0.05, 0.05)
+    """
+    return 0.005 * min(max(classes, 2), 10) + 1e-9
 
 
 class ClassLabels(NamedTuple):
@@ -116,7 +131,7 @@ def clean_probabilities(raw: npt.NDArray[Any], *, copy: bool = True) -> tuple[Fl
     proba = finite_numbers(raw, copy=copy)
     total = proba.sum(axis=1)
     gap = np.abs(total - 1.0)
-    bad = (gap > TOLERANCE) | (proba < 0.0).any(axis=1)
+    bad = (gap > tolerance(proba.shape[1])) | (proba < 0.0).any(axis=1)
     if bad.any():
         fallback = "pass the probabilities of all classes, as predict_proba gives them"
         if proba.max() <= 1.0:
@@ -137,8 +152,12 @@ def finite_numbers(raw: npt.NDArray[Any], *, copy: bool = True) -> FloatArray:
     """Return probabilities as float64 in rows, in an array of their own unless it is said that this one may change."""
     try:
         proba = raw.astype(np.float64, order="C", copy=copy)
-    except (TypeError, ValueError):
-        raise DataError("numbers as probabilities", f"values of type {raw.dtype}", "convert the columns") from None
+    except (TypeError, ValueError, OverflowError):
+        at, value = next((i, v) for i, v in enumerate(raw.ravel().tolist()) if not is_number(v))
+        row, column = divmod(at, raw.shape[1])
+        error = row_errors.describe_not_numbers("probabilities", value, f"row {row}, column {column}")
+        remedy = error.args[2].replace(row_errors.MISSING, row_errors.REPAIR)  # there is no `missing` for classes
+        raise error.but(remedy=remedy) from None
     proba += 0.0  # -0.0 + 0.0 is 0.0
     not_finite = ~np.isfinite(proba)
     if not_finite.any():
@@ -161,16 +180,22 @@ def describe_sums(sum_: str, proba: FloatArray, bad: BoolArray, remedy: str) -> 
     values = ", ".join(f"{value:.4g}" for value in proba[where, :_NAMED].tolist())
     dots = ", ..." if proba.shape[1] > _NAMED else ""
     sums = row_errors.and_more(f"{values}{dots} (sum {proba[where].sum():.4g})", f"row {where}", int(bad.sum()))
-    return DataError(f"probabilities that add up to {sum_} in every row, within {TOLERANCE}", sums, remedy)
+    return DataError(
+        f"probabilities that add up to {sum_} in every row, within {tolerance(proba.shape[1]):.3g}", sums, remedy
+    )
 
 
 def _remedy(proba: FloatArray, total: FloatArray) -> str | None:
     """Guess what rows are that do not add up to 1, from their size."""
-    if proba.max() <= 0.0 and (np.abs(np.exp(proba).sum(axis=1) - 1.0) <= TOLERANCE).all():
+    if proba.max() <= 0.0 and (np.abs(np.exp(proba).sum(axis=1) - 1.0) <= tolerance(proba.shape[1])).all():
         return "these look like logarithms of probabilities: pass np.exp of them"
+    if -OFF_BY_ROUNDING <= proba.min() < 0.0:
+        return "these are off by rounding alone: pass numpy.clip(probabilities, 0, 1)"
+    if is_code(proba.min()) and 2 * np.count_nonzero(proba < 0.0) < proba.size:
+        return f"{proba.min():g} seems to stand for a missing probability: drop those rows"
     if proba.min() < 0.0:
         return "these look like logits or margins: pass their softmax, exp(z) / sum(exp(z)) in every row"
-    if (np.abs(total - 100.0) <= 100.0 * TOLERANCE).all():
+    if (np.abs(total - 100.0) <= 100.0 * tolerance(proba.shape[1])).all():
         return "these look like percentages: divide them by 100"
     return None
 
@@ -181,7 +206,9 @@ def clean_class_labels(y_true: npt.ArrayLike, rows: int) -> ClassLabels:
     if raw.ndim == 2 and raw.shape[1] == 1:
         raw = raw[:, 0]
     if raw.ndim != 1:
-        remedy = "pass one label per row; of an indicator matrix its argmax(axis=1)"
+        one = raw.ndim == 2 and raw.dtype.kind in "biuf" and bool(((raw != 0).sum(axis=1) == 1).all())
+        each = "of several labels that a row may have, audit each by itself, with its column of probabilities"
+        remedy = "pass the argmax(axis=1) of this indicator matrix" if one else each
         raise DataError("one label per row", f"labels of shape {raw.shape}", remedy)
     if len(raw) != rows:
         lengths = f"{len(raw)} labels and {rows} rows of probabilities"
@@ -191,7 +218,7 @@ def clean_class_labels(y_true: npt.ArrayLike, rows: int) -> ClassLabels:
     if gap.any():
         row = int(gap.argmax())
         value = repr(labels.met[labels.number[row]])
-        raise row_errors.describe_missing("label", f"row {row}", int(gap.sum()), value)
+        raise row_errors.describe_missing("label", f"row {row}", int(gap.sum()), value).but(remedy=row_errors.REPAIR)
     return labels
 
 
@@ -236,10 +263,10 @@ def classes_of(
         raise DataError(
             "columns that are named as the labels, or so after a common beginning",
             f"label {odd!r} and columns {listed(columns)}",
-            "name the label of every column, in their order: classes=[...]",
+            _NAME_EACH,
         )
     if len(met) == 1:
-        remedy = "check how rows were selected; if it is right, name the label of every column: classes=[...]"
+        remedy = f"check how rows were selected; if it is right, {_NAME_EACH}"
         raise DataError("labels of at least two classes", f"one only, {met[0]!r}", remedy)
     if len(met) == n_columns:
         return in_order(met), False
@@ -248,7 +275,7 @@ def classes_of(
     raise DataError(
         f"labels of the {n_columns} classes that have a column",
         f"{len(met)} different labels: {listed(met)}",
-        "name the label of every column, in their order, such as classes=model.classes_",
+        _NAME_EACH,
     )
 
 
@@ -326,5 +353,5 @@ def check_order(code: IntArray, proba: FloatArray, names: list[Any]) -> None:
             f"columns in the order of the classes {listed(names)}",
             f"{right:.0%} of the rows predicted right, and {otherwise:.0%} were the columns in the order "
             f"{listed([names[best.tolist().index(k)] for k in range(n_classes)])}",
-            "name the label of every column, in their order, such as classes=model.classes_",
+            _NAME_EACH,
         )

@@ -43,7 +43,7 @@ class ClassLists(NamedTuple):
         """Add the class "none of those listed"; return with it which class each row is, and how many were rescaled."""
         total = self.proba.sum(axis=1)
         gap = total - 1.0
-        bad = (gap > class_checks.TOLERANCE) | (self.proba < 0.0).any(axis=1)
+        bad = (gap > class_checks.tolerance(self.proba.shape[1])) | (self.proba < 0.0).any(axis=1)
         if bad.any():
             raise class_checks.describe_sums("at most 1", self.proba, bad, _REMEDY)
         class_checks.divide_rows(self.proba, total, gap)

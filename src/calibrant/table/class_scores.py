@@ -76,6 +76,8 @@ class ClassScores:
         Rows that were off by more than rounding, 1e-5, and were divided by their sum.
     listed : ndarray of int64, shape (n, m), or None
         Which of the classes each entry of `proba` is of, K or more where it is of none; None if a column is of a class.
+    order : ndarray of int64, shape (n,), or None
+        Where each row stood among those that were given, if that is known.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class ClassScores:
     proba: FloatArray
     n_rescaled: int = 0
     listed: IntArray | None = None
+    order: IntArray | None = None
 
     @classmethod
     def from_scores(cls, y_true: npt.ArrayLike, y_proba: Any, *, classes: Sequence[Any] | None = None) -> ClassScores:
@@ -99,8 +102,9 @@ class ClassScores:
         y_true : array-like of shape (n,)
             Label of each row: numbers, text or booleans.
         y_proba : array-like of shape (n, K), dataframe, or mapping of class to array-like
-            Probabilities of K classes. Every row adds up to 1: within 0.01, and is then divided by its sum. Of two
-            classes the probability of the second is taken as it is, and 1 minus it for the first.
+            Probabilities of K classes. Every row adds up to 1, within 0.005 for each class (at least 0.01, at most
+            0.05), and is then divided by its sum. Of two classes the probability of the second is taken as it is, and 1
+            minus it for the first.
         classes : sequence of length K, optional
             Label of each column. By default the names of the columns, such as ``cat`` or ``p_cat``; of an array the
             labels in increasing order, as in `classes_` of scikit-learn, or 0 to K - 1.
@@ -140,7 +144,7 @@ class ClassScores:
         order = score_order(*(proba[:, k] for k in by_label), key_order(by_label)[code])
         for column in proba.T:  # one by one, without a second matrix
             column[:] = column[order]
-        return cls(tuple(names), code[order], proba, rescaled)
+        return cls(tuple(names), code[order], proba, rescaled, order=order)
 
     @classmethod
     def from_top(
@@ -160,7 +164,7 @@ class ClassScores:
         listed : array-like of shape (n, m)
             Labels of m classes in each row, in any order; None or NaN where there are fewer.
         y_proba : array-like of shape (n, m)
-            Their probabilities. In each row they add up to at most 1: within 0.01, and are then divided by their sum.
+            Their probabilities. In each row they add up to at most 1, within the same limits.
         classes : sequence, optional
             All labels that there may be; others are refused. By default those that are listed in some row.
 

@@ -34,8 +34,6 @@ class ClusterResiduals:
     nearest: IntArray  # number of the nearer edge of each cut
     reach: FloatArray  # largest distance of an edge to a cut it is the nearer edge of
     centred_reach: FloatArray
-    between: FloatArray  # largest distance of a cut between two edges to the line from one to the other, shape (k - 1,)
-    centred_between: FloatArray
     drift: FloatArray  # expectation per row of the sum of the steps below each cut
 
     @cached_property
@@ -73,29 +71,25 @@ class ClusterResiduals:
         return round_up(widest)
 
 
-def cluster_residuals(rows: ClusteredRows, step: FloatArray | None = None) -> ClusterResiduals:
-    """Add up steps, one for each entry and by default its residuals, by cluster at a few scores.
+def cluster_residuals(rows: ClusteredRows) -> ClusterResiduals:
+    """Add up the residuals by cluster at a few scores.
 
     Edges lie where the squares of the steps add up to equal parts. With few scores every cut is an edge.
     """
-    step = rows.step if step is None else step
-    stops = np.append(0, rows.ends + 1)
+    step, stops = rows.step, np.append(0, rows.ends + 1)
     edges = _edges(step, stops, len(rows.size))
     clusters, total = len(rows.size), float(rows.size.sum())
     block = np.repeat(np.arange(len(edges) - 1), np.diff(stops[edges]))
     at_edge = np.zeros((len(edges), clusters))
     inside = np.bincount(block * clusters + rows.cluster, step, (len(edges) - 1) * clusters)
     np.cumsum(inside.reshape(-1, clusters), axis=0, out=at_edge[1:])
-    drift = _below(rows.step, stops) / total
     sums, lean = _below(step, stops), _below(rows.size[rows.cluster] * step, stops)
-    squared_sizes = float(np.dot(rows.size, rows.size))
+    drift, squared_sizes = sums / total, float(np.dot(rows.size, rows.size))
 
-    def distances(
-        squares: FloatArray, edge: IntArray, cut: slice | IntArray = slice(None)
-    ) -> tuple[FloatArray, FloatArray]:
-        """Distances of cuts, by default all, to an edge, and of the centred walk, from squared ones."""
-        change = drift[cut] - drift[edge]
-        centred = squares - 2.0 * change * (lean[cut] - lean[edge]) + change**2 * squared_sizes
+    def distances(squares: FloatArray, edge: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Distances of all cuts to an edge, and of the centred walk, from squared ones."""
+        change = drift - drift[edge]
+        centred = squares - 2.0 * change * (lean - lean[edge]) + change**2 * squared_sizes
         return np.sqrt(np.maximum(0.0, squares)), np.sqrt(np.maximum(0.0, centred))
 
     before, after = _within(block * clusters + rows.cluster, step)
@@ -104,9 +98,6 @@ def cluster_residuals(rows: ClusteredRows, step: FloatArray | None = None) -> Cl
     upto, onto = (_below(step * (2.0 * rest + step), stops) for rest in (before, after))
     from_left, centred_left = distances(upto - upto[edges[left]], edges[left])
     from_right, centred_right = distances(onto[edges[right]] - onto, edges[right])
-    steps = np.diff(at_edge, axis=0, append=at_edge[-1:])
-    next_edges = np.append(edges[1:], edges[-1])
-    whole, centred_whole = distances(np.einsum("kg,kg->k", steps, steps), edges, next_edges)
     nearer = from_right < from_left
     nearest = np.where(nearer, right, left)
     # A cut that is an edge is 0 away from it, not what rounding makes of it.
@@ -114,13 +105,10 @@ def cluster_residuals(rows: ClusteredRows, step: FloatArray | None = None) -> Cl
     edge_itself[edges] = True
     zero = np.where(edge_itself, 0.0, 1.0)
 
-    def largest(to_left: FloatArray, to_right: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Largest distance to the nearer edge, by edge, and to the line between both, from those to the edges."""
-        reach = _largest(nearest, zero * np.where(nearer, to_right, to_left), len(edges))
-        return reach, _largest_in_parts(zero * _off_line(to_left, to_right, whole[left]), edges)
-
-    reach, between = largest(from_left, from_right, whole)
-    centred_reach, centred_between = largest(centred_left, centred_right, centred_whole)
+    reach, centred_reach = (
+        _largest(nearest, zero * np.where(nearer, right, left), len(edges))
+        for left, right in ((from_left, from_right), (centred_left, centred_right))
+    )
     return ClusterResiduals(
         total=total,
         size=rows.size,
@@ -130,8 +118,6 @@ def cluster_residuals(rows: ClusteredRows, step: FloatArray | None = None) -> Cl
         nearest=nearest,
         reach=reach,
         centred_reach=centred_reach,
-        between=between,
-        centred_between=centred_between,
         drift=drift,
     )
 
@@ -191,19 +177,7 @@ def _within(key: IntArray, step: FloatArray) -> tuple[FloatArray, FloatArray]:
     return result[0], result[1]
 
 
-def _off_line(left: FloatArray, right: FloatArray, whole: FloatArray) -> FloatArray:
-    """Distance to the line between two points, from the distances to these and the one between them."""
-    along = 0.5 * (left**2 - right**2 + whole**2) / np.where(whole > 0.0, whole, 1.0)
-    foot = np.clip(along, 0.0, whole)
-    return np.sqrt(np.maximum(0.0, left**2 + foot * (foot - 2.0 * along)))
-
-
 def _largest(number: IntArray, values: FloatArray, count: int) -> FloatArray:
     largest = np.zeros(count)
     np.maximum.at(largest, number, values)
     return largest
-
-
-def _largest_in_parts(values: FloatArray, edges: IntArray) -> FloatArray:
-    first = edges[:-1]
-    return np.asarray(np.maximum.reduceat(values, first)) if len(first) else np.zeros(0)

@@ -20,10 +20,10 @@ from calibrant.table.missing import is_missing
 from calibrant.table.parameters import check_count
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, NumberArray, key_order, score_order
 from calibrant.table.row_errors import describe_missing
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.seeding import Words, generator_for, hash_rows, scramble
 from calibrant.table.statements import Sampling
-from calibrant.table.validation import PROBABILITIES, as_array, clean_rows, one_column
+from calibrant.table.validation import PROBABILITIES, CleanRows, as_array, clean_rows, one_column
 
 # One name per row: any values that can be told apart.
 Clusters = npt.ArrayLike | Iterable[Hashable]
@@ -86,19 +86,23 @@ class ClusteredRows:
         """Number of clusters of equal size that would be worth as much: `(sum m)^2 / sum m^2` over their sizes m."""
         return float(self.size.sum() ** 2 / np.dot(self.size, self.size))
 
-    @property
-    def silent(self) -> BoolArray:
-        """Whether no row spoke against the score: entries below all positives or above all negatives."""
-        table = self.table
-        positive, negative = np.flatnonzero(table.k > 0), np.flatnonzero(table.k < table.n)
-        below = table.score[positive[0]] if len(positive) else np.inf
-        above = table.score[negative[-1]] if len(negative) else -np.inf
-        return (self.score < below) | (self.score > above)
-
     @cached_property
     def digest(self) -> int:
         """A number made of the rows and of which belong together, see `ScoreTable.digest`; names do not matter."""
         return int(scramble(hash_clusters(self.cluster, hash_rows(self.score, self.n, self.k))).sum())
+
+    def pick(self, chosen: BoolArray) -> ClusteredRows:
+        """Return the rows of some of the clusters, of which `chosen` says for each whether it is one."""
+        inside, number = chosen[self.cluster], np.cumsum(chosen) - 1
+        picked = self.scored(self.score[inside], self.n[inside], self.k[inside], number[self.cluster[inside]])
+        return replace(picked, size=self.size[chosen], weight=self.weight[chosen], named=self.named[chosen])
+
+    def scored(self, score: FloatArray, n: NumberArray, k: NumberArray, cluster: IntArray) -> ClusteredRows:
+        """Return entries with other scores, of the same clusters."""
+        score, n, k, cluster, ends = _entries(score, n, k, cluster)
+        starts = np.append(0, ends[:-1] + 1)
+        table = ScoreTable(score[ends], np.add.reduceat(n, starts), np.add.reduceat(k, starts))
+        return replace(self, table=table, score=score, n=n, k=k, cluster=cluster, ends=ends)
 
     def by_cluster(self, values: npt.NDArray[Any]) -> FloatArray:
         """Add up a value per entry within each cluster."""
@@ -110,14 +114,14 @@ def cluster_rows(
     y_proba: Scores,
     clusters: Clusters,
     *,
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
     limits: tuple[float, float] = PROBABILITIES,
     names: Sequence[str] | None = None,
 ) -> ClusteredRows:
     """Pool rows by score and cluster; identical for every order of the rows and all names of the clusters.
 
-    Rows are as in `ScoreTable.from_scores`, with weights that are whole numbers. An `ArgumentError` refuses a table, a
+    Rows are as in `ScoreTable.from_scores`, without weights but with a count. An `ArgumentError` refuses a table, a
     `DataError` rows that cannot be used or whose cluster is missing. With `names`, clusters are places among these.
     """
     if isinstance(y_true, ScoreTable):
@@ -126,26 +130,39 @@ def cluster_rows(
     if y_proba is None:
         as_table(y_true)  # says what is missing
     assert y_proba is not None
-    rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, limits=limits)
-    table = ScoreTable.from_clean(rows)
-    need_counts(table, "clusters are counted in rows")
+    rows = clean_rows(y_true, y_proba, count=count, pos_label=pos_label, limits=limits)
     code = cluster_numbers(clusters, len(rows.label))
-    weight = np.ones(len(rows.label), dtype=np.int64) if rows.weight is None else rows.weight
+    return group_rows(rows, code, clusters if names is None else names, None if names is None else np.asarray(clusters))
+
+
+def group_rows(rows: CleanRows, code: IntArray, labels: Any, named: IntArray | None = None) -> ClusteredRows:
+    """Pool checked rows, whatever their weights, by score and the number of their cluster.
+
+    `labels` has the name of the cluster of each row, or at the places `named`.
+    """
+    table = ScoreTable.from_clean(rows)
+    weight = rows.rows
     nonzero = np.flatnonzero(weight)
     score, label, weight = rows.score[nonzero].astype(np.float64) + 0.0, rows.label[nonzero], weight[nonzero]
-    code = number_by_content(code[nonzero], hash_rows(score, weight, weight * label))
-    named = np.empty(int(code.max()) + 1, dtype=np.int64)
-    named[code] = nonzero if names is None else np.asarray(clusters)[nonzero]
-    order = score_order(score, code)
-    score, code, weight, label = score[order], code[order], weight[order], label[order]
-    starts = np.flatnonzero(np.append(True, (score[1:] != score[:-1]) | (code[1:] != code[:-1])))
-    n, k = np.add.reduceat(weight, starts), np.add.reduceat(weight * label, starts)
-    score, code = score[starts], code[starts]
-    ends = np.flatnonzero(np.append(score[1:] != score[:-1], True))
+    counted = weight.view(np.uint64) if weight.dtype.kind == "f" else weight  # as in `digest_rows`
+    code = number_by_content(code[nonzero], hash_rows(score, counted, counted * label.astype(counted.dtype)))
+    places = np.empty(int(code.max()) + 1, dtype=np.int64)
+    places[code] = nonzero if named is None else named[nonzero]
+    score, n, k, code, ends = _entries(score, weight, weight * label, code)
     size = np.bincount(code, n).astype(np.float64)
-    return ClusteredRows(
-        table, score, n, k, code, ends, size, np.ones(len(size)), clusters if names is None else names, named
-    )
+    return ClusteredRows(table, score, n, k, code, ends, size, np.ones(len(size)), labels, places)
+
+
+def _entries(
+    score: FloatArray, n: NumberArray, k: NumberArray, cluster: IntArray
+) -> tuple[FloatArray, NumberArray, NumberArray, IntArray, IntArray]:
+    """Add up rows of one score and cluster, in the order of both; return them, and the last entry at each score."""
+    order = score_order(score, cluster)
+    score, n, k, cluster = score[order], n[order], k[order], cluster[order]
+    starts = np.flatnonzero(np.append(True, (score[1:] != score[:-1]) | (cluster[1:] != cluster[:-1])))
+    n, k = np.add.reduceat(n, starts), np.add.reduceat(k, starts)
+    score, cluster = score[starts], cluster[starts]
+    return score, n, k, cluster, np.flatnonzero(np.append(score[1:] != score[:-1], True))
 
 
 def cap_clusters(rows: ClusteredRows, max_rows_per_cluster: int | None) -> ClusteredRows:
@@ -242,6 +259,6 @@ def number_by_content(cluster: IntArray, row_hash: Words) -> IntArray:
 
 def hash_clusters(cluster: IntArray, row_hash: Words) -> Words:
     """Hash each cluster, numbered from 0, by the hashes of its rows."""
-    content = np.zeros(int(cluster.max()) + 1, dtype=np.uint64)
+    content = np.zeros(int(cluster.max(initial=-1)) + 1, dtype=np.uint64)
     np.add.at(content, cluster, row_hash)
     return content

@@ -10,11 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.table.parameters import is_number
 from calibrant.table.pooling import BoolArray
 from calibrant.table.results import Result
 
-# What files have where an outcome, a score or a weight is not known, in small letters.
-NOT_KNOWN = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", ".", "?"})
+# What files have where a value is not known, in small letters. Some of these words may be names of classes.
+_NEVER_CLASSES = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", ".", "?"})
+NOT_KNOWN = _NEVER_CLASSES | {"none", "missing", "-"}
+# Numbers that stand for such a value where others are 0 and 1, or between them.
+_CODES = frozenset({-1.0, 9.0, -9.0, 99.0, -99.0, 999.0, -999.0, 9999.0, -9999.0})
 
 
 def is_missing(value: Any) -> bool:
@@ -23,8 +27,8 @@ def is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)  # noqa: PLR0124
-    except TypeError:
-        return True  # pandas.NA refuses to be judged
+    except (TypeError, ArithmeticError):
+        return True  # pandas.NA refuses to be judged, and a signalling NaN of decimal
 
 
 def missing_values(array: npt.NDArray[Any], words: frozenset[str] = NOT_KNOWN) -> BoolArray:
@@ -41,8 +45,13 @@ def missing_values(array: npt.NDArray[Any], words: frozenset[str] = NOT_KNOWN) -
 
 
 def words_for_missing(pos_label: Any = None) -> frozenset[str]:
-    """Return `NOT_KNOWN` without the positive label, which may be such a word."""
-    return NOT_KNOWN - {str(pos_label).strip().lower()}
+    """Return what an outcome that is not known may be; where the positive label is named, words may be the others."""
+    return NOT_KNOWN if pos_label is None else _NEVER_CLASSES - {str(pos_label).strip().lower()}
+
+
+def is_code(value: Any) -> bool:
+    """Whether a value may be a number that stands for one that is not known."""
+    return is_number(value) and float(value) in _CODES
 
 
 class Moments(NamedTuple):

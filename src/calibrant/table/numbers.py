@@ -195,7 +195,7 @@ def _side(value: float, other: float) -> int:
 
 def _read(text: str) -> float:
     """Return what is written, of a number as a number and of a percentage as a share."""
-    digits = text.replace(",", "").replace("\N{MINUS SIGN}", "-")
+    digits = text.replace(",", "").replace("\N{MINUS SIGN}", "-").lstrip(">")
     return float(Decimal(digits[:-1]) / 100) if digits.endswith("%") else float(digits)
 
 
@@ -277,6 +277,17 @@ def write_p_value(value: float, n_simulations: int | None = None) -> str:
 def rows(value: float) -> str:
     """Write a count with thousands separated; a total weight keeps what is after the point."""
     return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
+
+
+def about(value: float) -> str:
+    """Write a count of which no more is known than two digits.
+
+    Examples
+    --------
+    >>> about(637_588), about(96)
+    ('640,000', '96')
+    """
+    return rows(float(f"{value:.2g}"))
 
 
 def amount(value: float) -> str:

@@ -19,10 +19,11 @@ from calibrant.table.outcome_rows import ANY_OUTCOME, Limits, OutcomeRows
 from calibrant.table.parameters import check_choice, is_number
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray
 from calibrant.table.validation import as_array, as_floats, clean_weights, one_column
+from calibrant.table.weights import WeightSums
 
 RELATIVE_TO = ("predicted", "exposure", "observed", "rows")
 
-LARGEST, _LEAST = 1e140, 1e-140  # squares of numbers between them, and sums of many, stay in the range of floats
+LARGEST, LEAST = 1e140, 1e-140  # squares of numbers between them, and sums of many, stay in the range of floats
 _CAUSES = {
     "y_true": "outcome",
     "y_pred": "prediction",
@@ -52,7 +53,9 @@ def clean_outcomes(
     if exposure is not None and sample_weight is not None:
         raise both_weightings()
     limits = _checked_limits(outcome_limits)
-    check_choice("relative_to", relative_to, RELATIVE_TO)
+    if check_choice("relative_to", relative_to, RELATIVE_TO) == "rows" and sample_weight is not None:
+        remedy = "pass `relative_to='exposure'`, for an error per unit of weight"
+        raise ArgumentError("errors relative to weights, of which only the ratios matter", "'rows'", remedy)
     given = {"outcomes": y_true, "predictions": y_pred, "exposures": exposure}
     flat = {what: _one_column(values, what) for what, values in given.items() if values is not None}
     if len({len(raw) for raw in flat.values()}) > 1:
@@ -84,15 +87,16 @@ def clean_outcomes(
     if errors:
         raise row_errors.all_of(errors) from None
     outcome, prediction, exposures, per_unit, cluster = (results[what] for what in checks)
-    weight, weighting = exposures, "exposure"
+    weight, weighting, unit = exposures, "exposure", 1.0
     if per_unit is not None:
-        weight, weighting = per_unit.astype(np.float64), "sample_weight"
-        outcome *= weight
-    if weight is None or (weight == 1.0).all():
-        weight, weighting = np.broadcast_to(1.0, n), "none"
-    rows = OutcomeRows(prediction, outcome, weight, cluster, weighting, limits, relative_to)
+        sums = WeightSums.of(per_unit)
+        weight, weighting, unit = sums.in_units(per_unit).astype(np.float64), "sample_weight", sums.unit
+        with np.errstate(over="ignore"):  # what is too large is refused below
+            outcome *= weight
+    weight = np.broadcast_to(1.0, n) if weight is None else weight
+    rows = OutcomeRows(prediction, outcome, weight, cluster, weighting, limits, relative_to, unit_weight=unit)
     _refuse_sizes(rows)
-    return rows if weighting != "sample_weight" else rows.pick(weight > 0.0)
+    return rows.with_weight()
 
 
 def _without_gaps(
@@ -122,9 +126,9 @@ def _moments(prediction: npt.NDArray[Any]) -> Moments:
         values = prediction.astype(np.float64)
     except (TypeError, ValueError):  # what is no number is refused later
         values = np.empty(0)
-    return Moments.of(
-        len(values), values.mean() if len(values) else None, values.var(ddof=1) if len(values) > 1 else None
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # such numbers are refused later
+        mean, variance = (values.mean() if len(values) else None), values.var(ddof=1) if len(values) > 1 else None
+    return Moments.of(len(values), mean, variance)
 
 
 def both_weightings() -> ArgumentError:
@@ -137,17 +141,24 @@ def both_weightings() -> ArgumentError:
 
 
 def _refuse_sizes(rows: OutcomeRows) -> None:
-    """Raise a `DataError` if some are so large, or all so small, that squares leave the range of floats."""
+    """Raise a `DataError` if some are so large, or so near to 0, that squares and ratios leave the range of floats.
+
+    A few outcomes may be as near to 0 as they like: nothing is divided by them.
+    """
     limit = max(abs(limit or 0.0) for limit in rows.outcome_limits)
-    totals = {"outcomes": rows.outcome, "predictions": rows.expected, "weights": rows.weight}
-    sizes = {what: float(np.abs(total).max()) for what, total in totals.items()}
-    for what, largest in {**sizes, "weights times outcome limits": sizes["weights"] * limit}.items():
-        if largest > LARGEST:
-            raise DataError(f"{what} up to {LARGEST:g}", f"{largest:g}", "count in a larger unit")
-        if 0.0 < largest < _LEAST:
-            raise DataError(
-                f"{what} of {_LEAST:g} or more, or zeros", f"at most {largest:g}", "count in a smaller unit"
-            )
+    with np.errstate(over="ignore", under="ignore"):
+        predictions = (rows.expected, rows.prediction)
+    sizes = [("outcomes", rows.outcome), *(("predictions", one) for one in predictions), ("weights", rows.weight)]
+    sizes = [(what, np.abs(values)) for what, values in sizes]
+    largest = [(what, float(size.max())) for what, size in sizes]
+    for what, most in [*largest, ("weights times outcome limits", largest[-1][1] * limit)]:
+        if most > LARGEST:
+            raise DataError(f"{what} up to {LARGEST:g}", f"{most:g}", "count in a larger unit")
+    for what, size in sizes:
+        least, most = float(size.min(where=size > 0.0, initial=math.inf)), float(size.max())
+        if 0.0 < most < LEAST or (least < LEAST and what != "outcomes"):
+            remedy = "count in a smaller unit" if most < LEAST else "raise values so near to 0 to the least that can be"
+            raise DataError(f"{what} of {LEAST:g} or more, or zeros", f"{least:g}", remedy)
 
 
 def _checked_limits(limits: Any) -> Limits:

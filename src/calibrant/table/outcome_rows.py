@@ -29,7 +29,7 @@ class OutcomeRows:
     outcome : ndarray of float64, shape (n,)
         Total of the row, w z.
     weight : ndarray of float64, shape (n,)
-        Exposure or weight w; 1 if there is none.
+        Exposure w; or weight w in units, see `calibrant.table.weights`; 1 if there is none.
     expected, residual : ndarray of float64, shape (n,)
         Predicted total w f, and the observed total less it.
     unit : ndarray of float64, shape (n,)
@@ -42,6 +42,8 @@ class OutcomeRows:
         As in `OutcomeTable`.
     left_out : LeftOut or None
         Rows that lacked a value and are not here, where ``missing="drop"`` asked for that.
+    unit_weight : float
+        The unit of weights, in those that were given.
     """
 
     prediction: FloatArray
@@ -52,6 +54,7 @@ class OutcomeRows:
     outcome_limits: Limits
     relative_to: str
     left_out: LeftOut | None = None
+    unit_weight: float = 1.0
 
     def __len__(self) -> int:
         return len(self.prediction)
@@ -82,7 +85,10 @@ class OutcomeRows:
 
     def hashes(self) -> Words:
         """Hash each row without its cluster."""
-        return hash_outcomes(self.prediction, self.outcome, None if self.weighting == "none" else self.weight)
+        content = [self.outcome, np.ascontiguousarray(self.weight)]
+        if self.weighting == "sample_weight":  # which units round
+            content = [np.ldexp(np.rint(np.ldexp(part, 24)), size) for part, size in map(np.frexp, content)]
+        return hash_outcomes(self.prediction, *content)
 
     def pick(self, rows: BoolArray | IndexArray) -> OutcomeRows:
         """Return some of the rows."""
@@ -92,11 +98,20 @@ class OutcomeRows:
         cluster = None if self.cluster is None else self.cluster[rows]
         return replace(self, prediction=prediction, outcome=outcome, weight=weight, cluster=cluster)
 
+    def with_weight(self) -> OutcomeRows:
+        """Return the rows that have a weight; where all are 1 there are none."""
+        positive = self.weight > 0.0
+        weighting = "none" if (self.weight[positive] == 1.0).all() else self.weighting
+        return replace(self, weighting=weighting).pick(positive)
+
     def in_order(self) -> OutcomeRows:
         """Return all rows in the order that they alone decide, with clusters numbered by what they contain."""
         cluster = None if self.cluster is None else number_by_content(self.cluster, self.hashes())
         weight = None if self.weighting == "none" else self.weight
-        keys = [key for key in (self.outcome, weight, cluster) if key is not None]
+        content = [self.outcome, weight]
+        if self.weighting == "sample_weight":  # an order that stays if weights are multiplied by a number, and rounded
+            content.reverse()
+        keys = [key for key in (*content, cluster) if key is not None]
         return replace(self, cluster=cluster).pick(score_order(self.prediction, *keys))
 
 

@@ -23,6 +23,7 @@ from calibrant.table.seeding import scramble
 from calibrant.table.shown import html_table
 from calibrant.table.statements import Sampling
 from calibrant.table.table_sums import TableSums
+from calibrant.table.weights import WeightSums
 from calibrant.upward import resolve
 
 _COLUMNS = ("exposure", "sample_weight", "clusters")
@@ -90,13 +91,14 @@ class OutcomeTable(TableSums):
             Positive. `y_true` is then the total of a row, such as its number of claims, and `y_pred` a rate per unit of
             exposure: a row is off by ``y_true - exposure * y_pred``.
         sample_weight : array-like of shape (n,), optional
-            Weights that are not negative; rows without weight are left out. `y_true` is per unit of weight, as
-            scikit-learn has it: a row is off by ``sample_weight * (y_true - y_pred)``. Not together with `exposure`.
+            Weights that are not negative, of which only the ratios matter; rows without weight are left out. `y_true`
+            is per unit of weight, as scikit-learn has it: a row is off by ``sample_weight * (y_true - y_pred)``. Sums
+            are those of as many equal rows as these are worth, ``(sum w)**2 / sum w**2``. Not together with `exposure`.
         outcome_limits : tuple of two numbers or None
             What all values of `y_true` that can occur are between, fixed beforehand; None if there is no limit.
         relative_to : {"predicted", "exposure", "observed", "rows"}
             Errors are a share of the predicted total, which takes positive predictions; per unit of exposure or weight;
-            a share of the observed total; or per row.
+            a share of the observed total; or per row, if rows have no weights.
         clusters : array-like of shape (n,), optional
             What the rows of each belong to that may depend on each other, such as a customer or a storm.
         missing : {"raise", "drop"}
@@ -168,7 +170,7 @@ class OutcomeTable(TableSums):
             score=rows.prediction[rows.ends],
             n=np.diff(rows.ends, prepend=-1) if rows.weighting == "none" else rows.add(rows.weight),
             k=rows.add(rows.outcome),
-            sampling=Sampling() if cluster is None else Sampling("clusters", int(cluster.max()) + 1, np.inf),
+            sampling=Sampling() if cluster is None else Sampling("clusters", int(cluster.max(initial=-1)) + 1, np.inf),
             rows=rows,
             outcome_limits=rows.outcome_limits,
             relative_to=rows.relative_to,
@@ -233,6 +235,12 @@ class OutcomeTable(TableSums):
         return np.asarray(limit * self.rows.weight if self.weighting == "sample_weight" else limit)
 
     @cached_property
+    def caps(self) -> FloatArray:
+        """Largest total that each row can have; infinite without a cap."""
+        high = self.outcome_limits[1]
+        return np.broadcast_to(np.inf if high is None else self.total_of(high), len(self.rows))
+
+    @cached_property
     def digest(self) -> int:
         """A number below ``2**64`` made of the rows and of which belong together, for seeds, as of a `ScoreTable`."""
         hashes = self.rows.hashes()
@@ -260,8 +268,8 @@ class OutcomeTable(TableSums):
         if not isinstance(other, OutcomeTable):
             raise ArgumentError("another OutcomeTable to merge", repr(other), "build it with from_outcomes")
         one, two = self.rows, other.rows
-        weightings = {self.weighting, other.weighting} - {"none"}
-        if len(weightings) > 1:
+        weighed = [rows.weighting if rows.unit_weight == 1.0 else "sample_weight" for rows in (one, two)]
+        if len(set(weighed) - {"none"}) > 1:
             raise ArgumentError("tables with `exposure`, or with `sample_weight`", "one of each", _ALIKE)
         for name in ("outcome_limits", "relative_to"):
             mine, its = getattr(self, name), getattr(other, name)
@@ -272,14 +280,18 @@ class OutcomeTable(TableSums):
         cluster = None
         if one.cluster is not None and two.cluster is not None:
             cluster = np.concatenate([one.cluster, two.cluster + 1 + one.cluster.max()])
+        given = np.concatenate([rows.weight * rows.unit_weight for rows in (one, two)])
+        unit = WeightSums.of(given).unit if "sample_weight" in weighed else 1.0
         rows = replace(
-            two if one.weighting == "none" else one,
+            one,
             prediction=np.concatenate([one.prediction, two.prediction]),
-            outcome=np.concatenate([one.outcome, two.outcome]),
-            weight=np.concatenate([one.weight, two.weight]),
+            outcome=np.concatenate([rows.outcome * (rows.unit_weight / unit) for rows in (one, two)]),
+            weight=np.concatenate([rows.weight * (rows.unit_weight / unit) for rows in (one, two)]),
             cluster=cluster,
+            weighting=max(weighed, key="none".__ne__),  # the other, if there is one
+            unit_weight=unit,
         )
-        return self.from_rows(rows)
+        return self.from_rows(rows.with_weight())
 
     def __repr__(self) -> str:
         means = f"observed={self.base_rate:.4g}, predicted={self.mean_score:.4g}"

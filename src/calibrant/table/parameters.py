@@ -80,7 +80,10 @@ def is_number(value: Any) -> bool:
 
 
 def failure_probability(confidence_level: float) -> float:
-    """Check a confidence level and return one minus it, rounded once: 0.05 for 0.95, where ``1 - 0.95`` is not 0.05."""
+    """Check a confidence level and return one minus it, rounded once and below 1.
+
+    That is 0.05 for 0.95, where ``1 - 0.95`` is not 0.05.
+    """
     remedy = "it is the probability with which a statement holds, such as 0.95"
     level = check_between("confidence_level", confidence_level, 0.0, 1.0, remedy=remedy)
-    return float(1 - Decimal(repr(level)))
+    return min(float(1 - Decimal(repr(level))), math.nextafter(1.0, 0.0))

@@ -8,50 +8,43 @@ from collections.abc import Callable, Sequence
 from reprlib import Repr
 from typing import Any
 
-from calibrant.errors import DataError
-from calibrant.table.missing import NOT_KNOWN, words_for_missing
+from calibrant.errors import COLUMN, FILES, ROWS, DataError
+from calibrant.table.missing import NOT_KNOWN, is_code, is_missing, words_for_missing
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import IndexArray
+from calibrant.table.score_hints import ScoreRange
 
 # One rule wherever there are more than two classes.
 _ONE_AT_A_TIME = "assess one class at a time, against the rest"
 ONE_CLASS = f"{_ONE_AT_A_TIME}: name it as `pos_label`, and take its probability as the score"
 _ALL_CLASSES = "or audit the probabilities of all classes together"
-_MEANS = "`calibrant.audit_means` judges predicted means"
+_MEANS = "`calibrant.audit_means` judges predicted means of {}, and `calibrant.AutoMeanCalibrator` repairs them"
 _DROP = "drop those rows"
 REPAIR = "drop or repair these rows"
-MISSING = (
-    f"{REPAIR}; of two classes, or means, audit, compare and recalibrate leave them out, counted, with `missing='drop'`"
-)
+MISSING = f"{REPAIR}; or leave them out, counted, with `missing='drop'`"
 
-_LOGIT_REMEDY = (
-    "these look like logits or margins, not probabilities: pass 1 / (1 + exp(-score)) if they are log-odds, "
-    "or calibrate them first"
-)
-_PERCENT_REMEDY = (
-    "these look like percentages: divide them by 100; a file can be read as it is with --query "
-    "\"SELECT y, p / 100 AS p FROM 'FILE'\""
-)
 _PERCENT_SIGN = (
-    "write 0.87, not 87%; a file can be read as it is with --query "
-    "\"SELECT y, regexp_extract(p::VARCHAR, '[0-9.]+')::DOUBLE / 100 AS p FROM 'FILE'\""
+    f"write 0.87, not 87%; read them so, and what is no number as missing: `query=SELECT * REPLACE (TRY_CAST(trim("
+    f"{COLUMN}::VARCHAR, ' \"%') AS DOUBLE) / if(contains({COLUMN}::VARCHAR, '%'), 100, 1) AS {COLUMN}) FROM {ROWS}`"
 )
 _DECIMAL_COMMA = (
-    'write a point, not a comma, before the decimals; a file can be read as it is with --query "SELECT * FROM '
-    "read_csv('FILE', decimal_separator=',')\", with encoding='latin-1' if it is so, in Python with calibrant.Query"
+    "write a point, not a comma, before the decimals; read the file with `query=SELECT * FROM read_csv("
+    f"{FILES}, decimal_separator=',')`, and encoding='latin-1' if it is so"
 )
-_RANGE_REMEDY = "pass the predicted probability of the positive class"
-_SEEM_NOT_KNOWN = NOT_KNOWN | {"none", "missing", "-"}  # but these may be classes
 _NAMED = 5  # label values that a message names
 OTHERS = _NAMED + 1  # that are looked at: one more tells that there are others
 _LONGEST = 60  # characters of a value that are shown
 _CLASSES = 20  # whole numbers below it are taken for classes
 
 
-def describe_no_rows(place: str = "") -> DataError:
+class NoRowsError(DataError):
+    """There are no rows at all, which is a fault to most that read some."""
+
+
+def describe_no_rows(place: str = "") -> NoRowsError:
     """Phrase the error for data without rows; `place` names the source."""
     no_rows = f"no rows in {place}" if place else "no rows"
-    return DataError("at least one row", no_rows, "check the filter or the file that should have produced them")
+    return NoRowsError("at least one row", no_rows, "check the filter or the file that should have produced them")
 
 
 def describe_all_left_out(account: str, place: str = "") -> DataError:
@@ -92,32 +85,31 @@ def _reworded(error: DataError, change: Callable[[str], str]) -> DataError:
     return all_of([fault.but(found=change(fault.found)) for fault in error.faults or (error,)])
 
 
-def describe_not_numbers(what: str, value: str, place: str, count: int = 1, remedy: str | None = None) -> DataError:
-    """Phrase the error for `what` ("scores", "weights") that are no numbers; `value` is shown as it is."""
+def describe_not_numbers(what: str, value: Any, place: str, count: int = 1) -> DataError:
+    """Phrase the error for `what` ("scores", "weights") that are no numbers, of which `value` is one."""
     advice = "convert or drop the rows that are not numeric" if what == "scores" else "convert or drop those rows"
-    return DataError(f"numbers as {what}", and_more(value, place, count), remedy or advice)
+    return DataError(f"numbers as {what}", and_more(_shown(value), place, count), _remedy_for_text(value) or advice)
 
 
-def remedy_for_text(value: Any) -> str | None:
-    """What to do about text in place of a number, if that shows."""
+def _remedy_for_text(value: Any) -> str | None:
+    """What to do about text in place of a number, or about none, if that shows."""
     text = str(value).strip(" '\"")
-    if text.lower() in NOT_KNOWN:
+    if is_missing(value) or text.lower() in NOT_KNOWN:
         return MISSING
     if text.endswith("%") and is_number(text[:-1]):
         return _PERCENT_SIGN
-    return _DECIMAL_COMMA if is_number(text.replace(",", ".")) else None
+    return _DECIMAL_COMMA if "," in text and is_number(text.replace(",", ".")) else None
 
 
-def describe_bad_scores(value: float, place: str, count: int, low: float, high: float) -> DataError:
+def describe_bad_scores(value: float, place: str, count: int, seen: Callable[[], ScoreRange]) -> DataError:
     """Phrase the error for scores that are not probabilities, whatever they were read from.
 
-    `value` is the first of them; the advice guesses the likely cause from `low` and `high`, the range of finite scores.
+    `value` is the first of them; `seen` looks at the finite ones, from which the advice guesses the likely cause.
     """
     examples = and_more(repr(value), place, count)
     if not math.isfinite(value):
         return DataError("finite scores", examples, MISSING if math.isnan(value) else REPAIR)
-    remedy = _LOGIT_REMEDY if low < 0.0 else _PERCENT_REMEDY if 2.0 < high <= 100.0 else _RANGE_REMEDY
-    return DataError("scores between 0 and 1", examples, remedy)
+    return DataError("scores between 0 and 1", examples, seen().remedy())
 
 
 def swapped_columns(error: DataError) -> DataError:
@@ -132,7 +124,7 @@ def describe_missing(what: str, place: str, count: int, value: str = "an empty v
     """Phrase the error for rows without a "score", "label", "cluster" or "weight"; `value` stands in its place."""
     if what in _IN_EVERY_ROW:
         return DataError(_IN_EVERY_ROW[what], and_more(value, place, count), MISSING)
-    return describe_not_numbers(f"{what}s", value, place, count, MISSING)
+    return DataError(f"numbers as {what}s", and_more(value, place, count), MISSING)
 
 
 def describe_bad_labels(
@@ -150,12 +142,17 @@ def describe_bad_labels(
     if pos_label is not None and not met:
         expected = f"some rows with the positive label {_shown(pos_label)}"
         return DataError(expected, listed, "check the spelling of `pos_label`")
-    not_known = [value for value in different if str(value).strip().lower() in _SEEM_NOT_KNOWN]
+    not_known = [value for value in different if str(value).strip().lower() in NOT_KNOWN]
     classes = [value for value in different if value not in not_known]
     if not_known and (met or len(classes) == 2 or classes in ([0], [1], ["0"], ["1"])):
-        dropped = str(not_known[0]).strip().lower() in NOT_KNOWN
-        remedy = f"{_shown(not_known[0])} seems to stand for an unknown outcome: {MISSING if dropped else _DROP}"
-        return DataError("two label values", listed, remedy)
+        dropped = str(not_known[0]).strip().lower() in words_for_missing(pos_label)
+        return DataError("two label values", listed, _unknown(not_known[0], MISSING if dropped else _DROP))
+    if codes := _codes(classes):
+        others = " AND ".join(f"{COLUMN} IS DISTINCT FROM '{code}'" for code in codes)
+        remedy = f"{_DROP}; read the others alone: `query=SELECT * FROM {ROWS} WHERE {others}`"
+        one = next(value for value in classes if value not in codes)
+        several = f"if it is a class, take one against the rest, as a column of {one!r} or not"
+        return DataError("two label values", listed, f"{_unknown(codes[0], remedy)}; {several}, {_ALL_CLASSES}")
     classes = different if len(different) == 2 else classes  # such as "none" and "relapse"
     names = all(isinstance(value, str) and len(value) <= _LONGEST for value in classes)
     choices = [f"`pos_label={value!r}`" for value in classes[:_NAMED]]
@@ -169,13 +166,26 @@ def describe_bad_labels(
     return DataError("labels 0 and 1", listed, f"say which value is the positive class: {choice}")
 
 
-def refuse_unknown(others: Sequence[str], pos_label: Any) -> None:
-    """Raise a `DataError` if a word for a missing outcome is among several labels that would count as 0."""
-    unknown = words_for_missing(pos_label)
-    if others[1:] and any(label.strip().lower() in unknown for label in others):
-        raise describe_bad_labels(
-            [pos_label, *sorted(others, key=lambda label: label.strip().lower() not in unknown)], pos_label, met=True
-        )
+def _codes(classes: Sequence[Any]) -> list[Any]:
+    """Return the numbers among labels that seem to stand for unknown outcomes beside two classes; mostly none."""
+    codes = [value for value in classes if is_code(value)]
+    others = [value for value in classes if value not in codes]
+    few = all(float(value) in (0.0, 1.0, 2.0) if is_number(value) else isinstance(value, str) for value in others)
+    return codes if len(others) == 2 and few else []
+
+
+def _unknown(value: Any, remedy: str) -> str:
+    return f"{_shown(value)} seems to stand for an unknown outcome: {remedy}"
+
+
+def refuse_unknown(others: Sequence[str], pos_label: Any, place: str = "") -> None:
+    """Raise a `DataError` if a word or code for a missing outcome is among several labels that would count as 0."""
+    unknown = {label for label in others if label.strip().lower() in words_for_missing(pos_label)}
+    if len(others) == 2:  # -1 may well be the third of three classes
+        unknown |= {code for code in _codes([pos_label, *others]) if code in others and float(code) != -1.0}
+    if others[1:] and unknown:
+        met = [pos_label, *sorted(others, key=lambda label: label not in unknown)]
+        raise describe_bad_labels(met, pos_label, met=True, place=place)
 
 
 def is_nested(label: Any) -> bool:
@@ -194,21 +204,24 @@ def _no_classes(values: list[Any]) -> str:
     if len(numbers) < len(values):
         return f"{ONE_CLASS}; {_ALL_CLASSES}"
     if all(number.is_integer() and abs(number) < _CLASSES for number in numbers):
-        return f"{ONE_CLASS}; {_ALL_CLASSES}; {_MEANS} of counts"
+        return f"{ONE_CLASS}; {_ALL_CLASSES}; {_MEANS.format('counts')}"
     if all(0.0 <= number <= 1.0 for number in numbers):
         return (
             "these look like probabilities or rates: pass the observed outcome of each row, 0 or 1; of a group of rows "
-            f"pass two, one for each outcome, with the numbers of rows as `sample_weight`; {_MEANS} of shares"
+            f"pass two, one for each outcome, with the numbers of rows as `count`; {_MEANS.format('shares')}"
         )
     return (
-        f"these look like measurements: {_MEANS} of such outcomes; or turn them into a yes-or-no outcome, such as "
-        "whether they exceed a limit, and take the predicted probability of that as the score"
+        f"these look like measurements: {_MEANS.format('such outcomes')}; or turn them into a yes-or-no outcome, such "
+        "as whether they exceed a limit, and take the predicted probability of that as the score"
     )
 
 
 def describe_one_outcome(found: str) -> DataError:
     """Phrase the error for rows of which all are positive, or all negative."""
-    remedy = "check which value is the positive class (`pos_label`) and how the rows were selected"
+    remedy = (
+        "check which value is the positive class (`pos_label`) and how the rows were selected; if no more than these "
+        "happened, `calibrant.certify`, calibration_test and audit_grades tell what they show, and Monitor reads on"
+    )
     return DataError("rows of both classes", found, remedy)
 
 
@@ -229,8 +242,19 @@ def need_two_classes(classes: Sequence[Any]) -> None:
 
 def describe_bad_weight(value: float, place: str, count: int = 1) -> DataError:
     """Phrase the error for weights that are negative or not finite."""
-    remedy = "a weight says how many rows this row stands for; drop or correct such rows"
+    remedy = "a weight says how much a row matters; drop or correct such rows"
     return DataError("finite weights that are not negative", and_more(repr(value), place, count), remedy)
+
+
+def describe_bad_count(value: float, place: str, count: int = 1) -> DataError:
+    """Phrase the error for a number of equal rows that is no whole number."""
+    remedy = "pass it as a weight, for point estimates, if it does not count equal rows"
+    return DataError("a whole number of equal rows as `count`", and_more(repr(value), place, count), remedy)
+
+
+def describe_too_many_rows(total: float) -> DataError:
+    """Phrase the error for more rows than can be added up exactly."""
+    return DataError("no more rows than can be counted exactly", f"{total:g}", "check that these are numbers of rows")
 
 
 def describe_zero_weights() -> DataError:

@@ -7,7 +7,7 @@ the wrong way, weights live in one place and two tables merge into one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.counts import clean_counts
 from calibrant.table.missing import Intake
 from calibrant.table.pooling import NumberArray, pool_counts, pool_rows, pool_weighted
 from calibrant.table.row_errors import describe_one_outcome
@@ -22,7 +23,8 @@ from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
 from calibrant.table.splitting import split_counts
 from calibrant.table.table_sums import CellSums, TableSums, join_cells
-from calibrant.table.validation import Chunks, CleanRows, clean_counts, clean_rows
+from calibrant.table.validation import Chunks, CleanRows, clean_rows
+from calibrant.table.weights import IF_COUNTS, PROVED, WeightSums
 from calibrant.upward import resolve
 
 
@@ -38,13 +40,14 @@ class ScoreTable(TableSums):
     score : ndarray of float64, shape (m,)
         Distinct scores in [0, 1], increasing; for a cell, the mean score of its rows.
     n : ndarray of int64 or float64, shape (m,)
-        Rows at each score, or their total weight. Integer when the weights are whole numbers.
+        Rows at each score. With weights that count no rows, their weight in units in which all add up to
+        ``(sum w)**2 / sum w**2``, the equal rows that are worth as much: the scale of weights does not show.
     k : ndarray like `n`, shape (m,)
-        Positives at each score, or their total weight.
+        Positives at each score, or their weight.
     cells : CellSums or None
         None if every row of the table is one distinct score. A cell is never wider than ``2**-17``.
     sampling : Sampling
-        What was drawn: independent rows, or clusters of them. It decides, with whole weights, whether numbers that
+        What was drawn: independent rows, or clusters of them, or rows with weights. It decides whether numbers that
         depend on chance may be computed from the table.
     intake : Intake
         What reading the rows did beside: `intake.left_out` counts those that ``missing="drop"`` left out, by cause, or
@@ -67,6 +70,7 @@ class ScoreTable(TableSums):
         y_proba: npt.ArrayLike,
         *,
         sample_weight: npt.ArrayLike | None = None,
+        count: npt.ArrayLike | None = None,
         pos_label: Any = None,
     ) -> ScoreTable:
         """Pool rows into a table.
@@ -78,7 +82,9 @@ class ScoreTable(TableSums):
         y_proba : array-like of shape (n,)
             Predicted probabilities of the positive class, in [0, 1].
         sample_weight : array-like of shape (n,), optional
-            Non-negative weights; whole numbers mean repeated rows.
+            Non-negative weights, of which only the ratios matter: for estimates, without anything that counts rows.
+        count : array-like of shape (n,), optional
+            Whole numbers: each row stands for so many equal, independent rows. Not together with `sample_weight`.
         pos_label : scalar, optional
             The label value that counts as 1, against all others.
 
@@ -87,17 +93,19 @@ class ScoreTable(TableSums):
         ScoreTable
             Exact, identical for every order of the rows.
         """
-        return cls.from_clean(clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label))
+        rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
+        return cls.from_clean(rows)
 
     @classmethod
     def from_clean(cls, rows: CleanRows) -> ScoreTable:
         """Pool rows that were checked."""
-        label, score, weight, others = rows
+        label, score, weight, others, weights = rows
         pooled = pool_rows(label, score) if weight is None else pool_weighted(label, score, weight)
-        return cls(*pooled, intake=Intake(others=others))
+        table = cls(*pooled, intake=Intake(others=others))
+        return table if weights is None else table.weighing(weights)
 
     @classmethod
-    def from_chunks(cls, chunks: Chunks, *, pos_label: Any = None) -> ScoreTable:
+    def from_chunks(cls, chunks: Chunks, *, counted: bool = False, pos_label: Any = None) -> ScoreTable:
         """Pool rows that come a chunk at a time, in bounded memory.
 
         Parameters
@@ -105,6 +113,8 @@ class ScoreTable(TableSums):
         chunks : callable or iterable
             Chunks ``(labels, scores)`` or ``(labels, scores, weights)``, each as in `from_scores`. A function is called
             for every reading and returns all chunks; a list can be read again too. An iterator is read once.
+        counted : bool, default=False
+            Whether weights are numbers of equal rows, as the `count` of `from_scores`.
         pos_label : scalar, optional
             The label value that counts as 1.
 
@@ -130,7 +140,7 @@ class ScoreTable(TableSums):
         >>> ScoreTable.from_chunks(lambda: ((labels[i : i + 2], scores[i : i + 2]) for i in (0, 2)))
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
-        table: ScoreTable = resolve("table_of_chunks")(chunks, pos_label)
+        table: ScoreTable = resolve("table_of_chunks")(chunks, pos_label, counted)
         return table
 
     @classmethod
@@ -141,6 +151,7 @@ class ScoreTable(TableSums):
         label: str,
         score: str,
         weight: str | None = None,
+        count: str | None = None,
         pos_label: Any = None,
         missing: str = "raise",
     ) -> ScoreTable:
@@ -152,7 +163,7 @@ class ScoreTable(TableSums):
             Of pandas, Polars (also lazy), PyArrow, DuckDB, PySpark or another library that narwhals reads. One that
             lives in an engine (lazy Polars, DuckDB, PySpark) stays there: the engine checks the rows, and adds them up
             in one or a few scans or, where it can, hands them over in batches. Memory does not grow with their number.
-        label, score, weight : str
+        label, score, weight, count : str
             Names of columns, see `from_scores`.
         pos_label : scalar, optional
             The label value that counts as 1.
@@ -172,7 +183,7 @@ class ScoreTable(TableSums):
         >>> ScoreTable.from_frame(frame, label="outcome", score="p")
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
-        columns = resolve("Columns")(label, score, weight, pos_label, missing=missing)
+        columns = resolve("Columns")(label, score, weight, pos_label, count=count, missing=missing)
         table: ScoreTable = resolve("open_frame")(frame, columns).table()
         return table
 
@@ -185,7 +196,8 @@ class ScoreTable(TableSums):
         score : array-like of shape (m,)
             Scores in [0, 1].
         n, k : array-like of shape (m,)
-            Rows and positives at each score, ``0 <= k <= n``. Scores without rows are dropped.
+            Rows and positives at each score, whole numbers, ``0 <= k <= n``. Scores without rows are dropped. Other
+            numbers are weights, of one row each with a share of positives: for estimates, as in `from_scores`.
 
         Returns
         -------
@@ -198,7 +210,9 @@ class ScoreTable(TableSums):
         >>> ScoreTable.from_counts([0.2, 0.7], n=[1, 3], k=[0, 2])
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
-        return cls(*pool_counts(*clean_counts(score, n, k)))
+        scores, total, positive = clean_counts(score, n, k)
+        table = cls(*pool_counts(scores, total, positive))
+        return table if table.whole else table.weighing(WeightSums.of(total)._replace(low=0.0))
 
     @classmethod
     def from_cells(cls, n: NumberArray, k: NumberArray, cells: CellSums) -> ScoreTable:
@@ -220,11 +234,13 @@ class ScoreTable(TableSums):
     def __repr__(self) -> str:
         kind = "distinct scores" if self.exact else "cells and scores"
         left_out = f", left out={self.intake.left_out.n}" if self.intake.left_out else ""
-        return f"ScoreTable({len(self)} {kind}, n={self.total:g}, positives={self.positives:g}{left_out})"
+        positives = f"base rate={self.base_rate:g}, weighted" if self.weighted else f"positives={self.positives:g}"
+        return f"ScoreTable({len(self)} {kind}, n={self.n_rows:g}, {positives}{left_out})"
 
     def _repr_html_(self) -> str:
         kind = "Distinct scores" if self.exact else "Cells and scores"
-        facts = {"Rows": self.total, "Positives": self.positives, kind: len(self)}
+        positives = {"Base rate, weighted": self.base_rate} if self.weighted else {"Positives": self.positives}
+        facts = {"Rows": self.n_rows, **positives, kind: len(self)}
         return html_table("ScoreTable", facts.items())
 
     def merge(self, other: ScoreTable) -> ScoreTable:
@@ -242,11 +258,29 @@ class ScoreTable(TableSums):
         """
         if not isinstance(other, ScoreTable):
             raise ArgumentError("another ScoreTable to merge", repr(other), "build it with ScoreTable.from_scores")
-        n = np.concatenate([self.n, other.n])
-        k = np.concatenate([self.k, other.k])
-        if self.cells is None and other.cells is None:
-            return type(self)(*pool_counts(np.concatenate([self.score, other.score]), n, k))
-        return type(self).from_cells(n, k, self._cell_sums() + other._cell_sums())
+        one, two = (table.times(table.sampling.unit_weight) for table in (self, other))
+        n, k = np.concatenate([one.n, two.n]), np.concatenate([one.k, two.k])
+        if one.cells is None and two.cells is None:
+            merged = type(self)(*pool_counts(np.concatenate([one.score, two.score]), n, k))
+        else:
+            merged = type(self).from_cells(n, k, one._cell_sums() + two._cell_sums())
+        if not (self.weighted or other.weighted):
+            return merged
+        return merged.weighing(_weights_of(self) + _weights_of(other))
+
+    def times(self, factor: float) -> ScoreTable:
+        """Return the table of rows of so much weight each."""
+        if factor == 1.0:
+            return self
+        cells = None if self.cells is None else self.cells.times(factor)
+        return replace(self, n=self.n * factor, k=self.k * factor, cells=cells)
+
+    def weighing(self, weights: WeightSums) -> ScoreTable:
+        """Return the table of rows with these weights in their unit, from sums of the weights as they were given."""
+        weights.check()
+        cells = None if self.cells is None else self.cells.times(1.0 / weights.unit)
+        n, k = weights.in_units(self.n), weights.in_units(self.k)
+        return replace(self, n=n, k=k, cells=cells, sampling=weights.sampling)
 
     def split(self, parts: int | Sequence[float], rng: np.random.Generator) -> list[ScoreTable]:
         """Split the rows at random into exact tables, each row independently.
@@ -265,9 +299,8 @@ class ScoreTable(TableSums):
             depend on the order of the rows and costs as much as the table is long. The rows of a cell are split as if
             all had its mean score.
         """
-        if not self.independent:
-            remedy = "pass rows, or weights that count rows"
-            raise DataError("weights that are whole numbers of rows", "other weights", remedy)
+        if not self.whole:
+            raise DataError("rows, or a `count` of equal ones", "weights that count no rows", IF_COUNTS)
         if not isinstance(rng, np.random.Generator):
             raise ArgumentError("rng to be a numpy.random.Generator", repr(rng), "pass numpy.random.default_rng(0)")
         return [self.with_counts(n, k) for n, k in split_counts(self.n, self.k, parts, rng)]
@@ -301,10 +334,15 @@ Weights = npt.ArrayLike | None
 
 
 def as_table(
-    y_true: LabelsOrSums, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+    y_true: LabelsOrSums,
+    y_proba: Scores = None,
+    *,
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
 ) -> ScoreTable:
     """Return the table of labels given as first argument, or pool the rows given as two."""
-    table = as_sums(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_sums(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
     if not isinstance(table, ScoreTable):
         remedy = "pass labels, or judge predicted means of other numbers with `calibrant.audit_means`"
         raise DataError("outcomes that are 0 or 1", "other numbers", remedy)
@@ -312,11 +350,16 @@ def as_table(
 
 
 def as_sums(
-    y_true: LabelsOrSums, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
+    y_true: LabelsOrSums,
+    y_proba: Scores = None,
+    *,
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
 ) -> TableSums:
     """Do the same for what carries over to other outcomes: the table may also be an `OutcomeTable`."""
     if isinstance(y_true, TableSums):
-        if y_proba is not None or sample_weight is not None or pos_label is not None:
+        if any(further is not None for further in (y_proba, sample_weight, count, pos_label)):
             expected, remedy = "a table alone, or labels and scores", "the table already holds scores and weights"
             raise ArgumentError(expected, f"a {type(y_true).__name__} with further data", remedy)
         if len(y_true) == 0:
@@ -325,18 +368,24 @@ def as_sums(
     if y_proba is None:
         remedy = "pass y_proba as second argument, or to audit the names of columns: label='y', score='p'"
         raise ArgumentError("labels and scores", f"a {type(y_true).__name__} and no scores", remedy)
-    return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
 
 
 def need_both_classes(table: ScoreTable) -> None:
     """Raise a `DataError` if all rows of a table are positive, or all are negative."""
     if not ((table.k > 0).any() and (table.k < table.n).any()):
-        count = f"{table.total:,.15g} row{'' if table.total == 1 else 's'}" if table.whole else "rows with weights"
+        count = f"{table.n_rows:,.15g} row{'' if table.n_rows == 1 else 's'}"
         raise describe_one_outcome(f"only {'positives' if (table.k > 0).any() else 'negatives'} in {count}")
 
 
 def need_counts(table: ScoreTable, because: str) -> None:
     """Raise a `DataError` if weights are not numbers of rows, which finite samples are counted in."""
     if not table.independent:
-        remedy = f"{because}; leave the weights out, or use them for point estimates only"
-        raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)
+        raise DataError("rows, or a `count` of equal ones", f"weights that count no rows: {because}", PROVED)
+
+
+def _weights_of(table: ScoreTable) -> WeightSums:
+    """Return the weights of a table; rows without weights have a weight of 1."""
+    unit, same = table.sampling.unit_weight, table.whole
+    low, high = (unit, unit) if same else (0.0, unit)
+    return WeightSums(int(table.n_rows), table.total * unit, table.total * unit * unit, low, high)

@@ -38,9 +38,9 @@ def generator_for(rows: _Digested, random_state: int | np.random.Generator) -> n
 
 
 def digest_rows(score: npt.NDArray[np.float64], n: npt.NDArray[Any], k: npt.NDArray[Any]) -> int:
-    """Add up what `hash_rows` gives, modulo ``2**64``; of weights that do not count rows the bits stand for numbers."""
+    """Add up what `hash_rows` gives, modulo ``2**64``; of weights the bits of rounded sums stand for numbers."""
     if n.dtype.kind == "f":
-        k, rest = k.view(np.uint64), (n - k).view(np.uint64)
+        k, rest = (part.astype(np.float32).view(np.uint32).astype(np.uint64) for part in (k, n - k))
         n = k + rest
     parts = (slice(start, start + _BLOCK) for start in range(0, len(score), _BLOCK))
     return sum(int(hash_rows(score[part], n[part], k[part]).sum()) for part in parts) % (1 << 64)

@@ -32,6 +32,16 @@ def split_counts(
         yield hit + miss, hit
 
 
+def held_out_units(
+    units: int, n_folds: int, rng: np.random.Generator, share: float | None = None
+) -> list[npt.NDArray[np.bool_]]:
+    """Return which units, such as clusters, are held out: those of each fold in turn, or a share of them once."""
+    drawn = rng.permutation(units)
+    if share is not None:
+        return [drawn < max(1, round(share * units))]
+    return [drawn % n_folds == fold for fold in range(min(units, n_folds))]
+
+
 def _parts(
     counts: NumberArray, chances: FloatArray, rng: np.random.Generator, kind: npt.DTypeLike
 ) -> Iterator[NumberArray]:

@@ -61,17 +61,21 @@ class Sampling:
 
     Attributes
     ----------
-    unit : {"rows", "clusters", "cases"}
-        What is independent of each other.
+    unit : {"rows", "clusters", "cases", "weights"}
+        What is independent of each other; "weights" of rows with weights that count no rows, of which nothing is known.
     n_units : int or None
         How many there are; None of rows, which a table counts.
     cap : float or None
         Rows that a cluster counts at most; infinite if every row counts the same.
+    unit_weight : float
+        Of rows with weights that count no rows: the weight of one of the equal rows that are worth as much, in which
+        tables hold them.
     """
 
     unit: str = "rows"
     n_units: int | None = None
     cap: float | None = None
+    unit_weight: float = 1.0
 
     @property
     def independent_rows(self) -> bool:

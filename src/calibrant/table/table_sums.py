@@ -33,6 +33,17 @@ class CellSums:
         """All sums that are arrays."""
         return [self.low, self.high, self.rise, self.fall]
 
+    def times(self, factor: float) -> CellSums:
+        """Return the sums of rows of so much weight each."""
+        return CellSums(
+            low=self.low,
+            high=self.high,
+            rise=self.rise * factor,
+            fall=self.fall * factor,
+            squared_total=self.squared_total * factor,
+            log_loss_total=self.log_loss_total * factor,
+        )
+
     def __add__(self, other: CellSums) -> CellSums:
         """Put the cells of other rows beside these."""
         low, high, rise, fall = map(np.concatenate, zip(self.arrays, other.arrays, strict=True))
@@ -108,8 +119,18 @@ class TableSums:
 
     @property
     def whole(self) -> bool:
-        """Whether weights are whole numbers, so that sums are exact and a weight is a number of rows."""
+        """Whether `n` are whole numbers, so that sums are exact: rows, or weights that are all the same."""
         return self.n.dtype.kind == "i"
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights that count no rows: then `n` adds up to the equal rows that are worth as much."""
+        return self.sampling.unit == "weights"
+
+    @property
+    def n_rows(self) -> float:
+        """Number of rows, each counted once if they have weights."""
+        return float(self.sampling.n_units or 0) if self.weighted else self.total
 
     @property
     def independent(self) -> bool:
@@ -118,7 +139,7 @@ class TableSums:
 
     @cached_property
     def total(self) -> float:
-        """Number of rows, or total weight."""
+        """Number of rows, or of the equal ones that rows with weights are worth."""
         return float(self.n.sum())
 
     @property

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +16,10 @@ from calibrant.table import row_errors
 from calibrant.table.fixed_point import MOST_ROWS
 from calibrant.table.missing import is_missing
 from calibrant.table.parameters import is_number
-from calibrant.table.pooling import FloatArray, IndexArray, LabelArray, ScoreArray
+from calibrant.table.pooling import FloatArray, IndexArray, IntArray, LabelArray, ScoreArray
+from calibrant.table.score_hints import ScoreRange
+from calibrant.table.weights import WeightSums, both_kinds
 
-# Totals and shares of weights in this range stay clear of the ends of the range of floats.
-_LEAST_WEIGHT, _MOST_WEIGHT = 1e-290, 1e290
 # Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
 _CHUNK = 1 << 16
 # Ends of the range of scores: of probabilities, and of those that only rank cases.
@@ -38,8 +38,16 @@ class CleanRows(NamedTuple):
 
     label: LabelArray
     score: ScoreArray
-    weight: npt.NDArray[Any] | None
+    weight: npt.NDArray[Any] | None  # as they were given
     others: tuple[str, ...] = ()  # labels that count as 0 beside `pos_label`; a few of many
+    weights: WeightSums | None = None  # of weights that count no rows, unless these are a part of the data
+
+    @property
+    def rows(self) -> npt.NDArray[Any]:
+        """How many equal rows each row counts, see `WeightSums`."""
+        if self.weight is None:
+            return np.ones(len(self.label), dtype=np.int64)
+        return self.weight if self.weights is None else self.weights.in_units(self.weight)
 
     def pick(self, which: slice | IndexArray) -> CleanRows:
         """Return some of the rows."""
@@ -56,6 +64,7 @@ def clean_rows(
     y_proba: npt.ArrayLike,
     *,
     sample_weight: npt.ArrayLike | None = None,
+    count: npt.ArrayLike | None = None,
     pos_label: Any = None,
     part: bool = False,
     names: Sequence[str] = (),
@@ -75,7 +84,7 @@ def clean_rows(
     checks: tuple[Callable[[], Any], ...] = (
         lambda: _checked_scores(scores, limits),
         lambda: _labels_or_swapped(raw, scores, pos_label, part=part),
-        lambda: None if sample_weight is None else clean_weights(sample_weight, scores.shape[0], part=part),
+        lambda: weighting_of(sample_weight, count, scores.shape[0], part=part),
     )
     results, errors = [], []
     for i, check in enumerate(checks):
@@ -85,10 +94,10 @@ def clean_rows(
             errors.append(row_errors.in_column(error, names[i]) if names else error)
     if errors:
         raise row_errors.all_of(errors) from None
-    score, (label, others), weight = results
+    score, (label, others), (weight, weights) = results
     if pos_label is not None and np.shape(y_proba)[1:] == (2,):
         _need_second_class(raw[label == 0], pos_label)
-    return CleanRows(label, score, weight, others)
+    return CleanRows(label, score, weight, others, weights)
 
 
 def clean_scores(y_proba: npt.ArrayLike, limits: tuple[float, float] = PROBABILITIES) -> ScoreArray:
@@ -167,15 +176,14 @@ def _bad_scores(raw: npt.NDArray[Any], limits: tuple[float, float]) -> DataError
         score = np.array([0.5 if bad else float(value) for value, bad in zip(values, other.tolist(), strict=True)])
     faults, errors = (other, np.isnan(score), (score < limits[0]) | (score > limits[1])), []
     finite = score[np.isfinite(score) & ~other]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (math.nan, math.nan)
     for fault in faults:
         where, count = int(np.argmax(fault)), int(fault.sum())
         if count and fault is other:
             value = raw[where : where + 1].tolist()[0]
-            remedy = row_errors.MISSING if is_missing(value) else row_errors.remedy_for_text(value)
-            errors.append(row_errors.describe_not_numbers("scores", repr(value), f"row {where}", count, remedy))
+            errors.append(row_errors.describe_not_numbers("scores", value, f"row {where}", count))
         elif count:
-            errors.append(row_errors.describe_bad_scores(float(score[where]), f"row {where}", count, low, high))
+            seen = partial(ScoreRange.of, finite)
+            errors.append(row_errors.describe_bad_scores(float(score[where]), f"row {where}", count, seen))
     return row_errors.all_of(errors)
 
 
@@ -199,8 +207,26 @@ def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None, *, part: bool = F
     return labels_and_others(as_array(y_true, "labels"), pos_label, part=part)[0]
 
 
+def weighting_of(
+    sample_weight: npt.ArrayLike | None, count: npt.ArrayLike | None, n_rows: int, *, part: bool = False
+) -> tuple[npt.NDArray[Any] | None, WeightSums | None]:
+    """Return counts or weights as they were given, and sums of weights that count no rows unless they are a part."""
+    if count is not None:
+        if sample_weight is not None:
+            raise both_kinds()
+        return clean_count(count, n_rows, part=part), None
+    if sample_weight is None:
+        return None, None
+    weight = clean_weights(sample_weight, n_rows, part=True)
+    if part:
+        return weight, None
+    weights = WeightSums.of(weight)
+    weights.check()
+    return weight, weights
+
+
 def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = False) -> npt.NDArray[Any]:
-    """Return the weights as int64 if all are whole numbers (repeated rows), as float64 otherwise.
+    """Return finite weights that are not negative: as int64 if all are whole, so that sums are exact, else float64.
 
     Those of a part of the data may all be 0 or tiny.
     """
@@ -213,23 +239,25 @@ def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = Fal
     if bad.any():
         where = int(np.argmax(bad))
         raise row_errors.describe_bad_weight(float(weight[where]), f"row {where}")
-    if not part and not weight.any():
-        raise row_errors.describe_zero_weights()
+    if not part:
+        WeightSums.of(weight).check()
     with np.errstate(over="ignore"):
-        check_weight_range(_LEAST_WEIGHT if part else float(weight.max()), float(weight.sum()))
-    # More rows than that cannot be added up exactly, so they are weights, not rows.
-    if float(weight.sum()) < MOST_ROWS and np.array_equal(np.floor(weight), weight):
-        return weight.astype(np.int64)
-    return weight
+        few = float(weight.sum()) < MOST_ROWS
+    return weight.astype(np.int64) if few and np.array_equal(np.floor(weight), weight) else weight
 
 
-def check_weight_range(largest: float, total: float) -> None:
-    """Raise a `DataError` if the largest weight or the total of all is near an end of the range of floats."""
-    remedy = "only the ratios of such weights matter: rescale them, for example by dividing by the largest"
-    if not total <= _MOST_WEIGHT:
-        raise DataError(f"weights that add up to at most {_MOST_WEIGHT:g}", f"a total of {total:g}", remedy)
-    if largest < _LEAST_WEIGHT:
-        raise DataError(f"some weight of at least {_LEAST_WEIGHT:g}", f"{largest:g} as the largest", remedy)
+def clean_count(count: npt.ArrayLike, n_rows: int, *, part: bool = False) -> IntArray:
+    """Return how many equal rows each row stands for; those of a part of the data may all be 0."""
+    counted = clean_weights(count, n_rows, part=True)
+    if counted.dtype.kind == "f":
+        odd = np.floor(counted) != counted
+        if not odd.any():
+            raise row_errors.describe_too_many_rows(float(counted.sum()))
+        where = int(np.argmax(odd))
+        raise row_errors.describe_bad_count(float(counted[where]), f"row {where}", int(odd.sum()))
+    if not part and not counted.any():
+        raise row_errors.describe_zero_weights()
+    return counted
 
 
 def check_same_rows(first: tuple[int, int], then: tuple[int, int]) -> None:
@@ -270,33 +298,7 @@ def as_floats(raw: npt.NDArray[Any], what: str) -> FloatArray:
         return raw.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         where, value = next((i, v) for i, v in enumerate(raw.ravel().tolist()) if not is_number(v))
-        raise row_errors.describe_not_numbers(what, repr(value), f"row {where}") from None
-
-
-def clean_counts(
-    score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike
-) -> tuple[FloatArray, npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return scores, rows and positives of the totals that have rows; integers if all counts are, else floats."""
-    s = clean_scores(score).astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
-    total, positive = _as_counts(n, k)
-    if not total.shape == positive.shape == s.shape:
-        shapes = f"{len(s)} scores, n of shape {total.shape} and k of shape {positive.shape}"
-        raise DataError("as many n and k as scores", shapes, "pass three columns of the same table")
-    if not ((positive >= 0) & (positive <= total) & (total < np.inf)).all():
-        raise DataError("finite 0 <= k <= n at every score", "a row that breaks it", "check the aggregation")
-    with_rows = total > 0
-    if total.dtype.kind == "f" and with_rows.any():
-        with np.errstate(over="ignore"):  # an infinite total is what is looked for
-            check_weight_range(float(total.max()), float(total.sum()))
-    return s[with_rows], total[with_rows], positive[with_rows]
-
-
-def _as_counts(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return rows and positives as whole numbers if both are and fit, else as floats."""
-    total, positive = as_array(n, "n"), as_array(k, "k")
-    if total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53:
-        return total.astype(np.int64), positive.astype(np.int64)
-    return as_floats(total, "n"), as_floats(positive, "k")
+        raise row_errors.describe_not_numbers(what, value, f"row {where}") from None
 
 
 def labels_and_others(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:

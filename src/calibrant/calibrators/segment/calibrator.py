@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,20 +17,26 @@ from calibrant.calibrators.segment.gains import log_losses, mean_and_error, segm
 from calibrant.calibrators.segment.given import columns_of, taken_apart
 from calibrant.calibrators.segment.offsets import BinaryLabels, fit_offsets
 from calibrant.calibrators.segment.repair import NOTHING, Segment, SegmentRepair, fit_trees
+from calibrant.distributions.cluster_jackknife import Jackknife
+from calibrant.errors import DataError
 from calibrant.fits.log_odds import LEAST, MOST, probability
 from calibrant.fits.logistic import logistic_fit
 from calibrant.fits.score_map import fit_part
 from calibrant.printable import visible
 from calibrant.segments.columns import SegmentColumn
+from calibrant.table.clusters import Clusters, cluster_numbers, group_rows, number_by_content
 from calibrant.table.numbers import number
 from calibrant.table.parameters import check_count, check_random_state
 from calibrant.table.pooling import FloatArray, IntArray, score_order
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import clean_rows, clean_scores
+from calibrant.table.seeding import hash_rows, scramble
+from calibrant.table.splitting import held_out_units
+from calibrant.table.validation import CleanRows, clean_rows, clean_scores
 
 _MANY = 100_000  # rows above which one part is held out instead of every fold in turn
 _ENOUGH = 20_000  # rows in that part
 _BEYOND_NOISE = 1.645  # standard errors by which held-out rows must gain: a one-sided test at 5%
+_CHANCE = 0.05  # the same for clusters, by Student's distribution
 
 
 @dataclass(eq=False, repr=False)
@@ -70,8 +77,8 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  #
     reason_ : str
         What was decided and why, in a sentence.
     gain_, standard_error_ : float
-        Fall of the mean log loss per held-out row, and its standard error over rows; NaN if nothing could be held out.
-        The shares were chosen on these rows, so the gain is optimistic for a little.
+        Fall of the mean log loss per held-out row, and its standard error over rows, or clusters; NaN if nothing could
+        be held out. The shares were chosen on these rows, so the gain is optimistic for a little.
     gains_ : SegmentGains
         The same in every segment, with ``gains_.to_frame()`` as a table.
     training_ : Training
@@ -79,10 +86,10 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  #
 
     Notes
     -----
-    Rows whose value of a column was not met in the fit get no offset of that column and no tree; nothing at all if this
-    holds for every column. Of a column with more than 1,000 levels the largest are kept; the others, and what was not
-    met, are one segment. A gain in log loss says nothing certain about a single segment: audit the repaired
-    probabilities on new rows (docs/how_to/repair_group.md). Weights are not supported.
+    '1' and 1 are one level, as in SQL. Values that were not met in the fit get no offset of their column and no tree,
+    and if most are such, a warning. Of more than 1,000 levels the largest are kept; the others and new ones are one
+    segment. A gain in log loss proves nothing about one segment: audit new rows (docs/how_to/repair_group.md). Weights
+    are not supported.
 
     Examples
     --------
@@ -97,7 +104,15 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  #
 
     calibrator: Calibrator | None = None
 
-    def fit(self, scores: Any, y: npt.ArrayLike, segments: Any = None, *, pos_label: Any = None) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        y: npt.ArrayLike,
+        segments: Any = None,
+        *,
+        pos_label: Any = None,
+        groups: Clusters | None = None,
+    ) -> Self:
         """Fit the map for all rows and what segments need beyond it.
 
         Parameters
@@ -111,6 +126,9 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  #
             Columns that name segments: a dataframe of pandas, Polars or PyArrow, or a dictionary of arrays by name.
         pos_label : scalar, optional
             Label of the positive class.
+        groups : array-like of shape (n,), optional
+            Cluster of each row, such as the patient: rows of one may depend on each other. They stay whole in folds,
+            and gains and their standard errors are those of clusters.
 
         Returns
         -------
@@ -135,11 +153,24 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  #
         # Every level counts by itself: shrinkage takes care of rare ones.
         self.columns_ = [SegmentColumn.fit(column, name, min_rows=1) for name, column in values.items()]
         codes = [column.codes(values[column.name]) for column in self.columns_]
-        order = score_order(score, *codes, label)
-        data = _Rows(score[order], [code[order] for code in codes], label[order], [len(c) for c in self.columns_])
-        self.calibrator_ = clone(calibrator).fit(data.score, data.label)  # refuses rows of one class
+        group = None
+        if groups is not None:
+            keys = hash_rows(score, *(np.ones_like(label, np.int64), label.astype(np.int64)))
+            for code in codes:
+                keys = scramble(keys + code.astype(np.uint64))
+            group = number_by_content(cluster_numbers(groups, len(score)), keys)
+            if group.max() == 0:
+                remedy = "fit one map to all segments, or leave the clusters out if rows are independent"
+                raise DataError("rows of at least two clusters, so that one can be held out", "one cluster", remedy)
+        order = score_order(score, *codes, label, *(() if group is None else (group,)))
+        sizes = [len(c) for c in self.columns_]
+        data = _Rows(score, codes, label, sizes, group)[order]
+        self.calibrator_ = clone(calibrator).fit(data.score, data.label, groups=data.group)  # refuses rows of one class
         self.training_ = self.calibrator_.training_
-        parts = _parts(len(score), n_folds, np.random.default_rng(self.random_state))
+        units = np.arange(len(score)) if data.group is None else data.group
+        share = _ENOUGH / len(score) if len(score) > _MANY else None
+        folds = held_out_units(int(units.max()) + 1, n_folds, np.random.default_rng(self.random_state), share)
+        parts = [fold[units] for fold in folds]
         log_odds, *added = np.concatenate([_held_out(calibrator, data, part) for part in parts], axis=1)
         self._decide(data[np.concatenate(list(map(np.flatnonzero, parts)))], log_odds, np.stack(added))
         repair = _fitted(data, self._log_odds(data.score)) if self.decision_ == "repaired" else NOTHING
@@ -170,6 +201,10 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  #
         if self.decision_ == "one map":
             everyone: FloatArray = self.calibrator_.predict(score)
             return everyone
+        for column in self.columns_:
+            if said := column.unmet(values[column.name]):
+                remedy = "These rows get no repair by it. Pass the values that the calibrator was fitted to."
+                warnings.warn(f"{visible(said)}. {remedy}", UserWarning, stacklevel=3)
         log_odds = self._log_odds(score)
         return probability(log_odds + self.repair_.parts(score, log_odds, codes).sum(axis=0))
 
@@ -181,8 +216,11 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  #
         named = visible(", ".join(column.name for column in self.columns_))
         shares = _shares(log_odds, added, held_out.label)
         before, after = log_losses(log_odds, held_out.label), log_losses(log_odds + shares @ added, held_out.label)
-        self.gain_, self.standard_error_ = mean_and_error(before - after)
-        repaired = self.gain_ > _BEYOND_NOISE * self.standard_error_
+        self.gain_, self.standard_error_ = mean_and_error(before - after, held_out.group)
+        beyond = _BEYOND_NOISE
+        if held_out.group is not None:
+            beyond = Jackknife(np.bincount(held_out.group).astype(np.float64)).quantile(_CHANCE)
+        repaired = self.gain_ > beyond * self.standard_error_
         self.decision_ = "repaired" if repaired else "one map"
         self.shares_ = shares if repaired else np.zeros(2)
         judged = (
@@ -194,7 +232,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  #
         else:
             self.reason_ = f"One map for all: {judged}, which may be chance."
             after = before
-        self.gains_ = segment_gains(self.columns_, held_out.codes, before, after)
+        self.gains_ = segment_gains(self.columns_, held_out.codes, before, after, held_out.group)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,23 +243,19 @@ class _Rows:
     codes: list[IntArray]
     label: BinaryLabels
     sizes: list[int]  # segments of each column
+    group: IntArray | None  # cluster of each row, from 0, if rows may depend on each other
 
     def __getitem__(self, rows: npt.NDArray[Any]) -> _Rows:
-        return _Rows(self.score[rows], [code[rows] for code in self.codes], self.label[rows], self.sizes)
-
-
-def _parts(n: int, n_folds: int, rng: np.random.Generator) -> list[npt.NDArray[np.bool_]]:
-    """Return which rows are held out: each part in turn, or one of many rows."""
-    shuffled = rng.permutation(n)
-    if n > _MANY:
-        return [shuffled < _ENOUGH]
-    return [shuffled % n_folds == part for part in range(min(n, n_folds))]
+        group = None if self.group is None else self.group[rows]
+        return _Rows(self.score[rows], [code[rows] for code in self.codes], self.label[rows], self.sizes, group)
 
 
 def _held_out(calibrator: Calibrator, data: _Rows, part: npt.NDArray[np.bool_]) -> FloatArray:
     """Fit to the other rows; return the log-odds of those held out, and what both members of a repair would add."""
     rest, held_out = data[~part], data[part]
-    fitted = fit_part(clone(calibrator), ScoreTable.from_scores(rest.label, rest.score))
+    clean = CleanRows(rest.label, rest.score, None)
+    rows = ScoreTable.from_clean(clean) if rest.group is None else group_rows(clean, rest.group, rest.group)
+    fitted = fit_part(clone(calibrator), rows)
     repair = _fitted(rest, _logit(fitted.predict(rest.score)))
     log_odds = _logit(fitted.predict(held_out.score))
     return np.vstack([log_odds, repair.parts(held_out.score, log_odds, held_out.codes)])

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.calibrators.segment.offsets import BinaryLabels
+from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.segments.columns import SegmentColumn
-from calibrant.table.pooling import FloatArray, IntArray
+from calibrant.table.pooling import FloatArray, IntArray, number_values
 from calibrant.table.results import Tabular
 from calibrant.table.shown import text_grid
 
@@ -28,7 +29,7 @@ class SegmentGains(Tabular):
     before, after, gain : ndarray of float64
         Mean log loss with the map for all rows, with the repair, and by how much it fell.
     standard_error : ndarray of float64
-        Of the gain, over rows.
+        Of the gain, over rows, or clusters of them.
     """
 
     column: npt.NDArray[np.str_]
@@ -50,7 +51,11 @@ class SegmentGains(Tabular):
 
 
 def segment_gains(
-    columns: Sequence[SegmentColumn], codes: Sequence[IntArray], before: FloatArray, after: FloatArray
+    columns: Sequence[SegmentColumn],
+    codes: Sequence[IntArray],
+    before: FloatArray,
+    after: FloatArray,
+    group: IntArray | None,
 ) -> SegmentGains:
     """Return the gains of rows with these log losses, which belong to these segments of the columns."""
     named = [("all rows", "", np.ones(len(before), dtype=bool))]
@@ -59,7 +64,8 @@ def segment_gains(
     names, segments, rows = zip(*named, strict=True)
     n = np.array([int(those.sum()) for those in rows], dtype=np.int64)
     (old, _), (new, _), (gain, error) = (
-        np.array([mean_and_error(losses[those]) for those in rows]).T for losses in (before, after, before - after)
+        np.array([mean_and_error(losses[those], None if group is None else group[those]) for those in rows]).T
+        for losses in (before, after, before - after)
     )
     return SegmentGains(np.array(names), np.array(segments), n, old, new, gain, error)
 
@@ -69,8 +75,16 @@ def log_losses(log_odds: FloatArray, label: BinaryLabels) -> FloatArray:
     return np.asarray(np.logaddexp(0.0, np.where(label == 1, -log_odds, log_odds)))
 
 
-def mean_and_error(values: FloatArray) -> tuple[float, float]:
-    """Return the mean and its standard error; NaN of nothing."""
+def mean_and_error(values: FloatArray, group: IntArray | None) -> tuple[float, float]:
+    """Return the mean and its standard error, over rows or by leaving out one group at a time; NaN of nothing."""
     if not len(values):
         return float("nan"), float("nan")
-    return float(values.mean()), float(values.std() / np.sqrt(len(values)))
+    mean = float(values.mean())
+    if group is None:
+        return mean, float(values.std() / np.sqrt(len(values)))
+    number = number_values(group)
+    if not number.any():
+        return mean, float("nan")
+    jackknife = Jackknife(np.bincount(number).astype(np.float64))
+    without = jackknife.means_without(np.bincount(number, values).astype(np.float64))
+    return mean, float(jackknife.deviation(((without - mean) ** 2).sum()))

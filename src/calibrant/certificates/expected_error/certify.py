@@ -77,7 +77,7 @@ def certify_ece(
     confidence_level: float = 0.95,
     tolerance: float | None = None,
     shape: Literal["monotone", "any"] = "monotone",
-    sample_weight: Weights = None,
+    count: Weights = None,
     pos_label: Any = None,
 ) -> ExpectedErrorCertificate:
     r"""Bound the expected calibration error :math:`E|P(Y = 1 | s) - s|` of a classifier fixed before these rows.
@@ -94,8 +94,8 @@ def certify_ece(
         What is assumed of the event rate :math:`\eta(s) = P(Y = 1 | s)`; choose before looking at the outcomes.
         "monotone": it never falls as the score rises. "any": nothing; every score is a cell of its own, so the bound
         says something only where scores repeat.
-    sample_weight, pos_label : optional
-        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
+    count, pos_label : optional
+        How many equal, independent rows each row stands for; the label value that counts as 1.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def certify_ece(
     check_choice("shape", shape, ("monotone", "any"))
     if tolerance is not None:
         check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap, such as 0.02")
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
     need_counts(table, "finite-sample bounds need rows")
     if shape == "any" and not table.exact:
         remedy = "round the scores so that fewer are distinct, or assume that the event rate never falls with the score"

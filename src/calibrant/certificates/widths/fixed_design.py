@@ -191,7 +191,7 @@ def cumulative_width(table: ScoreTable, delta: float = 0.05) -> float:
     Parameters
     ----------
     table : ScoreTable
-        Rows with whole-number weights, more than 5.
+        Rows, or a count of equal ones, more than 5.
     delta : float
         Probability with which the band may fail, in (0, 1): 0.85 of it is spent on the range, 0.1 on the time, 0.05 on
         the variance.
@@ -205,7 +205,7 @@ def cumulative_width(table: ScoreTable, delta: float = 0.05) -> float:
     Raises
     ------
     DataError
-        If the weights are not whole numbers, or there are 5 rows or fewer.
+        If weights do not count rows, or there are 5 rows or fewer.
 
     Examples
     --------

@@ -20,10 +20,13 @@ def apply(
     query: options.Sql = None,
     database: options.Database = None,
     column: Annotated[str, option("Name of the new column.", metavar="COL")] = "calibrated",
+    renamed: Annotated[
+        bool, option("The column of scores had another name when the model was fitted.", "--renamed")
+    ] = False,
 ) -> None:
     """Add a column of recalibrated probabilities, or means, to rows.
 
-    Missing scores stay missing. Rows and other columns stay as they are, in the same order.
+    Missing scores stay missing, such as NA or NaN. Rows and other columns stay as they are, in the same order.
     """
     from calibrant.atomic_write import check_writable
     from calibrant.export.apply import apply_to_file
@@ -32,5 +35,5 @@ def apply(
     source = source_of(context)
     check_writable(output, *paths_of(source), model)
     with terminal.progress():
-        count = apply_to_file(load_map(model), source, output, score=score, column=column)
+        count = apply_to_file(load_map(model), source, output, score=score, column=column, renamed=renamed)
     terminal.print_note(f"{count:,} rows written to {output}")

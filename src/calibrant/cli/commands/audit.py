@@ -32,10 +32,11 @@ def audit(
     weight: Annotated[
         str | None,
         column(
-            "Column of weights; whole numbers count repeated independent rows, with others there is no certificate. "
-            "With --outcome any weights, of outcomes that are per unit of them already."
+            "Column of weights, of which only the ratios matter: point estimates. With --outcome of outcomes that are "
+            "per unit of weight already, with a certificate."
         ),
     ] = None,
+    count: options.Count = None,
     pos_label: options.PosLabel = None,
     missing: options.Missing = "raise",
     tolerance: Annotated[
@@ -111,8 +112,8 @@ def audit(
 
     Of predicted means of amounts, counts or shares with --outcome and --prediction.
 
-    With --tolerance, exit code 0 means certified, with --by all segments listed too, and with --scores all classes,
-    and that the test does not reject; 1 means any other verdict. With --grade, 1 means that PDs of a grade are off.
+    Exit code 0 means that all that was asked for is shown to hold: with --tolerance certified, with --by all segments
+    listed too, with --scores all classes; with limits in --about that they are met; with --grade that no PDs are off.
     """
     result: Any
     if outcome is not None or prediction is not None:
@@ -145,14 +146,10 @@ def audit(
 
 
 def _show(result: Any, *, details: bool, as_json: bool, json_curves: bool) -> None:
-    """Print a result, and exit with 1 where a verdict that was asked for is not "certified"."""
+    """Print a result, and exit with 1 where something that was asked for is not shown to hold."""
     if as_json or json_curves:
         typer.echo(result.to_json(curves=json_curves))
     else:
         terminal.print_audit(result, details=details)
-    parts = (result.certificate, getattr(result, "segments", None), getattr(result, "grades", None))
-    verdicts = [part.verdict for part in parts if part is not None]
-    if getattr(result.certificate, "tolerance", None) is not None:
-        verdicts.append(getattr(result, "verdict", None))  # of several classes that of the test too
-    if set(verdicts) - {None, "certified"}:
+    if not result.passed:
         raise typer.Exit(1)

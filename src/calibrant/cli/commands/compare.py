@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from calibrant.cli import options, terminal
-from calibrant.cli.options import column
+from calibrant.cli.options import column, option
 from calibrant.cli.reporting import with_report
 
 
@@ -25,7 +25,14 @@ def compare(
     cost_fp: options.CostFp = None,
     cost_fn: options.CostFn = None,
     clusters: options.Cluster = None,
-    guarantee: options.ClusterGuarantee = "ordinary",
+    guarantee: Annotated[
+        str,
+        option(
+            "Ordinary, or 'unseen rows' for intervals that also allow for rows of a kind that none of these shows; "
+            "with --cluster 'unseen clusters'.",
+            metavar="KIND",
+        ),
+    ] = "ordinary",
     title: options.Title = None,
     note: options.Note = None,
     author: options.Author = None,

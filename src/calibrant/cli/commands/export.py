@@ -7,7 +7,7 @@ import typer
 
 from calibrant.cli import terminal
 from calibrant.cli.options import option
-from calibrant.errors import ArgumentError
+from calibrant.errors import ArgumentError, SourceError
 
 
 def export(
@@ -16,7 +16,7 @@ def export(
     ],
     to: Annotated[str, option("sql, python, onnx or json.", metavar="FORM")],
     dialect: Annotated[str, option("Of SQL: duckdb, postgresql, sqlite, spark or bigquery.")] = "duckdb",
-    column: Annotated[str, option("Column of scores in SQL.", metavar="COL")] = "score",
+    column: Annotated[str | None, option("Column of scores in SQL; by default that of the fit.", metavar="COL")] = None,
     output: Annotated[Path | None, option("File to write instead of standard output.", metavar="OUT")] = None,
 ) -> None:
     """Write a model as SQL, Python, ONNX or JSON.
@@ -26,18 +26,22 @@ def export(
     """
     from calibrant.atomic_write import check_writable, replacing
     from calibrant.export import to_json, to_onnx, to_python, to_sql
-    from calibrant.export.json_file import load_map
+    from calibrant.export.json_file import load_map, model_at
     from calibrant.table.parameters import check_choice
 
     check_choice("to", to, ("sql", "python", "onnx", "json"))
     if output is not None:
         check_writable(output, model)
+        if (there := model_at(output)) is not None:
+            raise SourceError(f"no model at {output}", there, "write to another file")
     elif to == "onnx":
         raise ArgumentError("--output for a binary form", "none", "name the file to write")
     calibrator = load_map(model)
     if to == "onnx":
         content = to_onnx(calibrator).SerializeToString()
     elif to == "sql":
+        if column is None:
+            column = getattr(calibrator, "feature_names_in_", ["score"])[0]
         content = (to_sql(calibrator, column, dialect=dialect) + "\n").encode()  # type: ignore[arg-type]  # checked there
     else:
         content = (to_python(calibrator) if to == "python" else to_json(calibrator)).encode()

@@ -1,5 +1,6 @@
 """`calibrant plan`: how many rows a certificate takes."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -60,4 +61,5 @@ def plan(
         validation = validation_sample_size(**widths | distribution)
     overrides = {"power": None if width_only else power, "brier": brier, "precision": validation}
     table = plan_table(**given_to(plan_table, context) | overrides)
+    table = replace(table, left_out=None if scores is None else scores.left_out)
     typer.echo(table.to_json() if as_json else str(table))

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from calibrant.cli import options, terminal
-from calibrant.cli.options import as_option, column, given_to, option, paths_of, source_of
+from calibrant.cli.options import column, given_to, option, paths_of, source_of
 from calibrant.errors import ArgumentError
 
 
@@ -16,7 +16,7 @@ def selective(
     files: options.Files = None,
     query: options.Sql = None,
     database: options.Database = None,
-    weight: options.Weight = None,
+    count: options.Count = None,
     pos_label: options.PosLabel = None,
     missing: options.Missing = "raise",
     target_error: Annotated[
@@ -49,9 +49,10 @@ def selective(
     asked = given_to(function, context) | {"target_error": targets if len(targets) > 1 else targets[0]}
     for name, value in {"by": by, "clusters": clusters, "missed": missed}.items():
         if value and name not in asked:
-            refused = f"{as_option(name, None)} {'with' if binary else 'without'} it"
-            expected = "--missed with --binary, and --by or --cluster without it"
-            raise ArgumentError(expected, refused, "leave one of them out")
+            given = "--cluster" if name == "clusters" else f"--{name}"
+            without = f"--binary without {given}", "both", "leave one of them out"
+            alone = f"{given} together with --binary", "it alone", f"add --binary, or leave {given} out"
+            raise ArgumentError(*(without if binary else alone))
     if require_coverage is not None:
         check_between("require_coverage", require_coverage, 0.0, 1.0, closed="right", remedy="a share, such as 0.3")
     if report is not None:

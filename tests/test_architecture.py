@@ -24,12 +24,12 @@ LAYER = {
     "upward": 0,
     "version": 0,
     "errors": 1,
-    "keywords": 1,
     "atomic_write": 2,
     "clock": 2,
     "typed_json": 2,
     "table": 2,
-    "references": 3,
+    "keywords": 3,
+    "references": 4,
     "distributions": 3,
     "segments": 3,
     "fits": 4,
@@ -166,6 +166,7 @@ def test_the_imports_of_all_kinds_are_seen():
     assert {kind for _, _, kind in edges()} == {"at the top", "inside functions", "for types only"}
 
 
+@pytest.mark.slow
 def test_imports_point_down():
     """Those inside functions and for types only too; nothing imports the package itself, which reaches everything."""
 

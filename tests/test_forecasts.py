@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import calibrant as cal
 from calibrant.cli.main import app
 from support.data import SHARED, needs_shared
 
@@ -81,6 +82,8 @@ def test_election_night_forecasts_by_race():
     assert data["certificate"]["bound"] == pytest.approx(0.0673, abs=1e-4)
     assert data["test"]["p_value"] > 0.05
     assert done.exit_code == 1
+    with (FOLDER / "us_senate_election_night.csv").open(encoding="utf-8", newline="") as file:
+        races = ["/".join(row[name] for name in ("year", "state", "special")) for row in csv.DictReader(file)]
     for cap, bound in ((50, 0.0754), (100, 0.0835), (200, 0.1198)):
-        _, data, _ = audited("us_senate_election_night.csv", "--max-rows-per-cluster", str(cap), *by_race)
-        assert data["certificate"]["bound"] == pytest.approx(bound, abs=1e-4)
+        found = cal.certify(*rows.T, tolerance=0.05, clusters=races, max_rows_per_cluster=cap)
+        assert found.bound == pytest.approx(bound, abs=1e-4)

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant import DataError, ScoreTable, curves, metrics
+from calibrant import CalibrantError, DataError, ScoreTable, curves, metrics
+from calibrant.table.results import plain
+from guarantees.registry import public_functions
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,13 @@ class Metric:
     highest: float
     at_perfect: float
     flipped: Callable[..., float] | None = None  # what it becomes when labels and scores are turned round
+    counts: bool = True  # whether it takes a count
 
     def of_rows(self, y, s, w=None) -> float:
-        return self.number(y, s, sample_weight=w)
+        """Whole numbers as counts of rows, others as weights."""
+        if w is None:
+            return self.number(y, s)
+        return self.number(y, s, **{"count" if self.counts and w.dtype.kind in "iu" else "sample_weight": w})
 
     def of_table(self, table: ScoreTable) -> float:
         return self.number(table)
@@ -123,8 +129,8 @@ METRICS = [
     Metric("integrated_calibration_index", part(metrics.integrated_calibration_index, lambda r: r.ici), 1.0, 0.0),
     Metric("integrated_calibration_index", part(metrics.integrated_calibration_index, lambda r: r.e90), 1.0, 0.0),
     Metric("roc_auc", metrics.roc_auc, highest=1.0, at_perfect=1.0),
-    Metric("roc_auc_limits", part(metrics.roc_auc_limits, lambda r: r[0]), 1.0, 1.0),
-    Metric("roc_auc_limits", part(metrics.roc_auc_limits, lambda r: r[1]), 1.0, 1.0),
+    Metric("roc_auc_limits", part(metrics.roc_auc_limits, lambda r: r[0]), 1.0, 1.0, counts=False),
+    Metric("roc_auc_limits", part(metrics.roc_auc_limits, lambda r: r[1]), 1.0, 1.0, counts=False),
     Metric("roc_auc_interval", part(metrics.roc_auc_interval, lambda r: r.value), highest=1.0, at_perfect=1.0),
     Metric("roc_curve", part(metrics.roc_curve, lambda r: r.auc), highest=1.0, at_perfect=1.0),
     Metric(
@@ -189,14 +195,14 @@ def check_whole_weights_repeat_rows(metric: Metric) -> None:
     for y, s, rng in samples():
         w = rng.integers(1, 4, size=len(y))
         repeated = metric.of_rows(np.repeat(y, w), np.repeat(s, w))
-        assert metric.of_rows(y, s, w) == repeated
-        assert metric.of_rows(y, s, w.astype(float)) == repeated
+        assert metric.of_rows(y, s, w) == pytest.approx(repeated, rel=1e-12)
 
 
 def check_scale_of_weights_does_not_matter(metric: Metric) -> None:
     for y, s, rng in samples():
         w = rng.random(len(y)) + 0.01
-        assert metric.of_rows(y, s, 3.7 * w) == pytest.approx(metric.of_rows(y, s, w), rel=1e-12)
+        for scale in (1e-9, 7.0, 1e9):
+            assert metric.of_rows(y, s, scale * w) == pytest.approx(metric.of_rows(y, s, w), rel=1e-12, abs=1e-16)
 
 
 def check_zero_weight_removes_a_row(metric: Metric) -> None:
@@ -278,28 +284,28 @@ def _columns(data, sample_weight):
     return y, s, np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
 
 
-def _first_score(*data, sample_weight=None):
-    return _columns(data, sample_weight)[1][0]
+def _first_score(*data, sample_weight=None, count=None):
+    return _columns(data, sample_weight if count is None else count)[1][0]
 
 
-def _mean_score_without_weights(*data, sample_weight=None):
-    return _columns(data, sample_weight)[1].mean()
+def _mean_score_without_weights(*data, sample_weight=None, count=None):
+    return _columns(data, sample_weight if count is None else count)[1].mean()
 
 
-def _total_weight(*data, sample_weight=None):
-    return _columns(data, sample_weight)[2].sum()
+def _total_weight(*data, sample_weight=None, count=None):
+    return _columns(data, sample_weight if count is None else count)[2].sum()
 
 
-def _mean_score(*data, sample_weight=None):
-    _, s, w = _columns(data, sample_weight)
+def _mean_score(*data, sample_weight=None, count=None):
+    _, s, w = _columns(data, sample_weight if count is None else count)
     return (w * s).sum() / w.sum()
 
 
-def _twice_the_mean_score(*data, sample_weight=None):
-    return 2.0 * _mean_score(*data, sample_weight=sample_weight)
+def _twice_the_mean_score(*data, sample_weight=None, count=None):
+    return 2.0 * _mean_score(*data, sample_weight=sample_weight if count is None else count)
 
 
-def _is_table(*data, sample_weight=None):
+def _is_table(*data, sample_weight=None, count=None):
     return float(isinstance(data[0], ScoreTable))
 
 
@@ -319,6 +325,50 @@ WRONG = [
 def test_every_check_catches_a_metric_that_breaks_it(check, wrong):
     with pytest.raises(AssertionError):
         check(Metric("wrong", wrong, highest=1.0, at_perfect=0.0))
+
+
+def numbers_of(value: Any) -> list[float]:
+    """All numbers in a result, in order; of words their number."""
+    if isinstance(value, dict):
+        value = [entry for name, entry in value.items() if name != "provenance"]
+    if isinstance(value, list | tuple | np.ndarray):
+        return [number for entry in value for number in numbers_of(entry)]
+    return [np.nan if value is None or isinstance(value, str) else float(value)]
+
+
+WEIGHTED = {
+    name: function
+    for name, function in public_functions().items()
+    if "sample_weight" in inspect.signature(function).parameters
+}
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["fractions", "whole"])
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_the_scale_of_weights_shows_nowhere(name: str, whole: bool):
+    """In no number of any public function that takes weights, be it an estimate, a limit, a count or a p-value."""
+    rng = np.random.default_rng(8)
+    s = rng.integers(1, 64, 60) / 64
+    y = (rng.random(60) < s).astype(float)
+    w = rng.integers(1, 90, 60) if whole else rng.random(60) + 0.01
+    rows = {"y_true": y, "y_proba": s, "y_pred": s, "p_true": s[::-1], "before": s, "after": s**1.1, "other": s**2}
+    rows |= {"scores": s, "reference": s[::-1]}
+    asked = {"false_positive_cost": 1.0, "false_negative_cost": 3.0, "outcome_limits": (0, 1), "n_points": 9}
+    function = WEIGHTED[name]
+    takes = inspect.signature(function).parameters.keys()
+    takes = takes - {"scores"} if "y_true" in takes else takes  # of an audit: columns of several classes
+    given = {known: value for known, value in (rows | asked).items() if known in takes}
+
+    def found(weight: Any) -> list[float] | str:
+        try:
+            return numbers_of(plain(function(**given, sample_weight=weight)))
+        except CalibrantError as refused:
+            return str(refused)
+
+    one = found(w)
+    expected = one if isinstance(one, str) else pytest.approx(one, rel=1e-9, abs=1e-12, nan_ok=True)
+    for scale in (1e-9, 7.0, 1e9):
+        assert found(scale * w) == expected
 
 
 def test_every_check_has_a_metric_that_breaks_it():

@@ -123,7 +123,7 @@ class TestAudit:
         path = write_csv(
             tmp_path / "s.csv", ["yes", "no", "no", "yes"] * 5, [0.9, 0.2, 0.4, 0.7] * 5, w=[1, 2, 3, 4] * 5
         )
-        done = run("audit", path, "--label", "y", "--score", "p", "--weight", "w", "--pos-label", "yes", "--json")
+        done = run("audit", path, "--label", "y", "--score", "p", "--count", "w", "--pos-label", "yes", "--json")
         assert done.exit_code == 0, done.output
         assert json.loads(done.stdout)["sample"]["n"] == 50
         assert json.loads(done.stdout)["sample"]["positives"] == 25
@@ -304,7 +304,11 @@ class TestPlan:
         file = tmp_path / "scores.csv"
         file.write_text("p,z\n0.1,a\n,b\n0.3,c\n")  # one score is missing, and there are no outcomes
         done = run("plan", file, "--score", "p", "--tolerance", 0.02)
-        assert done.stdout == run("plan", "--tolerance", 0.02, "--brier", (0.09 + 0.21) / 2).stdout
+        *told, gap = done.stdout.splitlines()
+        assert told == run("plan", "--tolerance", 0.02, "--brier", (0.09 + 0.21) / 2).stdout.splitlines()
+        assert gap == "Left out: 1 of 3 rows: 1 without a score."
+        as_json = json.loads(run("plan", file, "--score", "p", "--tolerance", 0.02, "--json").stdout)
+        assert (as_json["left_out"]["n"], as_json["left_out"]["n_read"]) == (1, 3)
         for mistake in (["--score", "z"], ["--score", "p", "--brier", 0.1], []):
             assert run("plan", file, "--tolerance", 0.02, *mistake).exit_code == 2
 

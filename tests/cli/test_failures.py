@@ -204,7 +204,7 @@ def test_names_do_not_steer_the_terminal(tmp_path, monkeypatch):
             (["audit", file, *AUDIT, "--details"], 0),
             (["audit", file, "--label", "y", "--score", evil], 2),
             (["compare", file, "--label", "y", "--score", "p", "--score", evil], 2),
-            (["recalibrate", file, *AUDIT, "--method", "platt", "--model", tmp_path / f"new{evil}.json"], 0),
+            (["recalibrate", file, *AUDIT, "--method", "platt", "--model", tmp_path / f"new{evil}{columns}.json"], 0),
             (["apply", file, "--score", "p", "--model", model, "--output", tmp_path / "o.csv"], 2),
             (["audit", file, *AUDIT, f"--{evil}"], 2),
             ([evil], 2),
@@ -294,8 +294,9 @@ def test_json_lines_keep_their_types(tmp_path):
     source, model, out = tmp_path / "s.jsonl", tmp_path / "m.json", tmp_path / "o.jsonl"
     source.write_text("\n".join(lines) + "\n")
     fit = tmp_path / "fit.csv"
-    fit.write_text("y,p\n0,0.25\n1,0.75\n1,0.75\n")
-    assert CliRunner().invoke(app, ["recalibrate", str(fit), *AUDIT, "--model", str(model)]).exit_code == 0
+    fit.write_text("y,score\n0,0.25\n1,0.75\n1,0.75\n")
+    named = ["--label", "y", "--score", "score", "--model", str(model)]
+    assert CliRunner().invoke(app, ["recalibrate", str(fit), *named]).exit_code == 0
     done = CliRunner().invoke(
         app, ["apply", str(source), "--score", "score", "--model", str(model), "--output", str(out)]
     )

@@ -32,6 +32,19 @@ def test_a_grade_that_is_off(file):
     assert shown.stdout.splitlines()[-1].startswith("all ")
 
 
+def test_obligors_that_stand_in_several_rows(file, tmp_path):
+    """Every row three times: as bad a grade is called off by row, not by obligor."""
+    rows, months = file.read_text().splitlines(), tmp_path / "months.csv"
+    panel = [f"{line},{i}" for i, line in enumerate(rows[1:]) for _ in range(3)]
+    months.write_text("\n".join([f"{rows[0]},borrower", *panel]) + "\n")
+    shown = run(months, "--grade", "rating", "--cluster", "borrower", "--tolerance", 0.05)
+    assert "2,300" in shown.stdout.splitlines()[-1]
+    assert "asymptotic in the number of obligors that default" in shown.stdout
+    alone = json.loads(run(file, "--grade", "rating", "--json").stdout)["grades"]
+    grouped = json.loads(run(months, "--grade", "rating", "--cluster", "borrower", "--json").stdout)["grades"]
+    assert grouped["grades"]["defaulted"] == alone["grades"]["defaults"]
+
+
 @pytest.mark.slow
 def test_json_edges_standard_input_and_report(file, tmp_path):
     page = tmp_path / "page.html"

@@ -6,12 +6,15 @@ In a shell a message names options, in Python parameters; neither knows the othe
 from __future__ import annotations
 
 import re
+import shlex
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer
+from sklearn.naive_bayes import GaussianNB
 from typer.testing import CliRunner
 
 import calibrant as cal
@@ -179,7 +182,7 @@ IN_PYTHON = {
     "a path without names": (lambda: cal.audit("scores.csv"), "labels and scores", "a str and no scores", "label='y'"),
     "one name of two": (lambda: cal.audit(FRAME, label="y"), "the names of both columns", "label", "score='p'"),
     "names beside arrays": (
-        lambda: cal.audit(Y, P, label="y", score="p"), "no arrays of scores", "y_proba", "audit(y, p, sample_weight=w)",
+        lambda: cal.audit(Y, P, label="y", score="p"), "no scores beside", "y_proba", "audit(y, p, sample_weight=w)",
     ),
     "a misspelt column": (lambda: cal.audit(FRAME, label="Y", score="p"), "a column 'Y'", "y, p", "did you mean 'y'?"),
     "one outcome only, to be recalibrated": (
@@ -205,7 +208,7 @@ IN_PYTHON = {
     ),
     "probabilities as outcomes": (lambda: cal.audit(P, P), "labels 0 and 1", "0.2, 0.7", "look like probabilities"),
     "rates as outcomes": (
-        lambda: cal.audit([0.1, 0.4, 0.5] * 5, P[:15]), "two label values", "0.1, 0.4", "of rows as sample_weight",
+        lambda: cal.audit([0.1, 0.4, 0.5] * 5, P[:15]), "two label values", "0.1, 0.4", "of rows as count",
     ),
     "costs by other names": (lambda: cal.audit(Y, P, costs={"fp": 1, "fn": 4}), "costs as a pair", "{'fp'", "(a, b)"),
     "a tolerance in percent": (lambda: cal.audit(Y, P, tolerance=2), "tolerance in (0, 1)", "found 2", "such as 0.02"),
@@ -235,3 +238,111 @@ def test_two_columns_that_are_rounded_are_taken():
     assert cal.audit(Y, proba).sample.n == 20
     names = np.where(np.array(Y) == 1, "good", "bad")
     assert cal.audit(names, proba, pos_label="good").cutoff == cal.audit(Y, proba[:, 1]).cutoff
+
+
+@pytest.mark.parametrize("first", [["--label", "z"], ["--label=z"]])
+@pytest.mark.parametrize("command", ["audit", "recalibrate", "monitor", "selective"])
+def test_an_option_of_one_value_is_given_once(first, command, tmp_path):
+    """The last one would win in silence."""
+    file, model = tmp_path / "f.csv", tmp_path / "out.json"
+    file.write_text("y,z,p\n" + "0,1,0.2\n1,0,0.7\n" * 30)
+    words = {"recalibrate": ["--model", model], "monitor": ["--tolerance", "0.1", "--state", model]}.get(command, [])
+    given = [str(word) for word in [command, file, *first, "--label", "y", "--score", "p", *words]]
+    done = CliRunner().invoke(app, given)
+    assert done.exit_code == 2
+    assert "--label is given 2 times; give it once." in done.stderr
+    assert not model.exists()
+    assert CliRunner().invoke(app, [*given[:2], *given[2 + len(first) :]]).exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["recalibrate", "apply", "compare", "monitor", "selective"])
+def test_several_classes_where_a_command_takes_one(command):
+    done = CliRunner().invoke(app, [command, "f.csv", "--scores", "p_*"])
+    assert done.exit_code == 2
+    assert "MulticlassAutoCalibrator recalibrates them" in " ".join(done.stderr.split())
+
+
+N = 120
+WORLD = pd.DataFrame({"y": Y * 6, "p": P * 6, "site": [f"s{i % 30}" for i in range(N)], "z": [0, 2, 1] * 40})
+WORLD[["p_1", "p_2", "p_3"]] = np.tile([[0.2, 0.3, 0.5], [0.5, 0.3, 0.2]], (N // 2, 1))
+WORLD["kind"] = ["a", "b", "c"] * 40
+SEVERAL = WORLD[["p_1", "p_2", "p_3"]].to_numpy()
+
+
+@pytest.mark.parametrize(
+    ("call", "named", "absent", "followed"),
+    [
+        (
+            lambda: cal.audit(WORLD, label="y", score="p", by="site"), "calibrant.audit_segments", "--",
+            lambda: cal.audit_segments(WORLD, label="y", score="p", by="site", min_rows=4),
+        ),
+        (
+            lambda: cal.audit(WORLD.z, SEVERAL, target_error=0.5), "calibrant.selective(y, P)", "--",
+            lambda: cal.selective(WORLD.z, SEVERAL, target_error=0.5),
+        ),
+        (
+            lambda: cal.audit_grades(cal.ScoreTable.from_scores(WORLD.y, WORLD.p)), "pass the rows", "0.01",
+            lambda: cal.audit_grades(WORLD.y, WORLD.p, [0.5]),
+        ),
+        (
+            lambda: cal.audit([[0, 1, 1], [1, 0, 0]] * 60, SEVERAL), "each by itself", "argmax",
+            lambda: cal.audit([1, 0] * 60, SEVERAL[:, 1]),
+        ),
+        (
+            lambda: cal.audit(np.eye(3)[WORLD.z], SEVERAL), "argmax", "each by itself",
+            lambda: cal.audit(np.eye(3)[WORLD.z].argmax(axis=1), SEVERAL),
+        ),
+        (
+            lambda: cal.audit([None, *WORLD.z[1:]], SEVERAL), "drop or repair", "missing=",
+            lambda: cal.audit(WORLD.z[1:], SEVERAL[1:]),
+        ),
+        (
+            lambda: cal.certify(Y, [np.nan, *P[1:]]), "drop or repair", "missing=", lambda: cal.certify(Y[1:], P[1:]),
+        ),
+        (
+            lambda: cal.SegmentCalibrator(cal.AutoMeanCalibrator()).fit(P, Y, {"g": Y}), "such a one",
+            "pass an instance", lambda: cal.SegmentCalibrator(cal.PlattCalibrator()).fit(P, Y, {"g": Y}),
+        ),
+        (
+            lambda: cal.scorers["neg_l1_calibration_error"](GaussianNB().fit(*IRIS), *IRIS), "make_scorer", "--",
+            lambda: make_scorer(
+                cal.metrics.confidence_calibration_error, response_method="predict_proba", greater_is_better=False
+            )(GaussianNB().fit(*IRIS), *IRIS),
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_advised_helps(call, named, absent, followed):
+    with pytest.raises(cal.CalibrantError) as caught:
+        call()
+    assert named in caught.value.remedy
+    assert absent not in caught.value.remedy
+    followed()
+
+
+@pytest.mark.parametrize(
+    ("words", "absent"),
+    [
+        (["audit", "FILE", "--label", "y", "--score", "p", "--by", "site"], "min"),
+        (["audit", "FILE", "--label", "kind", "--scores", "p_*"], "classes="),
+        (["recalibrate", "FILE", "--outcome", "z", "--prediction", "p", "--by", "site", "--model", "m.json"], "conf"),
+        (["monitor", "FILE", "--label", "gap", "--score", "p", "--state", "s.json", "--tolerance", "0.1"], "drop,"),
+        (["audit", "FILE", "--label", "y", "--score", "p", "--target-error", "0.1", "--cluster", "z"], "--calibrant"),
+        (["audit", "FILE", "--label", "y", "--score", "p", "--tolerence", "0.1"], "--prediction"),
+    ],
+)
+def test_no_option_is_advised_that_the_command_lacks(words, absent, tmp_path):
+    WORLD.assign(gap=[None, *WORLD.y[1:]]).to_csv(tmp_path / "w.csv", index=False)
+    done = CliRunner().invoke(app, [str(tmp_path / "w.csv") if word == "FILE" else word for word in words])
+    assert done.exit_code == 2
+    assert absent not in done.stderr.partition("; ")[2]
+
+
+def test_a_field_of_records_is_read_by_a_query(tmp_path):
+    """Of each column in turn, as the messages say."""
+    path = tmp_path / "judged.jsonl"
+    path.write_text("".join(f'{{"a": {{"y": {y}}}, "b": {{"p": {p}}}}}\n' for y, p in zip(Y, P, strict=True)))
+    words, columns = [str(path)], ["--label", "a.y", "--score", "b.p"]
+    for _ in range(2):
+        said = CliRunner().invoke(app, ["audit", *words, *columns]).stderr
+        words = ["--query", shlex.split(said[said.index("--query") :])[1]]
+    assert CliRunner().invoke(app, ["audit", *words, *columns]).exit_code == 0

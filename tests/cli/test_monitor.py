@@ -14,6 +14,7 @@ from calibrant.cli.main import app
 from calibrant.errors import SourceError
 from calibrant.monitoring import Monitor
 from support.html_page import NASTY, Page
+from support.next_steps import run_command
 
 
 def run(*arguments, code=0):
@@ -89,9 +90,78 @@ def test_the_next_command_runs_and_fits_the_rows_since_the_change(tmp_path, monk
     assert cal.load_model("repaired.json").predict([0.1, 0.5]) == pytest.approx(expected.predict([0.1, 0.5]))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("missing", "id"), [("refuse", True), ("negative", True), ("refuse", False)])
+def test_a_repair_takes_rows_whose_outcome_is_known_once_each(tmp_path, monkeypatch, missing, id):
+    """Files of the last 45 days, weekly; events are known at once and non-events after 20 days, or never."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    day = np.arange(6000) // 60
+    score = rng.beta(1, 6, 6000).round(6)
+    y = rng.uniform(size=6000) < np.where(day < 50, score, score**0.7)
+    date, options = np.datetime64("2026-01-01") + day, ["--odds-tolerance", "1.2", "--maturity", "20", "--state", "s"]
+    options += ["--label", "y", "--score", "p", "--time", "day", "--missing", missing]
+    options += ["--id", "loan"] if id else []
+    for end in range(45, 101, 7):
+        rows = np.flatnonzero((day >= end - 45) & (day < end))
+        known = [("1" if y[i] else "" if missing == "negative" or day[i] > end - 21 else "0") for i in rows]
+        lines = [f"{a},{score[i]},{date[i]},{i}" for a, i in zip(known, rows, strict=True)]
+        (tmp_path / f"{end}.csv").write_text("\n".join(["y,p,day,loan", *lines]) + "\n")
+        done = CliRunner().invoke(app, ["monitor", f"{end}.csv", *options])
+        assert done.exit_code in (0, 1), done.output
+        if done.exit_code:
+            break
+    state = Monitor.load("s").state
+    assert len(state.repair_files) > 1
+    assert state.repair_until == str(date[60 * (end - 21)])  # 20 days before the last day of the file
+    command = done.stdout.splitlines()[-1].removeprefix("Next      ")
+    if not id:  # which rows are the same is not known
+        assert command.startswith("calibrant recalibrate FILE ")
+        assert command.endswith(f"up to {state.repair_until}, each once, with its latest outcome")
+        return
+    again = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert again.exit_code == 0, again.output
+    part = (date >= np.datetime64(state.repair_since)) & (date <= np.datetime64(state.repair_until))
+    found = cal.load_model("repaired.json")
+    expected = type(found)().fit(score[part], y[part])
+    assert (found.training_.n, found.training_.events) == (part.sum(), y[part].sum())
+    assert found.predict([0.05, 0.5]) == pytest.approx(expected.predict([0.05, 0.5]))
+    assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 2  # the model stays
+
+
+def test_no_repair_is_named_where_rows_are_sorted_by_the_outcome(tmp_path):
+    rng = np.random.default_rng(0)
+    score = rng.beta(1.5, 8, 2000)
+    y = np.sort(rng.uniform(size=2000) < score)[::-1]
+    score = score[np.argsort(-(rng.uniform(size=2000) < score).astype(int))]
+    path, report = tmp_path / "sorted.csv", tmp_path / "page.html"
+    path.write_text("y,p\n" + "".join(f"{a:d},{b}\n" for a, b in zip(y, score, strict=True)))
+    options = ["--label", "y", "--score", "p", "--odds-tolerance", "1.2", "--state", tmp_path / "s.json"]
+    done = run(path, *options, "--report", report, code=1)
+    assert "Are the rows sorted by the outcome" in done.stdout
+    assert "recalibrate" not in done.stdout
+    assert "Calibrator" not in done.stdout
+    assert "Calibrator()" not in Page(report.read_text(encoding="utf-8")).text
+
+
+@pytest.mark.parametrize("maturity", [[], ["--maturity", "3"]])
+@pytest.mark.parametrize("empty", ["", "y,p,day\n"])
+def test_a_day_without_cases_is_no_error(empty, maturity, tmp_path):
+    day, state = tmp_path / "day.csv", tmp_path / "s.json"
+    day.write_text("y,p,day\n0,0.2,2026-01-01\n1,0.4,2026-01-05\n")
+    run(day, *OPTIONS, state, *maturity)
+    before = json.loads(state.read_text())
+    day.write_text(empty)
+    assert f"{before['sums']['total'][0]:.0f} rows read" in run(day, *OPTIONS, state, *maturity).stdout
+    after = json.loads(state.read_text())
+    assert {name for name in before if before[name] != after[name]} <= {"last_update", "sha256"}
+    assert "0 rows read" in run(day, *OPTIONS, tmp_path / "t.json", *maturity).stdout
+
+
 def test_the_next_command_says_what_to_fill_in_where_no_file_was_named(tmp_path):
-    query = "SELECT 1 AS y, 0.0 AS p, DATE '2026-01-01' + CAST(i AS INTEGER) AS day FROM range(99) AS rows(i)"
-    done = run("--query", query, *OPTIONS, tmp_path / "s.json", code=1)
+    rows = "\n".join(["y,p,day", *(f"{i % 9 < 8:d},0.1,2026-01-{i // 4 + 1:02}" for i in range(99))])
+    done = CliRunner().invoke(app, ["monitor", "-", *OPTIONS, str(tmp_path / "s.json")], input=rows)
+    assert done.exit_code == 1, done.output
     assert "calibrant recalibrate FILE --label y --score p" in done.stdout
     assert "# FILE: the rows since row 1" in done.stdout
 
@@ -234,3 +304,24 @@ def test_an_alarm_is_said_though_the_report_cannot_be_written(months, monkeypatc
     assert "Warning: no report written: expected" in done.stderr
     assert not report.exists()
     assert json.loads((months / "s.json").read_text())["sums"]["total"][0] == 12_000
+
+
+@pytest.mark.parametrize("time", [["--time", "day"], []])
+def test_a_query_that_was_read_now_is_in_the_next_command(tmp_path, monkeypatch, time):
+    """With the rows since the change if there are times; and the model of the repair before stays."""
+    monkeypatch.chdir(tmp_path)
+    score = np.random.default_rng(3).uniform(size=900).round(3)
+    y = np.where(np.arange(900) < 400, np.random.default_rng(4).uniform(size=900) < score, score > 0.2)
+    day = [f"2026-0{1 + i // 300}-{1 + i // 15 % 20:02}" for i in range(900)]
+    lines = [f"{a:d},{b},{c},{i // 3}" for i, (a, b, c) in enumerate(zip(y, score, day, strict=True))]
+    (tmp_path / "rows.csv").write_text("\n".join(["y,p,day,block", *lines]) + "\n")
+    words = ["--query", "SELECT * FROM 'rows.csv' -- all;", "--label", "y", "--score", "p", "--tolerance", "0.05"]
+    done = run(*words, *time, "--block", "block", "--state", "s.json", code=1)
+    command = done.stdout.splitlines()[-1].removeprefix("Next      ")
+    assert run_command(command).exit_code == 0, command
+    departure, fitted = Monitor.load("s.json").state.departure, cal.load_model("repaired.json")
+    first = day.index(departure.time) if time else 0
+    expected = type(fitted)().fit(score[first:], y[first:].astype(int), groups=np.arange(first, 900) // 3)
+    assert fitted.predict([0.1, 0.7]) == pytest.approx(expected.predict([0.1, 0.7]))
+    command = run(*words, *time, "--block", "block", "--state", "t.json", code=1).stdout.splitlines()[-1]
+    assert "--model repaired-2.json  # if repaired.json gave these scores, add --onto repaired.json" in command

@@ -68,9 +68,9 @@ def test_one_bar_over_a_whole_audit(arguments, file, screen, bars, tmp_path):
     assert shares[0] < 0.6 < shares[-1] <= 1.0
     stages = list(dict.fromkeys(stage for _, stage, _ in bars))
     assert stages[0] == f"Reading {file}".replace("[bold]", r"\[bold]")
-    assert {"Recalibration, fold 5 of 5", "Measures and curves"} < set(stages)
+    assert {"Recalibration, split 5 of 5", "Measures and curves"} < set(stages)
     assert ("Report" in stages) == ("--report" in arguments)
-    assert ("Cluster bootstrap" in stages) == ("--cluster" in arguments)
+    assert ("Rotating clusters" in stages) == ("--cluster" in arguments)
 
 
 @pytest.mark.slow

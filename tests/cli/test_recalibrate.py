@@ -1,5 +1,6 @@
 """`calibrant recalibrate`, `apply` and `export` with every method: the three agree with what Python predicts."""
 
+import shlex
 import sys
 
 import duckdb
@@ -46,6 +47,38 @@ def sample(n=500):
     return p, (rng.uniform(size=n) < p**2).astype(int)
 
 
+@pytest.mark.slow
+def test_a_repair_of_clusters_counts_them(tmp_path):
+    """As Python does it, with a bound for 60 topics and not for 2,400 rows; the means of topics, too."""
+    rng = np.random.default_rng(0)
+    topic = np.repeat(np.arange(60), 40)
+    p = rng.uniform(0.2, 0.8, 2400)
+    frame = pd.DataFrame({"y": (rng.random(60)[topic] < p**1.6).astype(int), "p": p, "topic": topic})
+    file, model = tmp_path / "rows.csv", tmp_path / "model.json"
+    frame.rename(columns={"topic": "topic_id"}).to_csv(file, index=False)
+    assert "name it with --cluster topic_id" in " ".join(
+        run("recalibrate", file, *FIT, "--model", model).stdout.split()
+    )
+    frame.to_csv(file, index=False)
+    alone = run("recalibrate", file, *FIT, "--model", model, "--force").stdout
+    done = run("recalibrate", file, *FIT, "--cluster", "topic", "--model", model, "--force")
+    assert "asymptotic in the number of clusters, 60)" in " ".join(done.stdout.split())
+    bounds = [float(" ".join(text.split()).partition("at most ")[2].split()[0]) for text in (alone, done.stdout)]
+    assert bounds[1] > 1.5 * bounds[0]
+    python = AutoCalibrator().fit(frame["p"], frame["y"], groups=frame["topic"])
+    np.testing.assert_array_equal(load_model(model).predict(p), python.predict(p))
+    few = frame[frame["topic"] < 8]
+    few.to_csv(file, index=False)
+    done = run("recalibrate", file, *FIT, "--cluster", "topic", "--model", model, "--force")
+    assert "too few rows or clusters" in done.stdout
+    assert "at most" not in done.stdout
+    run("recalibrate", file, "--outcome", "y", "--prediction", "p", "--cluster", "topic", "--model", model, "--force")
+    means = AutoMeanCalibrator().fit(few["p"], few["y"], groups=few["topic"])
+    np.testing.assert_array_equal(load_model(model).predict(p), means.predict(p))
+    by_noise = [file, *FIT, "--cluster", "topic", "--method", "cutoff", "--model", model, "--force"]
+    refused("AutoCalibrator", tmp_path, "recalibrate", *by_noise)
+
+
 @pytest.fixture
 def scores(tmp_path):
     """500 scores that are too high, in a CSV file."""
@@ -81,7 +114,7 @@ def test_every_method_is_fitted_stored_and_applied(method, scores, tmp_path):
     done = run("recalibrate", scores, *FIT, "--model", model, "--method", method)
     assert done.exit_code == 0, done.output
     p, y = sample()
-    fitted = as_calibrator(LAYOUTS[method].kind()).fit(p, y)
+    fitted = as_calibrator(LAYOUTS[method].kind()).fit(p, y).of_column("p")
     assert to_json(load_model(model)) == to_json(fitted)
     done = run("apply", scores, "--score", "p", "--model", model, "--output", out)
     assert done.exit_code == 0, done.output
@@ -110,7 +143,7 @@ def test_isotonic_can_be_made_of_steps(scores, tmp_path):
     [
         (["--method", "magic"], "'venn-abers'"),
         (["--method", "offset"], "--central-tendency with the method offset"),
-        (["--central-tendency", 0.3, "--by", "y"], "--by without --weight and --central-tendency"),
+        (["--central-tendency", 0.3, "--by", "y"], "--by without --weight, --count and --central-tendency"),
         (["--cap", 1], "found --cap without --outcome"),
         (["--outcome", "y", "--prediction", "p"], "found --label with --outcome"),
         (["--interpolation", "cubic", "--method", "isotonic"], "'linear', 'step'"),
@@ -125,9 +158,9 @@ def test_bad_options(options, message, scores, tmp_path):
 def test_weights_and_names_of_labels(tmp_path):
     scores = tmp_path / "s.csv"
     scores.write_text("y,p,w\nno,0.2,3\nyes,0.7,2\nno,0.7,1\n")
-    done = run("recalibrate", scores, *FIT, "--weight", "w", "--pos-label", "yes", "--model", tmp_path / "m.json", "--method", "platt")  # fmt: skip # noqa: E501
+    done = run("recalibrate", scores, *FIT, "--count", "w", "--pos-label", "yes", "--model", tmp_path / "m.json", "--method", "platt")  # fmt: skip # noqa: E501
     assert done.exit_code == 0, done.output
-    fitted = PlattCalibrator().fit([0.2, 0.7, 0.7], [0, 1, 0], sample_weight=[3, 2, 1])
+    fitted = PlattCalibrator().fit([0.2, 0.7, 0.7], [0, 1, 0], count=[3, 2, 1]).of_column("p")
     assert to_json(load_model(tmp_path / "m.json")) == to_json(fitted)
 
 
@@ -199,6 +232,83 @@ def test_missing_scores_stay_missing_in_json_lines(method, scores, tmp_path):
     assert_same([found[0], found[2]], load_model(model), [0.25, 1.0])
 
 
+def test_a_model_is_not_replaced_unless_told_so(scores, model, tmp_path):
+    fit = ["recalibrate", scores, *FIT, "--method", "platt", "--model"]
+    found = "found the IsotonicCalibrator that was fitted to p on 20"
+    refused(f"expected no file at {model} so far, {found}", tmp_path, *fit, model)
+    refused("500 rows; write to another file, or add --force to replace it", tmp_path, *fit, model)
+    refused("expected no model at", tmp_path, "export", model, "--to", "json", "--output", copied(model))
+    other = tmp_path / "notes.json"
+    other.write_text("{}")
+    refused("found a file that is no model", tmp_path, *fit, other)
+    for path in (model, other):
+        done = run(*fit, path, "--force")
+        assert done.exit_code == 0, done.output
+        assert isinstance(load_model(path), PlattCalibrator)
+
+
+@pytest.mark.grid
+@pytest.mark.parametrize("method", ["isotonic", "scale"])
+def test_following_the_advice_on_recalibrated_scores_keeps_the_deployed_model_right(method, tmp_path, monkeypatch):
+    """The command of an audit replaces no model, and says what does both; that is refused without --force."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    for file, power in (("before.csv", 1.3), ("after.csv", 1.8)):  # the truth drifts away
+        p = rng.uniform(size=4000)
+        y = (rng.uniform(size=4000) < p**power).astype(int)
+        pd.DataFrame({"y": y, "p": p}).to_csv(file, index=False)
+    columns = FIT if method == "isotonic" else ["--outcome", "y", "--prediction", "p"]
+    assert run("recalibrate", "before.csv", *columns, "--method", method, "--model", "model.json").exit_code == 0
+    apply = ["apply", "after.csv", "--score", "p", "--model", "model.json", "--output"]
+    assert run(*apply, "old.csv").exit_code == 0
+    done = run("audit", "old.csv", *columns[:3], "calibrated")
+    [advised] = [line for line in done.stdout.splitlines() if line.startswith("Next")]
+    words = shlex.split(advised, comments=True)[2:]
+    assert advised.endswith("  # if model.json gave these scores, add --onto model.json")
+    assert run(*words).exit_code == 0
+    words[words.index("model-2.json")] = "model.json"
+    refused("or add --force to replace it, and --onto as well if it gave these scores", tmp_path, *words)
+    onto = ["--force", "--onto", "model.json"]
+    wrong = [{"calibrated": "p"}.get(word, word) for word in words]
+    refused("expected a column that model.json gave, found 'p', which it was fitted to", tmp_path, *wrong, *onto)
+    old = load_model("model.json")
+    done = run(*words, *onto)
+    assert done.exit_code == 0, done.output
+    assert run(*apply, "new.csv").exit_code == 0
+    frame = pd.read_csv("new.csv")
+    new = type(load_model("model.json").maps_[1])().fit(old.predict(frame["p"]), frame["y"])
+    np.testing.assert_allclose(frame["calibrated"], new.predict(old.predict(frame["p"])), rtol=1e-9)
+    assert abs(frame["calibrated"].mean() - frame["y"].mean()) < 0.01
+    assert run("export", "model.json", "--to", "sql").stdout.startswith('CASE WHEN CAST("p" AS DOUBLE)')
+
+
+def copied(model):
+    deployed = model.with_name("deployed.json")
+    deployed.write_bytes(model.read_bytes())
+    return deployed
+
+
+@pytest.mark.parametrize("kind", ["classes", "means", "segments"])
+def test_a_model_is_applied_to_the_column_that_it_was_fitted_to(kind, branches, tmp_path):
+    """Not to another one, such as what the model itself had written, unless it is the same under another name."""
+    model, out, renamed = tmp_path / "m.json", tmp_path / "out.csv", tmp_path / "renamed.csv"
+    named = {"classes": FIT, "segments": [*FIT, "--by", "branch"], "means": ["--outcome", "y", "--prediction", "p"]}
+    done = run("recalibrate", branches, *named[kind], "--method", "auto", "--model", model)
+    assert done.exit_code == 0, done.output
+    assert run("apply", branches, "--score", "p", "--model", model, "--output", out).exit_code == 0
+    again = ["apply", out, "--score", "calibrated", "--model", model, "--output", renamed, "--column", "z"]
+    message = "expected --score to be what the model was fitted to, 'p', found 'calibrated'; name that column; if"
+    refused(message, tmp_path, *again)
+    refused("add --renamed", tmp_path, *again)
+    frame = pd.read_csv(branches)
+    frame.rename(columns={"p": "chance"}).to_csv(tmp_path / "other.csv", index=False)
+    again[1], again[3] = tmp_path / "other.csv", "chance"
+    refused("found 'chance'", tmp_path, *again)
+    assert run(*again, "--renamed").exit_code == 0
+    np.testing.assert_allclose(pd.read_csv(renamed)["z"], pd.read_csv(out)["calibrated"], rtol=1e-12)
+    assert '"p"' in run("export", model, "--to", "sql").stdout
+
+
 @pytest.fixture
 def branches(tmp_path):
     """Scores that are too low in one branch and too high in another, and the branch of each row."""
@@ -265,7 +375,7 @@ def test_a_central_tendency_shifts_the_map_or_the_scores(scores, tmp_path):
     p, y = sample()
     for method, inner in (("beta", BetaCalibrator()), ("offset", None)):
         done = run("recalibrate", scores, *FIT, "--model", tmp_path / "m.json", "--method", method,
-                   "--central-tendency", 0.1)  # fmt: skip
+                   "--central-tendency", 0.1, "--force")  # fmt: skip
         assert done.exit_code == 0, done.output
         assert "the log odds by" in done.stdout
         assert ("cross-validation" in done.stdout) == (inner is not None)

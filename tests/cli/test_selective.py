@@ -118,9 +118,9 @@ def test_scores_that_rank_the_wrong_way_are_noticed(rows, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--binary", "--by", "kind"], "--by with it"),
-        (["--binary", "--cluster", "case"], "--cluster with it"),
-        (["--missed", 0.1], "--missed without it"),
+        (["--binary", "--by", "kind"], "--binary without --by, found both"),
+        (["--binary", "--cluster", "case"], "--binary without --cluster, found both"),
+        (["--missed", 0.1], "--missed together with --binary, found it alone"),
         (["--require-coverage", 30], "--require-coverage in (0, 1], found 30"),
         (["--target-error", 5], "--target-error in (0, 1), found 5"),
         (["--report", "out.txt"], "a report whose name ends in"),

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
+from calibrant.auditing.findings import Findings
 from calibrant.auditing.summary import details, summary
 from calibrant.auditing.warnings import DataWarning
 from calibrant.cli import terminal
@@ -29,7 +30,7 @@ def estimate(value, lower, upper, method="asymptotic"):
 
 def certificate(verdict, tolerance, bound, lower_bound, **fields):
     made = {"n": 20_000, "rows_needed": None, "n_clusters": None, "max_rows_per_cluster": None, "method": "default"}
-    made |= {"direction": "either"}
+    made |= {"direction": "either", "trivial_bound": 0.5653}
     return SimpleNamespace(
         verdict=verdict,
         tolerance=tolerance,
@@ -72,7 +73,7 @@ def audit(**parts):
             brier=estimate(0.1616, 0.1588, 0.1645),
             log_loss=estimate(0.4869, 0.4801, 0.4939),
             scaled_brier=estimate(0.3424, 0.3301, 0.3547),
-            calibration_in_the_large=estimate(0.067, 0.0614, 0.0726),
+            observed_minus_predicted=estimate(-0.067, -0.0726, -0.0614),
             observed_expected=estimate(0.8657, 0.8545, 0.8769),
             calibration_intercept=estimate(-0.42, -0.45, -0.39),
             calibration_slope=estimate(1.03, 1.01, 1.05),
@@ -104,6 +105,7 @@ def audit(**parts):
             sha256="9c1185a5c5e9fc54612808977ee8f548b2258d31d3f0a4c9bb4d4c05e4c1d9f0",
             digest="1289ec4739ce425a",
             fingerprint="5feceb66ffc86f38",
+            about={},
         ),
         "decision": None,
         "max_regret": SimpleNamespace(bound=0.0431, confidence_level=0.95),
@@ -117,11 +119,11 @@ def audit(**parts):
             brier_after=0.1564,
             log_loss_before=0.4869,
             log_loss_after=0.4728,
-            brier_gain=0.0052,
-            brier_gain_error=0.0003,
+            log_loss_gain=0.0141,
+            log_loss_gain_lower=0.0083,
             bound_after=0.0204,
+            n_clusters=None,
             confidence_level=0.95,
-            improves_brier_score=True,
             unchanged=False,
         ),
         "advice": SimpleNamespace(
@@ -140,9 +142,12 @@ def audit(**parts):
             miscalibration_null_mean=0.0004,
         ),
     }
-    return SimpleNamespace(**(made | parts))
+    found = object.__new__(Findings)
+    vars(found).update(made | parts)
+    return found
 
 
+EVEN = SimpleNamespace(**(vars(audit().performance) | {"observed_expected": estimate(1.0131, 0.9845, 1.0421)}))
 COSTS = SimpleNamespace(
     cost=0.4172,
     cost_lower=0.405,
@@ -190,6 +195,7 @@ CASES = {
     ),
     "undecided": audit(
         certificate=certificate("undecided", 0.02, 0.0411, 0.0, n=1_000, rows_needed=9_870),
+        performance=EVEN,
         test=p_value(0.23),
         advice=MORE,
     ),
@@ -202,6 +208,7 @@ CASES = {
     "warnings": audit(
         warnings=WARNINGS,
         certificate=certificate("undecided", 0.02, 0.0411, 0.0, n=1_000, rows_needed=9_870),
+        performance=EVEN,
         test=p_value(0.23),
         advice=MORE,
         decision=COSTS,
@@ -219,7 +226,7 @@ CASES = {
             brier=estimate(0.1616, 0.1391, 0.2218),
             scaled_brier=estimate(0.3424, 0.2391, 0.4218),
             log_loss=estimate(0.4869, 0.4301, 0.6139),
-            calibration_in_the_large=estimate(0.067, 0.0114, 0.1226),
+            observed_minus_predicted=estimate(-0.067, -0.1226, -0.0114),
             observed_expected=estimate(0.8657, 0.7724, 1.0421),
             calibration_intercept=estimate(-0.42, -0.65, -0.19),
             calibration_slope=estimate(1.03, 0.91, 1.15),
@@ -241,6 +248,7 @@ CASES = {
             None, None, 0.0358, 0.0, method="asymptotic", n_clusters=20, trivial_bound=0.2
         ),
         test=p_value(0.3, "asymptotic", 20),
+        performance=EVEN,
         expected_error=None,
         max_regret=None,
         sample=SimpleNamespace(**(vars(audit().sample) | {"clusters": 20, "effective_clusters": 17.4})),
@@ -252,11 +260,11 @@ CASES = {
         expected_error=None,
         max_regret=None,
         recalibration=None,
-        sample=SimpleNamespace(**(vars(audit().sample) | {"weights": "other", "n": 20_000.5})),
+        sample=SimpleNamespace(**(vars(audit().sample) | {"weights": "other", "positives": None})),
         cutoff=SimpleNamespace(**(vars(audit().cutoff) | {"null_mean": math.nan, "null_q95": math.nan})),
         advice=SimpleNamespace(
             action="none",
-            reason="with weights that are not counts of rows, the error under perfect calibration is not known.",
+            reason="with weights that do not count rows, the error under perfect calibration is not known.",
             command=None,
             python=None,
         ),

@@ -98,11 +98,11 @@ def audit(rng: np.random.Generator, folder: Path) -> str:
         n = 25_000  # more than readers look ahead
     rows = draw_rows(rng, n, *roles)
     words, arguments = settings(rng, "tolerance")
-    words += [f"--{extra}={rows.name[role]}" for role in roles]
+    words += [f"--{'count' if extra == 'weight' else extra}={rows.name[role]}" for role in roles]
     weight = rows.written.get("weight", [1] * n)
     match extra:
         case "weight":
-            arguments["sample_weight"] = np.array(weight)
+            arguments["count"] = np.array(weight)
         case "cluster":
             arguments["clusters"] = np.array(rows.written["cluster"])
         case "by":
@@ -166,10 +166,10 @@ def recalibrate(rng: np.random.Generator, folder: Path) -> str:
         estimator = as_calibrator(LAYOUTS[method].kind())
         if segments:
             return cal.SegmentCalibrator(estimator).fit(rows.p, rows.y, *held)
-        return estimator.fit(rows.p, rows.y, rows.written.get("weight"))
+        return estimator.fit(rows.p, rows.y, count=rows.written.get("weight"))
 
     place, stream = draw_source(rng, rows, folder)
-    words = [f"--{extra}={rows.name[role]}" for role in roles]
+    words = [f"--{'count' if extra == 'weight' else extra}={rows.name[role]}" for role in roles]
     words = ["recalibrate", *rows.options, *words, "--method", method, "--model", model, *place]
     both = ask(words, stream, fit)
     if both is None:
@@ -283,17 +283,20 @@ def plan(rng: np.random.Generator, folder: Path) -> str:
     """A smaller tolerance, a higher confidence, a larger Brier score or a power takes no fewer rows."""
     del folder
     drawn, confidence = float(rng.uniform(0.03, 0.5)), float(rng.uniform(0.5, 0.99))
-    words: list[Any] = ["plan", "--tolerance", drawn, "--confidence", confidence, "--brier", 0.16, "--json"]
-    more: list[Any] = [
-        ["--tolerance", drawn / 1.3],
-        ["--confidence", 1.0 - (1.0 - confidence) / 3.0],
-        ["--brier", 0.25],
-        ["--power", 0.95],
+    asked: dict[str, Any] = {"--tolerance": drawn, "--confidence": confidence, "--brier": 0.16}
+    more: dict[str, Any] = [
+        {"--tolerance": drawn / 1.3},
+        {"--confidence": 1.0 - (1.0 - confidence) / 3.0},
+        {"--brier": 0.25},
+        {"--power": 0.95},
     ][int(rng.integers(4))]
-    base, other, width = (
-        parsed(run(*words, *added).stdout)["rows"]["default"] for added in ([], more, ["--width-only"])
-    )
-    check(width <= base <= other, f"{width} rows for the width alone, {base}, and {other} with {more}: {words}")
+
+    def rows(options: dict[str, Any], *flags: str) -> int:
+        words = [word for option in options.items() for word in option]
+        return parsed(run("plan", *words, "--json", *flags).stdout)["rows"]["default"]
+
+    base, other, width = rows(asked), rows(asked | more), rows(asked, "--width-only")
+    check(width <= base <= other, f"{width} rows for the width alone, {base}, and {other} with {more}: {asked}")
     return "answered"
 
 

@@ -86,7 +86,7 @@ FUNCTIONS: dict[str, tuple[str, Function]] = {
     "Monitor.update": ("yp", lambda y, p, w, g: cal.Monitor(tolerance=0.02).update(y, p).evidence),
     "Monitor.update, time": ("ypt", lambda y, p, w, g: cal.Monitor(tolerance=0.02).update(y, p, time=w).evidence),
     "Monitor.update, id": ("ypi", lambda y, p, w, g: cal.Monitor(tolerance=0.02).update(y, p, id=g).evidence),
-    "certify": ("ypw", lambda y, p, w, g: cal.certify(y, p, sample_weight=w).bound),
+    "certify": ("ypw", lambda y, p, w, g: cal.certify(y, p, count=w).bound),
     "certify, clusters": ("ypg", lambda y, p, w, g: cal.certify(y, p, clusters=g).bound),
     "calibration_test": ("yp", lambda y, p, w, g: cal.calibration_test(y, p).p_value),
     "ScoreTable.from_scores": ("ypw", lambda y, p, w, g: cal.ScoreTable.from_scores(y, p, sample_weight=w).k.tolist()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import signal
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,22 +39,29 @@ def limited() -> Iterator[None]:
     def stop(*_: Any) -> None:
         raise Failure(f"hangs: more than {SECONDS} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
+    # Of processor time, as other work may slow a run down; much later on the clock, for one that waits for ever.
+    limits = {signal.SIGPROF: (signal.ITIMER_PROF, SECONDS), signal.SIGALRM: (signal.ITIMER_REAL, 20 * SECONDS)}
+    before = {number: signal.signal(number, stop) for number in limits}
+    for timer, seconds in limits.values():
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for number, (timer, _) in limits.items():
+            signal.setitimer(timer, 0)
+            signal.signal(number, before[number])
 
 
 def run(*arguments: Any, allowed: tuple[int, ...] = (0, 1, 2), stream: bytes | None = None) -> Result:
-    """Run a command in process; check its exit code, and that an error is one message."""
-    with limited(), warnings.catch_warnings():
+    """Run a command in process; check its exit code, that an error is one message, and that no arithmetic warns."""
+    with limited(), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("ignore")
+        warnings.simplefilter("always", RuntimeWarning)
         done = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stream)
+    for one in warned:
+        check(False, f"a warning, {one.message}, at {one.filename}:{one.lineno} of {arguments}")
     wrong = done.exception is not None and not isinstance(done.exception, SystemExit)
-    check(not wrong, f"internal error: {done.exception!r}")
+    check(not wrong, f"internal error: {done.exception!r} at {_place(done.exception)} of {arguments}")
     check(done.exit_code in allowed, f"exit code {done.exit_code}: {done.output[:300]}")
     check("Traceback" not in done.output, "a traceback")
     if done.exit_code == 2:
@@ -61,6 +69,13 @@ def run(*arguments: Any, allowed: tuple[int, ...] = (0, 1, 2), stream: bytes | N
         check("rror" in done.stderr, f"an error without a message: {done.stderr[:200]}")
         check(not any(ord(sign) < 32 and sign not in "\n\t" for sign in done.stderr), "control characters in a message")
     return done
+
+
+def _place(error: BaseException | None) -> str:
+    """Where in our files an error was raised."""
+    frames = [] if error is None else traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "calibrant" in frame.filename] or frames
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else "no place"
 
 
 def parsed(text: str) -> Any:

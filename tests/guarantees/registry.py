@@ -38,6 +38,7 @@ def public_functions() -> dict[str, Callable[..., Any]]:
 ELSEWHERE = {
     "compare": [
         "guarantees/test_compare.py::test_all_intervals_hold_together",
+        "guarantees/test_compare.py::test_each_limit_of_two_versions_of_one_model_holds",
         "guarantees/test_compare.py::test_intervals_that_are_narrower_fail",
         "guarantees/test_compare.py::test_positives_that_only_one_model_finds_are_rarely_seen",
         "guarantees/test_compare.py::test_clusters_that_hide_a_model_that_is_wrong_in_all_of_their_rows",
@@ -64,6 +65,7 @@ ELSEWHERE = {
         "guarantees/test_grades.py::test_limits_of_all_grades_hold_together",
         "guarantees/test_grades.py::test_right_pds_are_seldom_called_off",
         "guarantees/test_grades.py::test_narrower_limits_and_single_tests_would_be_caught",
+        "guarantees/test_grades.py::test_right_pds_of_panels_in_many_samples",
         "unit/distributions/test_event_count.py::test_mean_limits_hold_whatever_the_probabilities",
     ],
     "certificates.certify_classes": [
@@ -100,10 +102,12 @@ ELSEWHERE = {
     ],
     "metrics.mean_bias": [
         "guarantees/test_mean_intervals.py::test_balance_and_bias_of_rows",
+        "guarantees/test_mean_intervals.py::test_balance_where_few_rows_decide",
         "guarantees/test_mean_intervals.py::test_balance_and_bias_of_clusters",
     ],
     "curves.binned_means": ["guarantees/test_mean_intervals.py::test_bins"],
     "audit_means": [
+        "guarantees/test_mean_intervals.py::test_right_amounts_are_seldom_recalibrated",
         # of the certificate that it holds
         "guarantees/test_means.py::test_capped_outcomes",
         "guarantees/test_means.py::test_too_high_needs_no_cap",
@@ -209,8 +213,7 @@ WORST_CASES = {
     "metrics.hosmer_lemeshow": "guarantees/test_classical.py::test_hosmer_lemeshow_says_where_not_to_trust_it",
     "metrics.ks_calibration_test": "guarantees/test_classical.py::test_ks_at_one_score",
     "metrics.observed_expected_ratio": "guarantees/test_performance_intervals.py::test_limits_at_one_score_exactly",
-    "metrics.roc_auc_interval": "guarantees/test_auc_interval.py::"
-    "test_below_that_each_end_holds_for_every_number_of_rows",
+    "metrics.roc_auc_interval": "guarantees/test_auc_interval.py::test_where_few_rows_decide_each_end_is_careful",
     "metrics.spiegelhalter": "guarantees/test_classical.py::test_one_event_where_few_are_expected_is_significant",
 }
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import tee
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 import calibrant as cal
+from calibrant.auditing import Recalibration, cross_fitted
+from calibrant.auditing.advice import advise
+from support.counting import assert_seldom
+from support.next_steps import asked_of
 
 _DRAWS = 8  # docs/reference/validation.md counts 30
-_MEND = {"recalibrate", "recalibrate by segment"}
 _WAIT = {"leave alone", "collect more data"}
 
 
@@ -77,7 +82,7 @@ def counted(name: str, draws: int = _DRAWS) -> Counter[str]:
     draw, right, harmless = WORLDS[name]
     found: Counter[str] = Counter()
     for seed in range(draws):
-        action = cal.audit(**draw(np.random.default_rng([seed, len(name)]))).advice.action
+        action = cal.audit(**draw(np.random.default_rng([seed, len(name)]))).advice.action.removesuffix(" meanwhile")
         found["right" if action in right else "harmless" if action in harmless else f"wrong: {action}"] += 1
     return found
 
@@ -89,3 +94,53 @@ def test_advice_is_right(name):
     found = counted(name)
     assert found["right"] >= _DRAWS // 2, found
     assert found["right"] + found["harmless"] >= _DRAWS - 2, found
+
+
+def _effects(draws: int, **wrong: float):
+    """Yield what is expected of the pool, and what its map gains in truth, of 60 to 500 rows of two populations."""
+    at = np.linspace(0.0, 1.0, 2_002)[1:-1]
+    for draw in range(draws):
+        rng = np.random.default_rng([draw, 8])
+        n, (a, b) = (60, 120, 250, 500)[draw % 4], ((1.2, 3.0), (1.5, 9.0))[draw // 4 % 2]
+        rows = _rows(rng, n, a, b, **wrong)
+        if 0 < rows["y_true"].sum() < n:
+            fitted = cal.AutoCalibrator().fit(rows["y_proba"], rows["y_true"])
+            table = cal.ScoreTable.from_scores(**rows)
+            p, truth = beta.ppf(at, a, b), _odds(beta.ppf(at, a, b), **wrong)
+            q = fitted.predict(p)
+            gain = float((truth * np.log(q / p) + (1.0 - truth) * np.log((1.0 - q) / (1.0 - p))).mean())
+            yield cross_fitted(table, whole=fitted), gain
+
+
+@pytest.mark.slow
+def test_right_scores_are_seldom_changed_in_many_samples(monkeypatch):
+    """By the whole rule at defaults. Where any map that changes scores is expected to gain, too many are."""
+    draws = ((np.random.default_rng([draw, 21]), (60, 120, 250, 500)[draw % 4]) for draw in range(90))
+    audits, again = tee(cal.audit(**_rows(*draw)) for draw in draws)
+    assert_seldom(("recalibrate" in audit.advice.action for audit in audits), 90, 0.06)
+    monkeypatch.setattr(Recalibration, "expects_gain", property(lambda effect: not effect.unchanged))
+    asked = asked_of(cal.audit, [0, 1], [0.2, 0.8])
+    actions = (advise(audit, asked, segments_differ=None, expected_brier=0.2).action for audit in again)
+    with pytest.raises(AssertionError):
+        assert_seldom(("recalibrate" in action for action in actions), 90, 0.06)
+
+
+@pytest.mark.slow
+def test_right_scores_seldom_show_a_gain_in_many_samples():
+    """With a gain that is merely above 0, too many would be changed."""
+    gains, again = tee(found for found, _ in _effects(400))
+    assert_seldom((found.expects_gain for found in gains), 400, 0.05)
+    with pytest.raises(AssertionError):
+        assert_seldom((not found.unchanged and found.log_loss_gain > 0.0 for found in again), 400, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", [{}, {"slope": 0.7}, {"shift": 0.4}])
+def test_the_worst_case_is_seldom_exceeded_in_many_samples(wrong):
+    """Half a standard error below the gain, in place of 2.5, is."""
+    limits, halves = tee(_effects(300, **wrong))
+    assert_seldom((gain < found.log_loss_gain_lower for found, gain in limits), 300, 0.05)
+    with pytest.raises(AssertionError):
+        assert_seldom(
+            (gain < found.log_loss_gain - 0.5 * found.log_loss_gain_error for found, gain in halves), 300, 0.05
+        )

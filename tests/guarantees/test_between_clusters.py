@@ -150,7 +150,7 @@ def test_normal_values_with_known_variances(samples, shrink):
 @pytest.fixture
 def without_limits_of_single_clusters(monkeypatch):
     """They take most of the time, and the summary does not use them."""
-    monkeypatch.setattr(SampledRows, "_roots", lambda *_, **__: (np.nan, np.nan))
+    monkeypatch.setattr(SampledRows, "roots", lambda *_, **__: (np.nan, np.nan))
 
 
 @pytest.mark.slow

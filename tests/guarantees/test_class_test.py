@@ -76,7 +76,7 @@ def test_what_is_said_to_be_detectable_is_found():
         "confidence": proba - detectable["confidence"] * gap,
     }
     for name, true in worlds.items():
-        results = [calibration_test(drawn(true, rng), proba, n_simulations=399) for _ in range(25)]
+        results = [calibration_test(drawn(true, rng), proba, n_simulations=99) for _ in range(10)]
         power = np.mean([result.p_value <= LEVEL for result in results])
         print(f"{name}: {power:.2f}")
         assert power > 0.6

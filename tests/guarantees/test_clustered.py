@@ -253,19 +253,6 @@ def test_a_test_of_independent_rows_rejects_too_often():
         assert_seldom(of_rows, 60, 0.05)
 
 
-@pytest.mark.slow
-def test_without_the_shortfall_rare_events_are_rejected_too_often():
-    """Scores that predict 8 events; heavy tails make it likely that no large cluster shows one."""
-
-    def p_value(y, s, g):
-        found = clustered(cluster_rows(y, s, g))
-        simulated = found.simulated_errors(99, np.random.default_rng(0), centred=False) / found.shortfall
-        return (1 + (simulated >= extremes(cumulative_residuals(found.rows.table)).value - 1e-12).sum()) / 100
-
-    with pytest.raises(AssertionError, match="failures"):
-        assert_seldom(rejected("predicted 8, unequal", 200, 300, p_value), 300, 0.05)
-
-
 def test_the_test_finds_errors():
     """A test that never rejected would be valid and useless; with 400 groups an error of .1 is beyond doubt."""
     drawn = samples("one outcome", 400, 50)

@@ -7,6 +7,7 @@ import pytest
 
 from calibrant import audit_grades
 from support.counting import assert_seldom
+from support.panels import MONTHLY, panel
 
 SAMPLES = 1000
 # Rates at which single limits are nearly as often wrong as they may be: few grades, so that all of them are seldom so.
@@ -64,3 +65,23 @@ def test_narrower_limits_and_single_tests_would_be_caught():
         assert_seldom(outcomes(0, misses, confidence_level=0.7), SAMPLES // 3, 0.05)
     with pytest.raises(AssertionError, match="failures in"):
         assert_seldom(outcomes(1, single, direction="too low"), SAMPLES // 3, 0.05)
+
+
+def panels(samples, failed, *, obligors=2600, monthly=MONTHLY, by="obligor", direction="either"):
+    """Whether something failed in panels with right PDs, of obligors or of rows."""
+    for seed in range(samples):
+        rows = panel(np.random.default_rng([seed, obligors]), obligors, monthly=monthly)
+        clusters = rows.obligor if by == "obligor" else None
+        yield failed(audit_grades(rows.default, rows.pd, rows.grade, clusters=clusters, direction=direction).grades)
+
+
+@pytest.mark.parametrize("direction", ["too low", "either"])
+@pytest.mark.parametrize(("obligors", "times"), [(2600, 1.0), (2600, 0.15), (300, 1.0), (300, 4.0)])
+def test_right_pds_of_panels_in_many_samples(obligors, times, direction):
+    found = panels(200, off, obligors=obligors, monthly=times * MONTHLY, direction=direction)
+    assert_seldom(found, 200, 0.05)
+
+
+def test_panels_whose_rows_count_as_independent_are_called_off():
+    with pytest.raises(AssertionError, match="failures in"):
+        assert_seldom(panels(20, off, by="row"), 20, 0.05)

@@ -31,7 +31,7 @@ def heavy_failures(n_clusters, share, cap, method, repetitions):
     for _ in range(repetitions):
         y, sizes, error = heavy(n_clusters, share, cap, rng)
         scores, clusters = np.zeros(n_clusters), np.arange(n_clusters)
-        options = {"clusters": clusters, "sample_weight": sizes, "max_rows_per_cluster": cap, "n_simulations": 19}
+        options = {"clusters": clusters, "count": sizes, "max_rows_per_cluster": cap, "n_simulations": 19}
         options["guarantee"] = "unseen clusters"  # such as none of the sample shows
         yield certify(y, scores, method=method, **options).bound < error - 1e-9
 
@@ -63,7 +63,7 @@ def test_without_a_cap_large_groups_that_are_wrong_break_the_asymptotic_bound():
                 continue
             options = {
                 "clusters": np.arange(200),
-                "sample_weight": sizes,
+                "count": sizes,
                 "max_rows_per_cluster": 10**9,
                 "n_simulations": 19,
             }

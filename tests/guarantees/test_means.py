@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant import certify_means
+from calibrant import certify, certify_means
 from calibrant.certificates import required_sample_size_means
 from support.counting import assert_failures_within
 from support.mean_worlds import exponential, half_wrong, lognormal, one_score, pareto
@@ -204,6 +204,30 @@ def test_narrower_bounds_would_be_seen():
     for count in (narrow, high):
         with pytest.raises(AssertionError):
             assert_failures_within(count, 120, DELTA)
+
+
+@pytest.mark.slow
+def test_weights_of_rows_that_were_looked_at_by_chance():
+    """Half of the cases have three times their risk and are seldom looked at; weights are 1 / the chance of that."""
+    rng, runs, error = np.random.default_rng(1), 100, 0.1
+    whole, tenth, unweighted = np.zeros(2, dtype=int), np.zeros(2, dtype=int), 0
+    for _ in range(runs):
+        bad, predicted = rng.random(20_000) < 0.5, rng.uniform(0.02, 0.18, 20_000)
+        chance = np.where(bad, 0.02, 0.2)
+        seen = rng.random(20_000) < chance
+        label, predicted = (rng.random(20_000) < np.where(bad, 3.0, 1.0) * predicted)[seen], predicted[seen]
+        how = {"outcome_limits": (0, 1), "relative_to": "exposure", "sample_weight": 1.0 / chance[seen]}
+        known = certify_means(label, predicted, **how)
+        off, width = error - known.estimate, np.array([known.bound, known.lower_bound]) - known.estimate
+        for part, missed in ((1.0, whole), (0.1, tenth)):
+            missed += [off > part * width[0], off < part * width[1]]
+        unweighted += certify(label, predicted).bound < error
+    print(f"{whole} of {runs} missed, {tenth} by bounds of a tenth of the width, {unweighted} without weights")
+    for count in whole:
+        assert_failures_within(int(count), runs, DELTA)
+    for count in (*tenth, unweighted):
+        with pytest.raises(AssertionError):
+            assert_failures_within(int(count), runs, DELTA)
 
 
 @pytest.mark.slow

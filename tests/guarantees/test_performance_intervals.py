@@ -65,7 +65,7 @@ def truth(world: World) -> dict[str, float]:
         "brier": brier,
         "log_loss": float(-mass @ (eta * np.log(s) + (1 - eta) * np.log1p(-s))),
         "scaled_brier": 1 - brier / (rate * (1 - rate)),
-        "calibration_in_the_large": float(mass @ s) - rate,
+        "observed_minus_predicted": rate - float(mass @ s),
         "observed_expected": rate / float(mass @ s),
         "calibration_intercept": brentq(lambda a: mass @ expit(a + logit(s)) - rate, -30.0, 30.0),
         "calibration_slope": logistic_fit(design, mass, mass * eta).coefficients[1] if len(s) > 1 else np.nan,
@@ -206,7 +206,7 @@ def worst_at_one_score(function, truth_of, score: float, n: int, shrink: float =
 @pytest.mark.parametrize("n", [1, 5, 40])
 @pytest.mark.parametrize(
     ("function", "truth_of"),
-    [(calibration_in_the_large, lambda rate, s: s - rate), (observed_expected_ratio, lambda rate, s: rate / s)],
+    [(calibration_in_the_large, lambda rate, s: rate - s), (observed_expected_ratio, lambda rate, s: rate / s)],
 )
 def test_limits_at_one_score_exactly(function, truth_of, n):
     assert_probability_within(worst_at_one_score(function, truth_of, 0.02, n), LEVEL)

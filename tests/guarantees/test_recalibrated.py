@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from calibrant import ScoreTable
-from calibrant.calibrators import IsotonicCalibrator
+from calibrant.auditing import cross_fitted
+from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator
 from calibrant.certificates import certify_recalibrated
 from calibrant.distributions.brownian import range_quantile
 from calibrant.fits.score_map import fit_part
 from calibrant.metrics import brier_score
+from calibrant.table.clusters import cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import assert_failures_within, assert_seldom
 from support.worlds import WORLDS, World, at, spread
@@ -157,3 +160,42 @@ def test_what_rests_on_simulated_constants_says_so():
     assert "by simulation, not proved" in finite.claim
     assert any("not proved" in one for one in finite.assumptions)
     assert "not proved" not in cases.claim + "".join(cases.assumptions)
+
+
+# --- rows of clusters -------------------------------------------------------------------------------------------------
+
+
+def grouped(name, rng):
+    """Calibrated scores: of 60 topics whose rows share one random number, or of 50 patients with a random effect."""
+    if name == "patients":
+        score, patient = rng.uniform(0.0, 0.3, 2000), np.repeat(np.arange(50), 40)
+        latent = np.sqrt(0.1) * rng.normal(size=50)[patient] + np.sqrt(0.9) * rng.normal(size=2000)
+        return score, (norm.cdf(latent) < score).astype(int), patient
+    score = rng.uniform(0.2, 0.8, 2400) if name == "topics" else rng.uniform(0.2, 0.8, 60).repeat(40)
+    topic = np.repeat(np.arange(60), 40)
+    return score, (rng.random(60)[topic] < score).astype(int), topic
+
+
+def missed_clusters(name, repetitions, units, calibrator=IsotonicCalibrator):
+    """Whether bounds are below the true error of the map of all rows; scores are uniform and calibrated."""
+    at = np.linspace(0.0, 0.3, 3001) if name == "patients" else np.linspace(0.2, 0.8, 3001)
+    for seed in range(repetitions):
+        score, y, cluster = grouped(name, np.random.default_rng([seed, *name.encode()]))
+        rows = cluster_rows(y, score, cluster)
+        fitted = fit_part(calibrator(), units(rows))
+        truth = extremes(cumulative_residuals(ScoreTable.from_counts(fitted.predict(at), np.ones(3001), at))).value
+        yield cross_fitted(units(rows), calibrator, whole=fitted).bound_after < truth
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("calibrator", [AutoCalibrator, IsotonicCalibrator])
+@pytest.mark.parametrize("name", ["topics", "topics of one score", "patients"])
+def test_bound_for_clusters_in_many_samples(name, calibrator):
+    assert_seldom(missed_clusters(name, 200, lambda rows: rows, calibrator), 200, 0.05)
+
+
+@pytest.mark.slow
+def test_a_repair_that_ignores_clusters_is_caught():
+    """Maps fitted and judged by rows, as they were: the bound missed in more than a fifth of samples."""
+    with pytest.raises(AssertionError, match="failures"):
+        assert_seldom(missed_clusters("topics of one score", 200, lambda rows: rows.table, AutoCalibrator), 200, 0.05)

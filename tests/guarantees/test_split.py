@@ -106,11 +106,11 @@ def test_few_or_agreeing_rows_give_no_bound():
 def test_rows_or_their_table():
     y, p = np.tile([0, 1, 1, 1, 0], 400), np.tile([0.2, 0.2, 0.9, 0.3, 0.3], 400)
     w = np.tile([1, 2], 1_000)
-    found = split_lower_bound(y, p, sample_weight=w, confidence_level=0.9, random_state=3)
-    table = ScoreTable.from_scores(y, p, sample_weight=w)
+    found = split_lower_bound(y, p, count=w, confidence_level=0.9, random_state=3)
+    table = ScoreTable.from_scores(y, p, count=w)
     assert found == split_lower_bound(table, confidence_level=0.9, random_state=3) > 0.0
     words = split_lower_bound(
-        np.where(y, "yes", "no"), p, sample_weight=w, pos_label="yes", confidence_level=0.9, random_state=3
+        np.where(y, "yes", "no"), p, count=w, pos_label="yes", confidence_level=0.9, random_state=3
     )
     assert words == found
 

@@ -135,6 +135,6 @@ def test_rows_as_draws_are_caught(monkeypatch):
     """With a design effect alone, what no cluster has shown is not allowed for."""
     monkeypatch.setattr(cluster_draws, "equal_draws", lambda size, delta: float(size.sum()))
     counts, valid = missed("fifty clusters, all positive", 50)
-    for name in ("brier", "log_loss", "calibration_in_the_large", "observed_expected", "calibration_intercept"):
+    for name in ("brier", "log_loss", "observed_minus_predicted", "observed_expected", "calibration_intercept"):
         with pytest.raises(AssertionError, match="failures in"):
             assert_failures_within(counts[name], valid, LEVEL)

@@ -45,5 +45,5 @@ for (case in list(list("ordinary", 500, -0.5, 0.1), list("rare", 2000, -5, 0.01)
   say("brier", mean((d$y - d$s)^2), t.test((d$y - d$s)^2)$conf.int)
   loss <- -ifelse(d$y == 1, log(d$s), log1p(-d$s))
   say("log_loss", mean(loss), t.test(loss)$conf.int)
-  say("in_the_large", mean(d$s - d$y), t.test(d$s - d$y)$conf.int)
+  say("observed_minus_predicted", mean(d$y - d$s), t.test(d$y - d$s)$conf.int)
 }

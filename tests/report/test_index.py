@@ -1,6 +1,7 @@
 """An index of audits of one model, from their JSON."""
 
 import json
+import math
 import re
 
 import numpy as np
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 import calibrant as cal
 from calibrant.auditing import audit_index
+from calibrant.auditing.about import about_of
 from calibrant.cli.main import app
 from calibrant.errors import ArgumentError, SourceError
 from support import class_audits, mean_audits
@@ -68,6 +70,34 @@ def test_what_is_no_audit_is_refused(files, tmp_path):
             audit_index([tmp_path / "other.json"])
     with pytest.raises(ArgumentError, match="none"):
         audit_index([])
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "named"),
+    [
+        (("cutoff", "value"), None, "error"),
+        (("provenance", "rows"), "x", "n"),
+        (("provenance", "rows"), math.nan, "n"),
+        (("provenance", "digest"), [], "digest"),
+        (("advice", "action"), 0.5, "action"),
+        (("certificate", "bound"), math.inf, "bound"),
+    ],
+)
+def test_a_field_that_holds_something_else_is_named(place, value, named, files, tmp_path):
+    document = json.loads((files / "m1.json").read_text())
+    document[place[0]][place[1]] = value
+    (tmp_path / "bad.json").write_text(json.dumps(document))
+    with pytest.raises(SourceError, match=f"in the field {named} of .*bad.json"):
+        audit_index([files / "m2.json", tmp_path / "bad.json"])
+
+
+def test_nesting_without_end_is_refused(tmp_path):
+    (tmp_path / "deep.json").write_text("[" * 200_000)
+    with pytest.raises(SourceError, match="something else in"):
+        audit_index([tmp_path / "deep.json"])
+    (tmp_path / "about.toml").write_text(f"a = {'[' * 5000}{']' * 5000}")
+    with pytest.raises(ArgumentError, match="TOML in"):
+        about_of(tmp_path / "about.toml")
 
 
 def test_command(files, tmp_path):

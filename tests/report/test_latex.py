@@ -50,6 +50,16 @@ def test_names_are_words(rows):
     assert "\N{MINUS SIGN}" not in text
 
 
+def test_no_line_of_a_table_begins_with_an_argument_of_the_line_before(rows):
+    """Spaces and ends of lines do not keep a bracket, or a star, from what ends the line above it."""
+    names = np.array(["[0, .1)", "[.1, .2)", "*"])[np.arange(500) % 3]
+    for result in (cal.audit(*rows, grade=names), cal.compare(rows[0], {"[2]": rows[1], "*": rows[1] ** 2})):
+        text = result.to_latex()
+        assert not re.search(r"^\s*[\[*]", text, re.MULTILINE)
+        assert "{[}" in text
+        assert "{*}" in text
+
+
 def test_as_a_file(rows, tmp_path):
     audit = cal.audit(*rows)
     assert audit.to_latex(tmp_path / "tables.tex") == (tmp_path / "tables.tex").read_text()

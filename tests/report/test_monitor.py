@@ -9,6 +9,7 @@ import calibrant as cal
 from calibrant.errors import ArgumentError
 from calibrant.report import render_monitor
 from support.html_page import NASTY, Page
+from support.next_steps import run_python
 
 
 def rows(n, change, seed=0):
@@ -87,9 +88,9 @@ def test_a_restored_monitor_says_the_same(case):
 
 def test_an_alarm_comes_with_a_repair_that_can_be_run(alarmed):
     y, p = rows(6000, 3000)
-    found = re.search(r"<code>(calibrant\.\w+\(\)\.fit\(.*?\))</code>", alarmed.to_html())
+    found = re.search(r"<code>(calibrator = .*?)</code>", alarmed.to_html())
     assert f"p[{alarmed.state.departure.row - 1}:]" in found[1]
-    repaired = eval(found[1], {"calibrant": cal, "p": p, "y": y})
+    repaired = run_python(found[1], p=p, y=y)
     assert repaired.predict([0.5])[0] == pytest.approx(0.5**0.6, abs=0.03)
     assert "This is a proposal." in Page(alarmed.to_html()).text
     assert "This is a proposal." not in Page(cal.Monitor(tolerance=0.02).to_html()).text

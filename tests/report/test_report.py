@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant
-from calibrant.auditing.wording import verdict_meaning
+from calibrant.auditing.verdict import verdict_meaning
 from calibrant.curves import cumulative_residuals
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.metrics import confusion_metrics

@@ -18,7 +18,7 @@ def judge(n=2_000, seed=0):
 
 def grouped(levels):
     correct, score = judge()
-    return cal.selective(correct, score, by={"kind": np.arange(2_000) % levels}, target_error=[0.05, 0.1])
+    return cal.selective(correct, score, by={"kind": (np.arange(2_000) % levels).astype(str)}, target_error=[0.05, 0.1])
 
 
 CASES = {

@@ -199,7 +199,7 @@ class TestFullDisks:
         for name in ("m.json", "a.html"):
             (tmp_path / name).write_text("old")
         before = contents(tmp_path)
-        done = run("recalibrate", scores, *AUDIT, "--model", tmp_path / "m.json", limit=100)
+        done = run("recalibrate", scores, *AUDIT, "--model", tmp_path / "m.json", "--force", limit=100)
         one_line(done, "to write", "m.json", "File too large")
         done = run("audit", scores, *AUDIT, "--report", tmp_path / "a.html", limit=100)
         one_line(done, "to write", "a.html", "File too large")

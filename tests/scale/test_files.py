@@ -26,7 +26,7 @@ from calibrant.sources.protocol import Columns
 from support.routes import few_in_memory, held_rows
 
 N = 1500
-NAMES = {"label": "y", "score": "s", "weight": "w"}
+NAMES = {"label": "y", "score": "s", "count": "w"}
 EDGES = [0, 1, 400, 400, 1450, N]  # one row, none, uneven
 
 
@@ -96,7 +96,7 @@ def test_together_as_one_file(ending, shuffled, rows, tmp_path, monkeypatch):
     paths = write_parts(tmp_path / "parts", rows, ending, shuffled=shuffled)
     FORMATS[ending](tmp_path / f"whole.{ending}", rows)
     whole = read_table(tmp_path / f"whole.{ending}", **NAMES)
-    assert_equal(whole, ScoreTable.from_scores(rows["y"], rows["s"], sample_weight=rows["w"]))
+    assert_equal(whole, ScoreTable.from_scores(rows["y"], rows["s"], count=rows["w"]))
     for place in (
         paths,
         paths[::-1],
@@ -127,7 +127,7 @@ def test_a_folder_as_spark_writes_it(rows, tmp_path):
     write_parts(folder / "_temporary" / "0", rows, "parquet")
     (folder / "notes.txt").write_text("not rows")
     (folder / "_metadata.parquet").write_text("not rows")
-    whole = ScoreTable.from_scores(rows["y"], rows["s"], sample_weight=rows["w"])
+    whole = ScoreTable.from_scores(rows["y"], rows["s"], count=rows["w"])
     assert len(find_files(folder)) == 3 * (len(EDGES) - 1)
     for place in (folder, str(folder), f"{folder}/day=*", f"{folder}/**", f"{folder}/**/*.parquet", [folder]):
         if str(place).endswith("**"):
@@ -135,7 +135,7 @@ def test_a_folder_as_spark_writes_it(rows, tmp_path):
                 read_table(place, **NAMES)  # the notes match too
         else:
             assert_equal(read_table(place, **NAMES), whole)
-    assert "'day'" in message(folder, weight="day")  # no column
+    assert "'day'" in message(folder, count="day")  # no column
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_the_file_with_the_bad_row_is_named(ending, rows, tmp_path):
     assert f"1.5 in row 10 of column s in {paths[3]}" in message(paths)
     bad["s"][409], bad["w"][1451] = 0.5, -1
     write_parts(tmp_path, bad, ending)
-    assert f"row 2 of column w in {paths[4]}" in message(paths, weight="w")
+    assert f"row 2 of column w in {paths[4]}" in message(paths, count="w")
     bad["w"][1451], bad["y"][0] = 1, 2
     write_parts(tmp_path, bad, ending)
     assert f"in row 1 of column y in {paths[0]};" in message(f"{tmp_path}/part-*.{ending}")
@@ -340,7 +340,7 @@ class TestCommandLine:
     @pytest.mark.slow
     def test_audit(self, parts, rows, tmp_path):
         write_csv(tmp_path / "whole.csv", rows)
-        options = ["--label", "y", "--score", "s", "--weight", "w", "--json"]
+        options = ["--label", "y", "--score", "s", "--count", "w", "--json"]
         found = {}
         for name, files in {
             "whole.csv": [tmp_path / "whole.csv"],

@@ -63,7 +63,7 @@ def test_a_database_file(request, database, end):
     path = request.getfixturevalue(database)
     before = Path(path).read_bytes()
     assert_equal(read("SELECT * FROM scores" + end, path))
-    assert_equal(read("SELECT * FROM scores" + end, path, weight="w"), sample_weight=W)
+    assert_equal(read("SELECT * FROM scores" + end, path, count="w"), count=W)
     assert Path(path).read_bytes() == before
 
 
@@ -230,7 +230,7 @@ def test_postgresql(postgresql):
         cursor.execute("CREATE SEQUENCE numbers")
         connection.commit()
     assert_equal(read("SELECT * FROM scores", postgresql))
-    assert_equal(read("SELECT * FROM scores;", postgresql, weight="w"), sample_weight=W)
+    assert_equal(read("SELECT * FROM scores;", postgresql, count="w"), count=W)
     assert_equal(read("SELECT * FROM scores", postgresql, label="done", score="q"))
     for query, words in [
         ("SELECT * FORM scores", "syntax error"),

@@ -15,7 +15,7 @@ from calibrant import ScoreTable
 from calibrant.sources import frames
 from calibrant.sources.files import read_table
 from calibrant.sources.query import Query
-from support.routes import BROKEN, CASES, ROUNDED, assert_same, few_in_memory
+from support.routes import BROKEN, CASES, ROUNDED, assert_same, few_in_memory, weighing
 
 NAMES = {"label": "y", "score": "s"}
 
@@ -26,7 +26,7 @@ def columns_of(name):
 
 
 def keywords(name):
-    return NAMES | ({} if CASES[name][2] is None else {"weight": "w"})
+    return NAMES | weighing(name, "w")
 
 
 def by_chunks(name, folder):
@@ -38,7 +38,7 @@ def by_chunks(name, folder):
             part = slice(min(low, len(y)), min(high, len(y)))
             yield (y[part], s[part]) if w is None else (y[part], s[part], w[part])
 
-    return ScoreTable.from_chunks(chunks)
+    return ScoreTable.from_chunks(chunks, counted=name not in BROKEN)
 
 
 def by_parquet(name, folder):
@@ -103,10 +103,10 @@ IN_PARTS = [by_chunks, by_parquet, by_csv, by_query, by_lazy_polars, by_duckdb, 
 def test_score_by_score(route, name, tmp_path):
     table = route(name, tmp_path)
     assert table.exact
-    assert_same(table, name, rounded=route is by_chunks and name in ROUNDED)
+    assert_same(table, name, rounded=route in IN_PARTS and name in ROUNDED)
     if table.whole:  # what is seeded is the same as well
-        y, s, w = CASES[name]
-        assert table.digest == ScoreTable.from_scores(y, s, sample_weight=w).digest
+        y, s, _ = CASES[name]
+        assert table.digest == ScoreTable.from_scores(y, s, **weighing(name)).digest
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -24,7 +24,7 @@ from calibrant.sources.file_slices import FileSlices
 from calibrant.sources.files import read_table
 from calibrant.sources.query import Query
 from calibrant.table.progress import job
-from support.routes import CASES, assert_same, few_in_memory
+from support.routes import CASES, assert_same, few_in_memory, weighing
 
 NAMES = {"label": "y", "score": "s"}
 
@@ -87,8 +87,7 @@ def checks(monkeypatch):
 
 def test_rows_that_are_fit_are_scanned_once(tmp_path, checks):
     for name in ("calibrated", "weights"):
-        weight = {"weight": "w"} if name == "weights" else {}
-        assert_same(read_table(write(tmp_path / "a.parquet", name), **NAMES, **weight), name)
+        assert_same(read_table(write(tmp_path / "a.parquet", name), **NAMES, **weighing(name, "w")), name)
         assert not checks
 
 
@@ -127,12 +126,11 @@ def test_rows_that_need_a_second_look(tmp_path, checks, change):
     elif change == "a broken weight":
         columns["w"][5] += 0.5
     pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=300)
-    table = read_table(tmp_path / "a.parquet", **NAMES, weight="w")
-    assert len(checks) == (change in {"labels of -1", "a broken weight"})
     if change == "a broken weight":
-        assert not table.whole
+        assert not read_table(tmp_path / "a.parquet", **NAMES, weight="w").whole
     else:
-        assert_same(table, "weights")
+        assert_same(read_table(tmp_path / "a.parquet", **NAMES, count="w"), "weights")
+    assert len(checks) == (change in {"labels of -1", "a broken weight"})
 
 
 def write_text(path, name, *, change=lambda columns: None):
@@ -148,8 +146,7 @@ def write_text(path, name, *, change=lambda columns: None):
 def test_text_is_checked_where_it_was_copied_to(tmp_path, checks, copies, monkeypatch, name, most):
     monkeypatch.setattr(text_copy, "LOOK", 100)
     monkeypatch.setattr(gathering, "MOST_DISTINCT", most)
-    weight = {"weight": "w"} if name == "weights" else {}
-    assert_same(read_table(write_text(tmp_path / "a.csv", name), **NAMES, **weight), name)
+    assert_same(read_table(write_text(tmp_path / "a.csv", name), **NAMES, **weighing(name, "w")), name)
     assert (len(checks), len(copies)) == (0, 1)
 
 
@@ -200,7 +197,7 @@ def test_the_same_table_by_every_route(tmp_path):
 
 @pytest.mark.parametrize("name", ["weights", "weights of halves"])
 def test_weights(tmp_path, name):
-    table = read_table(write(tmp_path / "a.parquet", name), **NAMES, weight="w")
+    table = read_table(write(tmp_path / "a.parquet", name), **NAMES, **weighing(name, "w"))
     assert table.cells is not None
     assert_same(table, name, rounded=name == "weights of halves")
 

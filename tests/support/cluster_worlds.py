@@ -24,7 +24,7 @@ SCALES: dict[str, Link] = {
     "brier": LOG,
     "log_loss": LOG,
     "scaled_brier": LOG,  # of 1 less the skill
-    "calibration_in_the_large": PLAIN,
+    "observed_minus_predicted": PLAIN,
     "calibration_intercept": PLAIN,
     "calibration_slope": PLAIN,
     "net_benefit": PLAIN,
@@ -114,12 +114,16 @@ def _level(rest: np.ndarray, rate: float) -> float:
 
 
 class Number(NamedTuple):
-    """Values in the samples, what they are without each cluster, and of a signed mean what rows add and take off."""
+    """Values in the samples, what they are without each cluster, and of a signed mean what rows add and take off.
+
+    What sets one class against the other also has the rows of the rarer class in each cluster, `deciding`.
+    """
 
     name: str
     value: np.ndarray
     without: np.ndarray
     parts: Parts | None = None
+    deciding: np.ndarray | None = None
 
 
 def values(y: np.ndarray, z: np.ndarray, other: np.ndarray, threshold: float) -> dict[str, np.ndarray]:
@@ -159,7 +163,7 @@ def numbers(
         observed, expected = sums(y * 1.0), sums(s)
         yield Number("observed_expected", observed[0] / expected[0], observed[1] / expected[1])
     yield Number("log_loss", *mean(loss))
-    yield Number("calibration_in_the_large", *signed(s - y))
+    yield Number("observed_minus_predicted", *signed(y - s))
     yield Number("net_benefit", *signed(np.where(positive, y - odds * ~y, 0.0)))
     yield Number("cost", *mean(np.where(positive, threshold * ~y, (1.0 - threshold) * y)))
     yield Number("brier_difference", *signed(other_squared - squared))
@@ -183,12 +187,16 @@ def numbers(
             b = b + np.clip((h0[0] * u1[0] - h1[0] * u0[0]) / determinant, -1.0, 1.0)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = b + (h0[1] * u1[1] - h1[1] * u0[1]) / (h0[1] * h2[1] - h1[1] ** 2)
-    yield Number("calibration_slope", b[:, 0], slope)
+    deciding = _rarer(np.add.reduceat(y * 1.0, starts, axis=1), size)
+    yield Number("calibration_slope", b[:, 0], slope, None, deciding)
     areas = [_areas(y, one, size, alone=alone) for one in (z, other)]
-    yield Number("roc_auc", *areas[0])
-    no_mean = np.full((5, len(y)), np.nan)
-    difference = (two - one for one, two in zip(*areas, strict=True))
-    yield Number("roc_auc_difference", *difference, Parts(no_mean[0], no_mean[1], no_mean[2:]))
+    yield Number("roc_auc", *areas[0], None, deciding)
+    no_mean, difference = np.full((5, len(y)), np.nan), (two - one for one, two in zip(*areas, strict=True))
+    yield Number("roc_auc_difference", *difference, Parts(no_mean[0], no_mean[1], no_mean[2:]), deciding)
+
+
+def _rarer(events: np.ndarray, size: np.ndarray) -> np.ndarray:
+    return np.where(2 * events.sum(1, keepdims=True) <= size.sum(), events, size - events)
 
 
 def _areas(y: np.ndarray, z: np.ndarray, size: np.ndarray, *, alone: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -15,13 +15,26 @@ WRONG = {
     "score minus infinite": ({"y": [0, 1, 1], "p": [0.1, -INF, 0.3]}, {}, "finite scores, found -inf in"),
     "no number at all": ({"y": [0, 1], "p": [INF, -INF]}, {}, "finite scores, found -?inf in"),
     "logits": ({"y": [0, 1, 1], "p": [0.1, -3.0, 1e300]}, {}, "found -3.0 in .* and 1 more .*log-odds"),
-    "percentages": ({"y": [0, 1, 1], "p": [0.1, 0.5, 70.0]}, {}, "found 70.0 in .*divide them by 100"),
+    "percentages": ({"y": [0, 1, 1], "p": [0.0, 1.0, 70.0]}, {}, "found 70.0 in .*divide them by 100"),
+    "two scales": ({"y": [0, 1, 1], "p": [0.1, 0.5, 70.0]}, {}, "found 70.0 in .*two scales"),
+    "rounded": ({"y": [0, 1, 1], "p": [0.1, 0.5, -1e-17]}, {}, "found -1e-17 in .*by rounding alone"),
+    "a code for no score": ({"y": [0, 1, 1], "p": [0.1, 0.5, -999.0]}, {}, "found -999.0 in .*-999 seems to stand"),
+    "a code for no outcome": ({"y": [0, 9, 1], "p": [0.1, 0.2, 0.3]}, {}, "found the values .* in .*9 seems to stand"),
+    "a code beside a positive label": (
+        {"y": [0, 9, 1], "p": [0.1, 0.2, 0.3]},
+        {"pos_label": 1},
+        "two label values, found the values 1, '9', '0'.*'9' seems to stand",
+    ),
     "score above one": ({"y": [0, 1, 1], "p": [0.1, 0.5, 1.5]}, {}, "scores between 0 and 1, found 1.5 in"),
     "score of text": (
         {"y": [0, 1], "p": ["0.1", "0.2"]},
         {},
         "found values of type String in column p",
     ),
+    "score in percent": ({"y": [0, 1], "p": ["0.1", "20%"]}, {}, "found '20%' in column p; write 0.87, not 87%$"),
+    "score with a comma": ({"y": [0, 1], "p": ["0,1", "0,2"]}, {}, "found '0,[12]' in column p; write a point, .*als$"),
+    "score of words": ({"y": [0, 1], "p": ["0.1", "high"]}, {}, "found 'high' in column p; convert or drop the rows"),
+    "score of a hyphen": ({"y": [0, 1], "p": ["1e-1", "-"]}, {}, "found '-' in column p; drop .*missing='drop'"),
     "label missing": ({"y": [0, None, 1], "p": [0.1, 0.2, 0.3]}, {}, "a label in every row, found an empty value in"),
     "text missing": (
         {"y": ["a", None, "b"], "p": [0.1, 0.2, 0.3]},
@@ -96,6 +109,11 @@ WRONG = {
         {"weight": "w"},
         "as weights, found values",
     ),
+    "weight of words": (
+        {"y": [0, 1], "p": [0.1, 0.2], "w": ["1", "n/a"]},
+        {"weight": "w"},
+        "as weights, found 'n/a' in column w",
+    ),
     "no such column": ({"y": [0, 1], "p": [0.1, 0.2]}, {"score": "q"}, "a column 'q', found the columns y, p"),
 }
 
@@ -118,7 +136,7 @@ RIGHT = {
     "minus zero": ({"y": [0, 1, 1], "p": [0.0, -0.0, 0.5]}, {}, [0.0, 0.5], [2, 1], [1, 1]),
     "whole weights": (
         {"y": [0, 1, 1], "p": [0.1, 0.3, 0.5], "w": [2, 3, 0]},
-        {"weight": "w"},
+        {"count": "w"},
         [0.1, 0.3],
         [2, 3],
         [0, 3],
@@ -127,14 +145,14 @@ RIGHT = {
         {"y": [0, 1, 1], "p": [0.1, 0.3, 0.5], "w": [0.5, 3.0, 0.0]},
         {"weight": "w"},
         [0.1, 0.3],
-        [0.5, 3.0],
-        [0.0, 3.0],
+        [0.5 * 3.5 / 9.25, 3.0 * 3.5 / 9.25],  # they add up to (sum w)^2 / sum w^2
+        [0.0, 3.0 * 3.5 / 9.25],
     ),
     "weights beyond rows": (
-        {"y": [0, 1], "p": [0.1, 0.3], "w": [1e200, 1e18]},
+        {"y": [0, 1], "p": [0.1, 0.3], "w": [1e120, 1e18]},
         {"weight": "w"},
         [0.1, 0.3],
-        [1e200, 1e18],
-        [0.0, 1e18],
+        [1.0, 1e-102],
+        [0.0, 1e-102],
     ),
 }

@@ -13,6 +13,7 @@ import numpy as np
 
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.table_sums import CellSums
+from calibrant.table.weights import WeightSums
 
 
 def weights_or_ones(y, w):
@@ -130,7 +131,7 @@ def cell_table(y, s, w, breaks) -> ScoreTable:
         with np.errstate(divide="ignore"):
             return -(w * np.log(given)).sum()
 
-    return ScoreTable(
+    table = ScoreTable(
         per_run(lambda _, s, w: np.clip(np.average(s, weights=w), s.min(), s.max())),
         per_run(lambda _y, _s, w: w.sum()),
         per_run(lambda y, _, w: w[y == 1].sum()),
@@ -144,3 +145,4 @@ def cell_table(y, s, w, breaks) -> ScoreTable:
             residual=None,
         ),
     )
+    return table if w.dtype.kind == "i" else table.weighing(WeightSums.of(w)._replace(low=0.0))

@@ -248,7 +248,7 @@ def wrong_area(found: Any, world: World, _: ScoreTable) -> list[bool]:
 def wrong_recalibration(found: Any, world: World, table: ScoreTable) -> list[bool]:
     """The fit on all rows that the bound is about keeps clear of 0 and 1; of calibrated scores it is of no help."""
     fit = fit_part(IsotonicCalibrator(), table).predict
-    helps = [found.improves_brier_score] if world.error < ROUNDING else []
+    helps = [found.log_loss_gain_lower > 0.0] if world.error < ROUNDING else []
     return [found.bound_after < error_after(fit, world) - ROUNDING, *helps]
 
 
@@ -316,7 +316,7 @@ STATEMENTS = {
     ),
     "decisions.saving_bound": Statement(wrong_decision, required=COSTS),
     "metrics.calibration_in_the_large": Statement(
-        lambda found, world, _: [outside(found.lower, float(world.mass @ (world.score - world.eta)), found.upper)],
+        lambda found, world, _: [outside(found.lower, float(world.mass @ (world.eta - world.score)), found.upper)],
         worlds=ANY | CALIBRATED,
     ),
     "metrics.calibration_slope": Statement(

@@ -22,7 +22,14 @@ class Rows(NamedTuple):
 
     @property
     def keywords(self) -> dict[str, Any]:
-        return {"sample_weight": self.w}
+        """Whole numbers as counts of rows, others as weights."""
+        return {} if self.w is None else {"sample_weight" if self.w.dtype.kind == "f" else "count": self.w}
+
+    def as_they_count(self) -> np.ndarray:
+        """Whole numbers as they are; weights so that they add up to (sum w)^2 / sum w^2 (Kish 1965)."""
+        if self.w is None or self.w.dtype.kind != "f":
+            return np.ones(len(self.y)) if self.w is None else self.w.astype(float)
+        return self.w * self.w.sum() / (self.w @ self.w)
 
 
 def scores(n: int, dtype) -> st.SearchStrategy[np.ndarray]:

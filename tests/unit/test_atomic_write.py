@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,38 @@ def test_failure_leaves_the_old_file_and_no_draft(tmp_path):
         interrupted()
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_drafts_of_killed_processes_are_removed_and_no_others(tmp_path):
+    """The next time that the same target is written: not those at work, of other targets, or just begun."""
+    code = f"""
+import os, sys
+from calibrant.atomic_write import replacing
+with replacing({str(tmp_path / "a.txt")!r}) as draft:
+    draft.write_text("half")
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+    command = [sys.executable, "-c", code]
+    killed, at_work = (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    )
+    assert [one.stdout.readline() for one in (killed, at_work)] == ["begun\n"] * 2
+    killed.kill()
+    killed.communicate()
+    (tmp_path / ".calibrant-other").mkdir()
+    (tmp_path / ".calibrant-other" / "b.txt").write_text("of another target")
+    before = {folder.name for folder in tmp_path.iterdir()}
+    write_text("new", tmp_path / "a.txt")
+    assert {folder.name for folder in tmp_path.iterdir()} == before | {"a.txt"}  # too young to tell
+    for folder in tmp_path.glob(".calibrant-*"):
+        os.utime(folder, (0, 0))
+    write_text("newer", tmp_path / "a.txt")
+    assert len(list(tmp_path.glob(".calibrant-*"))) == len(before) - 1
+    assert at_work.communicate("")[0] == ""
+    assert at_work.returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".calibrant-other", "a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "half"
 
 
 def test_a_full_disk_is_reported(tmp_path):

@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 
 import pytest
+import typer
 
+from calibrant.cli.main import app
 from calibrant.cli.options import as_option
-from calibrant.errors import DataError
+from calibrant.errors import ROWS, DataError
+
+AUDIT = {param.name: param for param in typer.main.get_command(app).commands["audit"].params}
+RECALIBRATE = {param.name: param for param in typer.main.get_command(app).commands["recalibrate"].params}
+AUDIT |= (OF_MEANS := {f"calibrant.audit_means::{name}": param for name, param in AUDIT.items()})
+
+
+def test_what_the_caller_does_not_have_is_left_out():
+    """Unless nothing else would be said."""
+    several = DataError("rows", "none", "name others; lower `min_rows`; `calibrant.audit_means` with `exposure`")
+    alone, sql = DataError("rows", "none", "lower `min_rows`"), DataError("rows", "none", f"drop; `query=FROM {ROWS}`")
+    assert several.text(partial(as_option, AUDIT)).endswith(
+        "; name others; calibrant audit FILE --outcome z --prediction f with --exposure"
+    )
+    # Options of another command are spelled as it has them, not as this one has, or lacks, them.
+    other = DataError("rows", "none", "`calibrant.audit_means` with `relative_to='exposure'`")
+    assert other.text(partial(as_option, RECALIBRATE | OF_MEANS)).endswith("f with --relative-to exposure")
+    several.known = {"y_true"}
+    assert several.remedy == "name others; calibrant.audit_means with exposure"
+    assert alone.text(partial(as_option, AUDIT)).endswith("; lower min_rows")
+    assert sql.remedy == "drop"
+    sql.fill(ROWS, "read_csv('f.csv')")
+    assert sql.remedy == """drop; calibrant.Query("FROM read_csv('f.csv')")"""
+    assert sql.text(partial(as_option, AUDIT)).endswith("""drop; --query "FROM read_csv('f.csv')\"""")
 
 
 @pytest.mark.parametrize(
@@ -25,7 +51,7 @@ from calibrant.errors import DataError
 def test_parameters_in_python_and_in_a_shell(remedy, python, shell):
     error = DataError("rows", "none", remedy)
     assert str(error) == f"expected rows, found none; {python}"
-    assert error.text(as_option) == f"expected rows, found none; {shell}"
+    assert error.text(partial(as_option, AUDIT)) == f"expected rows, found none; {shell}"
 
 
 def test_what_was_found_is_shown_as_it_is():

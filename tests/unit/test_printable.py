@@ -13,6 +13,7 @@ import calibrant as cal
 from calibrant.errors import DataError
 from calibrant.plots import draw
 from calibrant.printable import shell_word, visible, visible_lines, without_passwords
+from calibrant.report.selective import render_selective
 
 EVIL = "a\x1b[2J\x07\n\r\x9b\u202eb"
 SHOWN = r"a\x1b[2J\x07\n\r\x9b\u202eb"
@@ -75,6 +76,21 @@ def test_tables_and_sentences_name_segments_and_models_so():
         assert "a\\x1b[2J\\x07" in text
         assert not set(text) & set(EVIL) - set("a[2J\nb")
         assert "\\n" in text or "..." in text
+
+
+@pytest.mark.parametrize("form", ["to_html", "to_markdown", "to_latex"])
+def test_reports_name_them_so(form):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=300)
+    y, group = (rng.uniform(size=300) < p).astype(int), rng.choice([EVIL, "other"], 300)
+    audit = cal.audit(y, p, by={EVIL: group}, name=EVIL, title=EVIL, note=EVIL, author=EVIL)
+    command = f"calibrant selective --by '{EVIL}'"
+    for found in (
+        getattr(audit, form)(),
+        render_selective(cal.selective(y, p, by={EVIL: group}), form.removeprefix("to_"), title=EVIL, command=command),
+        getattr(cal.compare(y, {EVIL: p, "other": p / 2}, name=EVIL, title=EVIL), form)(),
+    ):
+        assert not set(found) & (set(EVIL) - set("a[2J\nb"))
 
 
 @pytest.mark.slow

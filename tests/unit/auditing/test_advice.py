@@ -13,17 +13,12 @@ from typer.testing import CliRunner
 
 import calibrant as cal
 from calibrant.auditing import cross_fitted
-from calibrant.auditing.next_steps import next_step, texts_of
 from calibrant.auditing.summary import details, summary
+from calibrant.auditing.verdict import verdict_sentence
 from calibrant.auditing.warnings import RowOrder, _runs
-from calibrant.auditing.wording import (
-    band_sentence,
-    gain_sentence,
-    recalibration_sentence,
-    verdict_sentence,
-)
+from calibrant.auditing.wording import band_sentence, recalibration_sentence
 from calibrant.cli.main import app
-from calibrant.sources.protocol import Columns
+from calibrant.table.numbers import number, write_lower
 
 
 def world(n, distortion=1.0, seed=0):
@@ -44,7 +39,7 @@ def test_reversed_labels_are_never_recalibrated(tolerance):
     assert [code for code in codes(result) if code != "wide_tolerance"] == ["reversed_labels"]
     assert result.advice.action == "check the labels"
     assert "Is the positive class reversed?" in details(result)
-    assert result.advice.python == "cal.audit(y, p, pos_label=...)"
+    assert result.advice.python == f"cal.audit(y, p, pos_label=0{f', tolerance={tolerance}' if tolerance else ''})"
 
 
 def test_decisions_are_not_calibrated():
@@ -142,7 +137,7 @@ def test_scores_within_a_wide_tolerance_are_left_alone_and_the_gain_of_a_map_is_
     advice = cal.audit(y, 1.0 / (1.0 + np.exp(-1.6 * log_odds)), tolerance=0.2).advice
     assert advice.action == "leave alone"
     assert "though predictions are too extreme, calibration slope 0.6" in advice.reason
-    assert advice.reason.endswith(", and recalibration would lower the log loss.")
+    assert "the expected gain of AutoCalibrator in log loss is 0.0" in advice.reason
 
 
 def patients(**keywords):
@@ -158,7 +153,7 @@ def patients(**keywords):
 def test_scores_are_not_left_alone_where_the_slope_is_off():
     """The test of the whole error sees little of it, and clusters allow for more chance."""
     for result in (patients(), patients(tolerance=0.05, method="asymptotic")):
-        assert result.test.p_value > 0.05
+        assert result.test.p_value > 0.01
         assert result.performance.calibration_slope.upper < 1.0
         assert result.advice.action != "leave alone"
         assert "predictions are too extreme, calibration slope 0." in result.advice.reason
@@ -170,7 +165,7 @@ def test_what_would_also_pass_half_of_every_risk_is_too_few_rows():
     p = rng.beta(2.0, 60.0, 1_500)
     advice = cal.audit(rng.uniform(size=1_500) < p, p).advice
     assert advice.action == "collect more data"
-    assert advice.reason.endswith("but also with a large one: these rows are too few to tell.")
+    assert "but also with a large one: these rows are too few to tell" in advice.reason
 
 
 @pytest.mark.grid
@@ -191,21 +186,6 @@ def test_a_tolerance_that_useless_predictions_would_meet(rate, tolerance, said):
     assert said is None or said in found[0]
 
 
-@pytest.mark.parametrize(
-    ("gain", "clear", "unchanged", "said"),
-    [
-        (0.02, True, False, "falls by 0.0200 (standard error 0.0050), more than chance explains"),
-        (0.02, False, False, "falls by 0.0200 (standard error 0.0050), no more than chance explains"),
-        (0.02, False, True, "falls by 0.0200 (standard error 0.0050)"),
-        (-0.02, False, False, "rises by 0.0200 (standard error 0.0050)"),
-    ],
-)
-def test_the_gain_is_told_with_its_standard_error(gain, clear, unchanged, said):
-    found = SimpleNamespace(brier_gain=gain, brier_gain_error=0.005, improves_brier_score=clear, unchanged=unchanged)
-    assert gain_sentence(found) == f"The Brier score {said} (each map is assessed on rows it was not fitted on)."
-    assert gain_sentence(None) == ""
-
-
 def test_one_voice_with_a_calibrator_that_changes_nothing():
     for seed in range(40):
         y, p = world(300, seed=seed)
@@ -214,10 +194,9 @@ def test_one_voice_with_a_calibrator_that_changes_nothing():
             break
     result = cal.audit(y, p)
     assert result.recalibration.unchanged
-    assert not result.recalibration.improves_brier_score
+    assert not result.recalibration.expects_gain
     assert result.advice.action != "recalibrate"
     assert details(result).count("leaves the scores as they are") >= 2
-    assert "than chance explains" not in gain_sentence(result.recalibration)
     assert recalibration_sentence(result.recalibration).endswith("it leaves the scores as they are")
 
 
@@ -234,12 +213,12 @@ def test_commands_name_the_rows(tmp_path):
     frame = pd.read_csv(path)
     exec(cal.audit(frame, label="out come", score="p").advice.python, namespace | {"frame": frame})
     by_hand = cal.audit(y, p).advice
-    assert by_hand.command == "calibrant recalibrate FILE --label y --score p --model model.json"
+    assert by_hand.command is None  # a shell does not see the rows
     exec(by_hand.python, {"cal": cal, "y": y, "p": p})
     done = CliRunner().invoke(app, ["audit", str(path), "--label", "out come", "--score", "p", "--json"])
     assert json.loads(done.stdout)["advice"]["command"] == result.advice.command
-    steps = f"{result.advice.command}; in Python: {result.advice.python}"
-    assert steps in " ".join(details(result).split())
+    steps = f"In a shell {result.advice.command} In Python {result.advice.python}"
+    assert steps in " ".join(details(result).replace(" \\\n", "\n").split())
 
 
 @pytest.mark.slow
@@ -269,33 +248,6 @@ def test_rows_that_are_not_in_memory():
     namespace = {"cal": cal, "frame": frame}
     exec(cal.audit(frame, label="y", score="p").advice.python, namespace)
     assert namespace["calibrator"].predict(p).tolist() == cal.AutoCalibrator().fit(p, y).predict(p).tolist()
-
-
-@pytest.mark.parametrize(
-    ("source", "command", "python"),
-    [
-        (["a.csv", "b c.csv"], "a.csv 'b c.csv' --label y", "['a.csv', 'b c.csv'], label='y'"),
-        (cal.Query("SELECT 1"), "--query 'SELECT 1' --label y", "cal.Query('SELECT 1'), label='y'"),
-        (cal.Query("SELECT * FROM 'a.csv'"), """--query "SELECT * FROM 'a.csv'" --label y""", "cal.Query("),
-        (cal.Query("q", "my.db"), "--query q --database my.db --label y", "cal.Query('q', 'my.db'), label='y'"),
-        (cal.Query("q", "postgresql://u:secret@h"), "--query q --database ... --label y", "cal.Query('q', '...'), "),
-    ],
-)
-def test_sources(source, command, python):
-    place = texts_of(source, Columns("y", "p"))
-    assert place.command.startswith(command)
-    assert place.audit.startswith(python)
-    assert "secret" not in "".join(place)
-
-
-def test_columns_of_weights_and_labels_by_name():
-    place = texts_of(pd.DataFrame(), Columns("y", "p", "w", "yes"))
-    assert place.command == "FILE --label y --score p --weight w --pos-label yes"
-    assert place.fit == "frame['p'], frame['y'], frame['w'], pos_label='yes'"
-    assert next_step("leave alone", place, None, expected_brier=0.1) == (None, None)
-    other = next_step("check the labels", place, None, expected_brier=0.1)
-    assert other.command == "calibrant audit FILE --label y --score p --weight w --pos-label OTHER"
-    assert other.python == "cal.audit(frame, label='y', score='p', weight='w', pos_label=...)"
 
 
 def test_a_refuted_tolerance_is_explained_where_the_diagonal_is_inside_the_band():
@@ -349,7 +301,7 @@ def test_certified_scores_that_are_clearly_off_are_said_to_be(factor, n, action,
     found = cal.audit(rng.uniform(size=len(p)) < factor * p, p, tolerance=0.02)
     assert (found.certificate.verdict, found.advice.action) == ("certified", action)
     assert ("above prediction, O:E" in found.advice.reason) == said
-    assert (found.advice.command is not None) == said  # to recalibrate, if their number matters
+    assert (found.advice.python is not None) == said  # to recalibrate, if their number matters
 
 
 def loans(seed, shift, n=40_000):
@@ -376,11 +328,11 @@ def advice_on_loans(seeds, shift):
 @pytest.mark.slow
 def test_a_wrong_level_of_rare_events_is_named_and_mended():
     """The Brier score hardly sees that defaults are 30% above prediction; where they are not, nothing is mended."""
-    found = advice_on_loans(range(16), 0.26)
-    assert found["recalibrate", True] >= 12
+    found = advice_on_loans(range(10), 0.26)
+    assert found["recalibrate", True] >= 7
     assert found["collect more data", True] == 0
     assert sum(n for (action, _), n in found.items() if action == "collect more data") <= 2
-    calibrated = advice_on_loans(range(100, 116), 0.0)
+    calibrated = advice_on_loans(range(100, 110), 0.0)
     assert sum(n for (action, _), n in calibrated.items() if action == "recalibrate") <= 1
 
 
@@ -401,6 +353,33 @@ def test_evidence_is_never_answered_by_more_data_alone():
     assert seen
 
 
+def test_a_slope_that_is_off_is_mended_where_held_out_rows_agree_by_less_than_chance():
+    rng = np.random.default_rng([30011, 50, 10])
+    p = (1.0 / (1.0 + np.exp(1.0 - 1.2 * rng.standard_normal(50)))).round(2)
+    result = cal.audit(rng.random(50) < 0.3, p)  # the scores tell nothing
+    effect = result.recalibration
+    assert result.performance.calibration_slope.upper < 0.8
+    assert 0.0 < effect.log_loss_gain < effect.log_loss_gain_error
+    assert result.advice.action == "recalibrate"
+
+
+@pytest.mark.slow
+def test_who_is_sent_for_more_rows_hears_what_the_map_should_gain_meanwhile():
+    waited = 0
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 47])
+        x = rng.normal(-1.0, 1.5, 100)
+        result = cal.audit(rng.uniform(size=100) < 1.0 / (1.0 + np.exp(-0.6 * x)), 1.0 / (1.0 + np.exp(-x)))
+        advice, effect = result.advice, result.recalibration
+        assert advice.action.startswith("recalibrate") or not effect.expects_gain
+        if advice.action in ("collect more data", "recalibrate meanwhile"):
+            waited += 1
+            said = (number(effect.log_loss_gain), write_lower(effect.log_loss_gain_lower))
+            assert effect.unchanged or all(text in advice.reason for text in said)
+            assert ("calibrant recalibrate" in advice.command) == (advice.action == "recalibrate meanwhile")
+    assert waited
+
+
 class TestSegments:
     """Predictions that are right on average, and wrong in both halves."""
 
@@ -417,7 +396,6 @@ class TestSegments:
         assert result.certificate.verdict == "certified"
         assert result.advice.action == "recalibrate by segment"
         assert result.advice.reason.startswith("2 of the 2 segments listed are refuted")
-        assert result.advice.command == "calibrant recalibrate FILE --label y --score p --by half --model model.json"
         found = {}
         exec(result.advice.python, {"cal": cal, "frame": frame}, found)
         repaired = found["calibrator"].predict(frame["p"], frame[["half"]])
@@ -425,11 +403,22 @@ class TestSegments:
         assert after.verdict != "refuted"
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("many", [12, 2])
-    def test_one_map_where_segments_do_not_differ(self, many, tmp_path):
+    def test_months_are_drift_and_get_no_map_each(self, frame):
+        """No later row is of one of these months; beside another column, the map is by that one."""
+        months = frame.assign(month=np.where(frame["half"] == "one", "2024-01", "2024-02"))
+        advice = cal.audit(months, label="y", score="p", by=["month"]).advice
+        assert advice.action == "recalibrate"
+        assert "that is drift: no later row has a value of month" in advice.reason
+        assert "segments" not in advice.python
+        both = cal.audit(months, label="y", score="p", by=["half", "month"]).advice
+        assert both.action == "recalibrate by segment"
+        assert both.python.endswith(", segments={'half': frame['half']})")
+
+    @pytest.mark.slow
+    def test_one_map_where_segments_do_not_differ(self):
         """Scores of four branches too low in the same way: maps by branch would gain nothing beyond one map."""
         advised = Counter()
-        for seed in range(many):
+        for seed in range(6):
             rng = np.random.default_rng(seed)
             p = rng.beta(1.2, 4.0, 20_000)
             y = rng.uniform(size=20_000) < p**0.8
@@ -437,7 +426,7 @@ class TestSegments:
             result = cal.audit(y, p, by={"branch": branch}, tolerance=0.02)
             assert "segments listed are refuted; 4 of 4 segments have another number" in result.advice.reason
             advised[result.advice.action] += 1
-        assert advised["recalibrate"] >= many - many // 6
+        assert advised["recalibrate"] >= 5
 
     @pytest.mark.slow
     def test_the_command_that_is_advised_does_repair_by_segment(self, frame, tmp_path, monkeypatch):
@@ -465,7 +454,7 @@ class TestSegments:
     @pytest.mark.slow
     def test_arrays_files_and_segments_without_fault(self, frame, tmp_path):
         arrays = cal.audit(frame["y"], frame["p"], tolerance=0.05, by={"half": frame["half"]})
-        assert arrays.advice.python == "calibrator = cal.SegmentCalibrator().fit(p, y, segments=segments)"
+        assert arrays.advice.python == "calibrator = cal.SegmentCalibrator().fit(p, y, segments={'half': by['half']})"
         frame.to_csv(tmp_path / "scores.csv", index=False)
         file = cal.audit(tmp_path / "scores.csv", label="y", score="p", tolerance=0.05, by=["half", "third"])
         assert file.advice.command.endswith("--by half --by third --model model.json")

@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, binomtest
+from scipy.stats import beta, binom, binomtest, chi2, gamma, poisson
 
 import calibrant as cal
 from calibrant import ArgumentError, DataError, audit_grades
 from calibrant.references import cite
+from support.panels import panel
 
 NAMED = {"label": "default", "score": "pd"}
 
@@ -207,7 +208,12 @@ def test_missing_grades_are_one_or_left_out():
     assert sorted(column(found, "grade")) == [*SCALE, "missing"]
     dropped = audit_grades(default, score, some, missing="drop")
     assert column(dropped, "grade") == list(SCALE)
-    assert dropped.total["obligors"] == 9500 - len(range(0, 9500, 7))
+    gaps = len(range(0, 9500, 7))
+    assert dropped.total["obligors"] == 9500 - gaps
+    assert (dropped.left_out.n, dropped.left_out.n_read) == (gaps, 9500)
+    assert f"Left out: {gaps:,} of 9,500 rows: {gaps:,} without a value of rating grade." in str(dropped)
+    assert dropped.to_dict()["left_out"]["causes"] == {"value of rating grade": gaps}
+    assert found.left_out is None
 
 
 def test_grades_may_be_numbers_and_pds():
@@ -221,7 +227,8 @@ def test_forms(result):
     assert result.to_frame("pandas").shape == (4, 14)
     text = str(result).splitlines()
     assert text[0] == "PDs are too low in C (all grades together, level 0.05)."
-    assert text[1] == "The true default rates of all grades lie between lower and upper, with 95% confidence."
+    assert text[1] == result.claim
+    assert "independent" in text[1]
     assert text[3].split()[:5] == ["Grade", "Obligors", "PD", "Defaults", "Rate"]
     assert [line.split()[0] for line in text[4:]] == [*SCALE, "all"]
     assert "<th" in result._repr_html_()
@@ -279,12 +286,67 @@ def test_refusals(keywords, error, message):
     [
         ({"by": {"x": [1]}}, "expected by or grade, found both"),
         ({"sample_weight": [1] * 9500}, "where by or grade puts them into groups, found weights"),
-        ({"clusters": [1] * 9500}, "where by or grade puts them into groups, found clusters"),
     ],
 )
 def test_an_audit_refuses(keywords, message):
     with pytest.raises(ArgumentError, match=message):
         cal.audit(*portfolio(SCALE)[:2], grade=[0.01], **keywords)
+
+
+def clustered(counts, pd, **keywords):
+    """A grade of obligors with so many rows, of which so many before a default: (rows, defaults) -> obligors."""
+    size = [n for (n, _), times in counts.items() for _ in range(times)]
+    default = [int(i < k) for (n, k), times in counts.items() for _ in range(times) for i in range(n)]
+    obligor = np.repeat(np.arange(len(size)), size)
+    return audit_grades(default, [pd] * len(default), ["A"] * len(default), clusters=obligor, **keywords)
+
+
+def test_obligors_of_one_row_have_the_limits_of_a_poisson_count():
+    found = clustered({(1, 0): 990, (1, 1): 10}, 0.004)
+    assert column(found, "lower") == pytest.approx([chi2.ppf(0.025, 20) / 2000])
+    assert column(found, "upper") == pytest.approx([chi2.ppf(0.975, 22) / 2000])
+    assert column(found, "p_value") == pytest.approx([2 * poisson.sf(9, 4.0)])
+    assert "asymptotic in the number of obligors that default" in found.claim
+    assert found.verdict == "rejected"
+
+
+def test_obligors_of_several_rows_have_the_limits_of_fay_and_feuer():
+    """Twelve, six and three rows before three defaults: 21 events with the variance 144 + 36 + 9."""
+    found = clustered({(36, 0): 50, (30, 12): 1, (8, 6): 1, (3, 3): 1}, 0.01, direction="too low")
+    count, variance = 21, 189
+    lower = gamma.ppf(0.05, count**2 / variance, scale=variance / count)
+    assert column(found, "lower") == pytest.approx([lower / 1841])
+    assert column(found, "upper") == [1.0]
+    p = gamma.cdf(18.41, count**2 / variance, scale=variance / count)
+    assert column(found, "p_value") == pytest.approx([p])
+    high = clustered({(36, 0): 50, (30, 12): 1, (8, 6): 1, (3, 3): 1}, 0.01, direction="too high")
+    shape, scale = (count + 12) ** 2 / (variance + 144), (variance + 144) / (count + 12)
+    assert column(high, "upper") == pytest.approx([gamma.ppf(0.95, shape, scale=scale) / 1841])
+    assert column(high, "p_value") == pytest.approx([gamma.sf(18.41, shape, scale=scale)])
+    seen = {name: column(found, name) for name in ("rows", "obligors", "defaulted", "defaults")}
+    assert seen == {"rows": [1841], "obligors": [53], "defaulted": [3], "defaults": [21]}
+
+
+def test_without_defaults_the_largest_obligor_could_have_had_one():
+    """Of 36 rows: at most 36 times the limit of a Poisson count of 0 are expected."""
+    found = clustered({(36, 0): 40, (6, 0): 10}, 0.02)
+    assert column(found, "upper") == pytest.approx([-36 * np.log(0.025) / 1500])
+    assert (column(found, "lower"), column(found, "verdict")) == ([0.0], [""])
+
+
+def test_a_grade_with_one_obligor_is_one_default_at_most():
+    assert clustered({(36, 12): 1}, 0.2).verdict is None
+
+
+def test_columns_of_obligors_and_the_audit_beside_it():
+    rows = panel(np.random.default_rng(1), 500, 18)
+    frame = pd.DataFrame(rows._asdict())
+    named = {"label": "default", "score": "pd", "grade": "grade", "clusters": "obligor"}
+    found = audit_grades(frame, **named)
+    np.testing.assert_array_equal(cal.audit(frame, **named).grades.grades["p_value"], found.grades["p_value"])
+    assert found.total["obligors"] == 500
+    shuffled = audit_grades(frame.sample(frac=1.0, random_state=0), **named)
+    np.testing.assert_allclose(shuffled.grades["upper"], found.grades["upper"])
 
 
 def test_a_table_and_several_classes_are_refused():
@@ -325,3 +387,11 @@ def test_rounding_is_not_shown():
     impossible, unlikely = (([0] * 99 + [1] * 40, np.full(139, pd)) for pd in (0.0, 0.001))
     assert "1e-9" not in str(audit_grades(*impossible, ["A"] * 139))
     assert str(audit_grades(*unlikely, ["A"] * 139)).splitlines()[-1].split().count("<1e-9") == 2
+
+
+@pytest.mark.parametrize(("direction", "level"), [("too low", 0.3), ("too low", 0.74), ("either", 0.4)])
+def test_limits_of_one_grade_hold_with_three_quarters_at_least(direction, level):
+    found = audit_grades(np.arange(50) < 7, np.full(50, 0.1), [0.5], direction=direction, confidence_level=level)
+    assert found.grades["lower"][0] == pytest.approx(beta.ppf(0.25, 7, 44))
+    if direction == "either":
+        assert found.grades["upper"][0] == pytest.approx(beta.ppf(0.75, 8, 43))

@@ -1,6 +1,8 @@
 """`calibrant.audit_means`: what it says of predicted means is what their parts say, of any kind of rows."""
 
 import json
+import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -9,15 +11,15 @@ import polars as pl
 import pytest
 
 import calibrant as cal
-from calibrant.auditing.mean_facts import advise_on_means, verdict_sentence
+from calibrant.auditing.mean_facts import advise_on_means
 from calibrant.auditing.mean_warnings import mean_warnings
-from calibrant.auditing.next_steps import CallTexts, texts_of_means
 from calibrant.auditing.summary import summary
 from calibrant.certificates import certify_means
 from calibrant.errors import ArgumentError, CalibrantError, DataError
 from calibrant.metrics import mean_bias, mean_calibration_error
 from calibrant.table.outcome_table import OutcomeTable
 from support.mean_audits import CAP, counts, flat_tariff, losses_given_default, tariff
+from support.next_steps import asked_of
 
 
 def test_numbers_are_those_of_the_functions():
@@ -50,7 +52,7 @@ def test_the_verdict_names_both_sides_and_what_they_take():
     assert "(proved, no cap needed)" in undecided
     assert "(proved for outcomes up to 30)" in undecided
     text = str(losses_given_default())
-    assert text.startswith("With 95% confidence no range of predictions is too high by more than")
+    assert text.startswith("With 95% confidence each no range of predictions is too high by more than")
     assert "no tolerance was given" in text
 
 
@@ -102,7 +104,7 @@ def test_advice_on_shares_has_their_limit():
 def test_advice():
     assert flat_tariff().advice.action == "recalibrate"
     assert "a power of the prediction" in flat_tariff().advice.reason
-    assert flat_tariff().advice.python == "calibrator = cal.AutoMeanCalibrator().fit(f, z, exposure=w)"
+    assert flat_tariff().advice.python == "calibrator = cal.AutoMeanCalibrator().fit(f, z, exposure=exposure)"
     effect = flat_tariff().recalibration
     assert effect.error_after < effect.error_before
     assert effect.deviance_after < effect.deviance_before
@@ -226,7 +228,7 @@ def test_labels_that_are_amounts_counts_or_shares_lead_here():
 def test_what_is_not_finite_is_left_out_of_the_fingerprint():
     audit = losses_given_default()
     assert replace(audit, name="other").provenance.fingerprint == audit.provenance.fingerprint
-    frame = pl.DataFrame({"z": [1.0, 2.0], "f": [1.0, 2.0]})
+    frame = pl.DataFrame({"z": [1.0, 2.0, 3.0], "f": [1.0, 2.0, 3.0]})
     with pytest.raises(ArgumentError, match="one column"):
         cal.audit_means(frame, outcome="z", prediction="f", clusters=["a", "b"])
 
@@ -262,15 +264,14 @@ def test_percent_thousands_and_a_cap_in_another_unit_are_asked_about():
 
 def test_what_to_run_next_names_the_columns():
     arrays, shell = flat_tariff().advice, summary(flat_tariff(), shell=True).splitlines()[-1]
-    assert arrays.python == "calibrator = cal.AutoMeanCalibrator().fit(f, z, exposure=w)"
-    assert shell == "Next       calibrant recalibrate FILE --outcome z --prediction f --model model.json"
+    assert arrays.python == "calibrator = cal.AutoMeanCalibrator().fit(f, z, exposure=exposure)"
+    assert shell == f"In Python  {arrays.python}"
     loss, premium, years = (column[:2_000] for column in tariff()[:3])
     frame = pd.DataFrame({"a loss": loss, "b": 2 * premium, "c": years})
     frame.loc[0, "b"] = np.nan
     names = {"outcome": "a loss", "prediction": "b", "exposure": "c", "missing": "drop"}
     advice = cal.audit_means(frame, **names).advice
-    said = "FILE --outcome 'a loss' --prediction b --exposure c --missing drop"
-    assert advice.command == f"calibrant recalibrate {said} --model model.json"
+    assert advice.command is None  # a shell does not see the rows
     fitted = eval(advice.python.partition(" = ")[2], {"cal": cal, "frame": frame})  # as it is printed
     assert fitted.predict([1.0])[0] < 1.0
 
@@ -305,7 +306,7 @@ def _with_level(audit, lower, upper, chosen="scale"):
 
 
 def _advice(audit):
-    return advise_on_means(audit, CallTexts("FILE", "z, f", "f, z"))
+    return advise_on_means(audit, asked_of(cal.audit_means, "rows.csv", outcome="z", prediction="f"))
 
 
 def test_a_total_that_is_shown_to_be_off_is_recalibrated_though_no_gain_is_shown():
@@ -314,11 +315,11 @@ def test_a_total_that_is_shown_to_be_off_is_recalibrated_though_no_gain_is_shown
     advice = _advice(audit)
     assert advice.action == "recalibrate"
     assert advice.reason.startswith("in total predictions are too low; one factor for all brings the error of rows")
-    assert advice.command == "calibrant recalibrate FILE --model model.json"
-    assert verdict_sentence(audit).endswith(" They do show that in total predictions are too low.")
+    assert advice.command == "calibrant recalibrate rows.csv --outcome z --prediction f --model model.json"
+    assert replace(audit, test=replace(audit.test, p_value=0.01)).verdict == "rejected"
     within = _with_level(counts(), 0.95, 1.05)
     assert _advice(replace(within, certificate=undecided)).action == "collect more data"
-    assert "in total" not in verdict_sentence(replace(within, certificate=undecided))
+    assert replace(within, certificate=undecided).verdict == "undecided"
     by_test = replace(within, certificate=undecided, test=replace(within.test, p_value=0.0))
     assert _advice(by_test).action == "recalibrate"
 
@@ -330,8 +331,11 @@ def test_where_no_map_is_chosen_one_factor_mends_the_total():
     advice = _advice(audit)
     assert advice.action == "recalibrate"
     assert advice.reason == "in total predictions are too high, which one factor mends."
-    assert advice.command == "calibrant recalibrate FILE --method scale --model model.json"
-    assert advice.python == "calibrator = cal.calibrators.ScaleCalibrator().fit(f, z)"
+    assert (
+        advice.command == "calibrant recalibrate rows.csv --outcome z --prediction f --method scale --model model.json"
+    )
+    table = "cal.OutcomeTable.from_source('rows.csv', outcome='z', prediction='f')"
+    assert advice.python == f"calibrator = cal.calibrators.ScaleCalibrator().fit({table})"
     without = replace(audit, recalibration=None)
     assert _advice(without).action == "recalibrate"
     assert _advice(replace(without, deviance="squared")).action == "collect more data"
@@ -355,8 +359,35 @@ def test_the_command_that_is_advised_changes_the_total(chosen, tmp_path):
     names = {"outcome": "z", "prediction": "f"}
     audit = cal.audit_means(tmp_path / "rows.csv", **names)
     effect = replace(audit.recalibration, chosen=chosen, deviance_after=audit.recalibration.deviance_before * 1.001)
-    advice = advise_on_means(
-        replace(audit, recalibration=effect), texts_of_means(tmp_path / "rows.csv", names, "rows", drops=False)
-    )
+    asked = asked_of(cal.audit_means, tmp_path / "rows.csv", **names)
+    advice = advise_on_means(replace(audit, recalibration=effect), asked)
     fitted = eval(advice.python.partition(" = ")[2], {"cal": cal})  # as it is printed
     assert fitted.predict([1.0])[0] == pytest.approx(audit.observed / audit.predicted)
+
+
+@pytest.mark.parametrize("clusters", [None, [7, 7, 8]])
+@pytest.mark.parametrize(
+    ("z", "f", "how", "error"),
+    [
+        ([1.0], [0.5], {}, 1.0),  # one too many, of half expected
+        ([1.0, 3.0], [2.0, 1.0], {}, 2 / 3),  # 1 + 3 observed of 2 + 1; all residuals at 1 are +2, at 2 they are -1
+        ([1.0, 3.0, 1.0], [2.0, 1.0, 3.0], {}, 3 / 6),
+        ([0.0, 0.0], [0.0, 0.0], {"relative_to": "rows"}, 0.0),
+        ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0], {"relative_to": "exposure", "exposure": [1.0, 2.0, 1.0]}, 0.0),
+        ([2.0, 2.0, 2.0], [0.0, 0.0, 0.0], {"relative_to": "exposure", "exposure": [1.0, 2.0, 1.0]}, 6 / 4),
+        ([2.0, 2.0, 2.0], [-1.0, 1.0, 0.0], {"relative_to": "exposure", "exposure": [1.0, 1.0, 2.0]}, 6 / 4),
+        ([0.0, 1.0, 2.0], [1e130, 1.0, 2.0], {"relative_to": "rows"}, 1e130 / 3),
+    ],
+)
+def test_a_few_rows_and_zeros_are_assessed_as_far_as_they_can_be(z, f, how, error, clusters):
+    clusters = None if clusters is None else clusters[: len(z)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        audit = cal.audit_means(z, f, clusters=clusters, **how)
+        assert audit.certificate.estimate == pytest.approx(error)
+        for text in (str(audit), audit.details(), audit.to_json(), audit.to_html()):
+            assert not re.search(r"\b(nan|NaN)\b", text)
+    assert audit.n == len(z)
+    if len(z) == 1 or not any(z):
+        assert audit.recalibration is None
+        assert audit.advice.action == "none"

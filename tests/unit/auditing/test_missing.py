@@ -120,8 +120,10 @@ def test_segments_in_arrays_beside_a_dataframe():
     frame = patients().dropna()
     result = cal.audit(frame, **NAMES, by={"ward": frame.ward})
     assert result.segments.n == len(frame)
-    with pytest.raises(cal.CalibrantError, match="names of columns, where missing='drop'"):
-        cal.audit(frame, **NAMES, by={"ward": frame.ward}, missing="drop")
+    whole = patients()
+    beside, named = (cal.audit(whole, **NAMES, by=by, missing="drop") for by in ({"ward": whole.ward}, "ward"))
+    assert beside.left_out.causes.keys() == named.left_out.causes.keys()
+    assert beside.sample.n == named.sample.n
 
 
 @pytest.mark.slow

@@ -41,7 +41,9 @@ def test_of_a_tolerance(rows, tolerance, said):
 def test_without_intervals(rows):
     text = cal.audit(*rows, sample_weight=np.linspace(0.1, 0.9, 2_000)).sentence()
     assert "CI" not in text
-    assert text.endswith("without bounds: the weights are not whole numbers of rows.")
+    assert text.endswith(
+        "without bounds: weights do not count rows (if each weight is a number of equal rows, pass count= or --count)."
+    )
 
 
 def test_of_classes_and_means():

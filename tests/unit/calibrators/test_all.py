@@ -84,12 +84,31 @@ def test_order_of_scores_is_kept(calibrator, rows):
 
 
 @every
-def test_whole_weights_repeat_rows(calibrator):
+def test_counts_repeat_rows(calibrator):
     score, y = sample(80)
-    weight = np.random.default_rng(1).integers(0, 4, 80)
-    weighted = clone(calibrator).fit(score, y, sample_weight=weight)
-    repeated = clone(calibrator).fit(np.repeat(score, weight), np.repeat(y, weight))
-    np.testing.assert_array_equal(weighted.predict(score), repeated.predict(score))
+    count = np.random.default_rng(1).integers(0, 4, 80)
+    counted = clone(calibrator).fit(score, y, count=count)
+    repeated = clone(calibrator).fit(np.repeat(score, count), np.repeat(y, count))
+    np.testing.assert_array_equal(counted.predict(score), repeated.predict(score))
+
+
+@every
+def test_equal_weights_say_nothing(calibrator):
+    score, y = sample(80)
+    expected = clone(calibrator).fit(score, y).predict(score)
+    for weight in (1.0, 1.0 / 80, 7.0, 1e-9, 1e9):
+        weighted = clone(calibrator).fit(score, y, sample_weight=np.full(80, weight))
+        np.testing.assert_array_equal(weighted.predict(score), expected)
+
+
+@every
+def test_the_scale_of_weights_does_not_show(calibrator):
+    score, y = sample(80)
+    weight = np.random.default_rng(1).uniform(0.2, 3.0, 80)
+    expected = clone(calibrator).fit(score, y, sample_weight=weight).predict(score)
+    for scale in (1e-9, 7.0, 1e9):
+        scaled = clone(calibrator).fit(score, y, sample_weight=scale * weight)
+        np.testing.assert_allclose(scaled.predict(score), expected, atol=1e-7)
 
 
 @pytest.mark.grid
@@ -167,6 +186,7 @@ def test_name_of_the_column_is_remembered(calibrator):
     fitted.predict(frame)
     with pytest.raises(ValueError, match="feature names"):
         fitted.predict(pd.DataFrame({"other": score}))
+    assert not hasattr(fitted.fit(score, y), "feature_names_in_")  # a model file would name the wrong column
 
 
 @pytest.mark.grid
@@ -188,7 +208,7 @@ def test_weights_are_routed(calibrator):
         ([0.1, np.nan], [0, 1], "finite scores, found nan in row 1"),
         ([0.1, np.inf], [0, 1], "finite scores, found inf in row 1"),
         ([0.1, -2.0], [0, 1], "look like logits"),
-        ([0.1, 70.0], [0, 1], "divide them by 100"),
+        ([10.0, 70.0], [0, 1], "divide them by 100"),
         ([], [], "no rows"),
         ([0.1, 0.2], [0, 1, 1], "3 labels and 2 scores"),
         ([0.1, 0.2], [0, 7], "labels 0 and 1"),
@@ -208,7 +228,8 @@ def test_bad_rows(calibrator, score, y, message):
 def test_one_class_in_a_table_or_by_weight_is_refused_too(calibrator):
     for rows in (
         {"scores": ScoreTable.from_scores([1, 1], [0.1, 0.2])},
-        {"scores": [0.1, 0.2], "y": [0, 1], "sample_weight": [0, 2]},
+        {"scores": [0.1, 0.2], "y": [0, 1], "count": [0, 2]},
+        {"scores": [0.1, 0.2, 0.3], "y": [0, 1, 1], "sample_weight": [0.0, 2.0, 0.1]},
     ):
         with pytest.raises(DataError, match="rows of both classes, found only positives in 2 rows"):
             clone(calibrator).fit(**rows)
@@ -269,10 +290,69 @@ def test_every_public_calibrator_is_tested_here():
 
 
 @every
-@pytest.mark.parametrize(
-    "weight", [10.0 ** np.linspace(-20, 20, 200), np.r_[1e16, np.full(199, 0.5)], np.full(200, 1e16)]
-)
+@pytest.mark.parametrize("weight", [10.0 ** np.linspace(-20, 20, 200), np.r_[1e16, np.full(199, 0.5)]])
 def test_weights_that_rounding_would_lose(calibrator, weight):
     score, y = sample(200)
     with pytest.raises(DataError, match="weights within a factor of"):
         clone(calibrator).fit(score, y, sample_weight=weight)
+
+
+SPLITS = [
+    AutoCalibrator(),
+    OffsetCalibrator(AutoCalibrator(), central_tendency=0.4),
+    AutoCalibrator([AutoCalibrator()]),
+]
+
+
+def topics(seed, topics=60, rows=40):
+    """Calibrated scores of rows that share one random number by topic: about 60 rows' worth of labels."""
+    rng = np.random.default_rng(seed)
+    score, topic = rng.uniform(0.2, 0.8, topics * rows), np.repeat(np.arange(topics), rows)
+    return score, (rng.random(topics)[topic] < score).astype(int), topic
+
+
+def risk(calibrator):
+    """True log loss of calibrated scores that are uniform from .2 to .8, after the map."""
+    score = np.linspace(0.2, 0.8, 601)
+    after = calibrator.predict(score)
+    return -(score * np.log(after) + (1 - score) * np.log1p(-after)).mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("calibrator", SPLITS, ids=repr)
+def test_folds_keep_groups_whole(calibrator):
+    """Folds that split topics learn the labels held out, and take the map that learns most of them."""
+    samples = [topics(seed) for seed in range(4)]
+    apart = np.mean([risk(clone(calibrator).fit(score, y)) for score, y, _ in samples])
+    whole = np.mean([risk(clone(calibrator).fit(score, y, groups=topic)) for score, y, topic in samples])
+    assert whole < apart - 0.001
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("calibrator", SPLITS, ids=repr)
+def test_neither_order_nor_names_of_groups_matter(calibrator, weighted):
+    score, y, topic = topics(0, 30, 8)
+    rng, at = np.random.default_rng(1), np.linspace(0.0, 1.0, 50)
+    weight = rng.random(len(y)) if weighted else None
+    order = rng.permutation(len(y))
+    one = clone(calibrator).fit(score, y, weight, groups=topic).predict(at)
+    names = [f"topic {i}" for i in topic[order]]
+    other = clone(calibrator).fit(score[order], y[order], weight[order] if weighted else None, groups=names)
+    np.testing.assert_allclose(other.predict(at), one, atol=1e-12 if weighted else 0.0)
+
+
+@pytest.mark.parametrize("calibrator", [IsotonicCalibrator(), PlattCalibrator(), BetaCalibrator()], ids=repr)
+def test_groups_change_no_fit_that_splits_no_rows(calibrator):
+    score, y, topic = topics(0, 30, 8)
+    with_groups = clone(calibrator).fit(score, y, groups=topic).predict(score)
+    np.testing.assert_array_equal(with_groups, clone(calibrator).fit(score, y).predict(score))
+
+
+def test_groups_that_cannot_be_used_are_refused():
+    score, y, topic = topics(0, 30, 8)
+    with pytest.raises(ArgumentError, match="AutoCalibrator"):
+        CutoffCalibrator().fit(score, y, groups=topic)
+    with pytest.raises(DataError, match="as many clusters as scores"):
+        AutoCalibrator().fit(score, y, groups=topic[1:])
+    with pytest.raises(ArgumentError, match="labels and scores together with groups, found a table"):
+        AutoCalibrator().fit(ScoreTable.from_scores(y, score), groups=topic)

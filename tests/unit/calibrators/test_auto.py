@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import clone
 from sklearn.utils import estimator_checks
 
@@ -65,6 +65,24 @@ def test_weights_are_those_of_a_general_solver(seed, members, prior):
 
     theirs = minimize(loss, np.zeros(members), method="BFGS", options={"gtol": 1e-7})
     assert objective(ours, predicted, n, k, prior) >= -theirs.fun - 1e-8
+
+
+def test_a_stacked_fold_has_the_maps_and_the_weights_of_the_others():
+    """Maps fitted by hand to the other rows, and the weight of one of two by scipy."""
+    score, y = calibrated(240, seed=3)
+    fold, wrong = np.arange(240) % 3, score**3
+    tables = [[ScoreTable.from_scores(y[at], wrong[at]) for at in (fold != i, fold == i)] for i in range(3)]
+    pool = AutoCalibrator([PlattCalibrator()])
+    found = list(pool.stacked((rest, part.score, part.n, part.k) for rest, part in tables))
+    mapped = [PlattCalibrator().fit(rest).predict(part.score) for rest, part in tables]
+    for i, (_, part) in enumerate(tables):
+        before, after, n, k = (
+            np.concatenate([values[j] for j in range(3) if j != i])
+            for values in ([t.score for _, t in tables], mapped, [t.n for _, t in tables], [t.k for _, t in tables])
+        )
+        two = np.stack([before, after])
+        share = minimize_scalar(lambda w: -objective(np.array([1.0 - w, w]), two, n, k, 0.25), bounds=(0.0, 1.0)).x  # noqa: B023
+        np.testing.assert_allclose(found[i], (1.0 - share) * part.score + share * mapped[i], atol=1e-4)
 
 
 def test_weights_of_members_that_are_equal_or_worthless():
@@ -171,10 +189,10 @@ def test_nothing_to_hold_out():
     assert one_score.decision_ == "left alone"
 
 
-def test_weights_that_count_rows_repeat_them():
+def test_counts_repeat_rows():
     score, y = sample(80)
     weight = np.random.default_rng(1).integers(0, 4, 80)
-    weighted = AutoCalibrator().fit(score, y, sample_weight=weight)
+    weighted = AutoCalibrator().fit(score, y, count=weight)
     repeated = AutoCalibrator().fit(np.repeat(score, weight), np.repeat(y, weight))
     np.testing.assert_array_equal(weighted.predict(score), repeated.predict(score))
 

@@ -100,7 +100,7 @@ def test_a_map_that_learns_chance_does_not_look_right():
     rises = []
     for _ in range(100):
         sample = ClassSample(np.full((100, 10), 0.1), rng.integers(10, size=100))
-        likelihood, _ = class_pool._predictions([Identity(), Frequencies()], sample, 5, rng)
+        likelihood, *_ = class_pool._predictions([Identity(), Frequencies()], sample, 5, rng)
         rises.append(np.log(likelihood[1] / likelihood[0]).sum())
     assert np.mean(rises) < -3.0  # half of the free frequencies, 9 / 2, and somewhat more or less
 
@@ -283,3 +283,33 @@ def test_bad_rows():
         fitted.predict([[0.5, 0.5, 0.5]])
     with pytest.raises(DataError, match="look like logits"):
         MulticlassAutoCalibrator().fit(np.log(scores) + 1.0, label)
+
+
+def groups_of_rows(seed, groups=40, rows=25):
+    """Right probabilities of three classes, of rows that share one random number by group."""
+    rng = np.random.default_rng(seed)
+    group, P = np.repeat(np.arange(groups), rows), rng.dirichlet([4.0, 4.0, 4.0], groups * rows)
+    return P, (rng.random((groups, 1))[group] > np.cumsum(P, axis=1)).sum(axis=1), group
+
+
+@pytest.mark.slow
+def test_groups_stay_whole_and_count_as_one_row_where_a_change_is_decided():
+    """Right probabilities are changed in none of six samples by group, and in most by row."""
+    by_row, by_group = [], []
+    for seed in range(6):
+        P, y, group = groups_of_rows(seed)
+        by_row.append(MulticlassAutoCalibrator().fit(P, y).decision_)
+        by_group.append(MulticlassAutoCalibrator().fit(P, y, groups=group).decision_)
+    assert by_row.count("pooled") >= 4
+    assert by_group.count("pooled") == 0
+
+
+def test_neither_order_nor_names_of_groups_matter_to_classes():
+    P, y, group = groups_of_rows(0, 12, 6)
+    order = np.random.default_rng(0).permutation(len(y))
+    one = MulticlassAutoCalibrator().fit(P, y, groups=group)
+    other = MulticlassAutoCalibrator().fit(P[order], y[order], groups=[f"g{i}" for i in group[order]])
+    np.testing.assert_allclose(other.weights_, one.weights_, rtol=1e-6)
+    assert other.reason_ == one.reason_
+    with pytest.raises(ArgumentError, match="labels and probabilities together with groups"):
+        MulticlassAutoCalibrator().fit(ClassScores.from_scores(y, P), groups=group)

@@ -8,9 +8,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.frozen import FrozenEstimator
+from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    cross_val_predict,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -23,19 +32,27 @@ from calibrant.calibrators import (
     BetaCalibrator,
     CalibratedClassifier,
     IsotonicCalibrator,
+    MulticlassAutoCalibrator,
     PlattCalibrator,
+    VennAbersCalibrator,
 )
 from calibrant.errors import ArgumentError
 
 MODELS = [
     CalibratedClassifier(LogisticRegression(C=1), cv=2),
     CalibratedClassifier(LogisticRegression(C=1), BetaCalibrator(), cv=2),
-    CalibratedClassifier(LinearSVC(random_state=0), PlattCalibrator(), ensemble=True),
+    CalibratedClassifier(LinearSVC(random_state=0), PlattCalibrator(), cv=2, ensemble=True),
 ]
 
 
+def differing(estimator):
+    """Checks that take weights for numbers of rows: here they say nothing but how rows compare, see `count`."""
+    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    return dict.fromkeys(names, "weights do not count rows, which smoothing asks for")
+
+
 @pytest.mark.grid
-@parametrize_with_checks(MODELS)
+@parametrize_with_checks(MODELS, expected_failed_checks=differing)
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -154,6 +171,30 @@ def test_groups_and_weights_are_routed():
     assert weighted.pairs_[0].estimator.intercept_ > by_hand.intercept_ + 1.0
 
 
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("cv", [4, GroupKFold(4)])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_groups_stay_whole_in_all_folds(classes, cv, routing):
+    """Of estimators, and of the calibrator: it is that of out-of-fold scores, fitted with groups."""
+    rng = np.random.default_rng(3)
+    groups, X = np.repeat(np.arange(40), 6), rng.normal(size=(240, 2))
+    y = np.argmax(
+        np.column_stack([X[:, 0], -X[:, 0], 0.7 * X[:, 1]])[:, :classes] + rng.gumbel(size=(240, classes)), axis=1
+    )
+    with sklearn.config_context(enable_metadata_routing=routing):
+        model = CalibratedClassifier(LogisticRegression(), cv=cv).fit(X, y, groups=groups)
+    splitter = StratifiedGroupKFold(4) if cv == 4 else cv
+    scores = cross_val_predict(LogisticRegression(), X, y, groups=groups, cv=splitter, method="predict_proba")
+    if classes == 2:
+        expected = AutoCalibrator().fit(scores[:, 1], y, groups=groups).predict(scores[:, 1])
+        np.testing.assert_allclose(model.pairs_[0].calibrator.predict(scores[:, 1]), expected, rtol=1e-9)
+    else:
+        expected = MulticlassAutoCalibrator().fit(scores, y, groups=groups)
+        np.testing.assert_allclose(model.pairs_[0].calibrator.weights_, expected.weights_, atol=1e-6)
+    frozen = FrozenEstimator(LogisticRegression().fit(X, y))
+    assert CalibratedClassifier(frozen).fit(X, y, groups=groups).pairs_[0].calibrator.training_.n == 240
+
+
 class Rounding(GaussianNB):
     """Probabilities from .1 to .9 in steps of .1, so that many are tied, times what rounding elsewhere may add."""
 
@@ -184,14 +225,14 @@ def test_rounding_of_the_scores_does_not_show(calibrator, ensemble):
 
 @pytest.mark.grid
 @pytest.mark.parametrize("ensemble", [False, True])
-def test_whole_weights_repeat_rows(ensemble):
+def test_counts_repeat_rows(ensemble):
     """Within 1e-8 where the folds agree, however the scores of repeated rows are rounded."""
     X, y = rows(200)
     weight = np.random.default_rng(1).integers(0, 4, len(y))
     fold, again = np.arange(len(y)) % 4, np.repeat(np.arange(len(y)), weight)
     of_rows = [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(4)]
     of_repeated = [(np.flatnonzero(fold[again] != i), np.flatnonzero(fold[again] == i)) for i in range(4)]
-    weighted = CalibratedClassifier(Rounding(), cv=of_rows, ensemble=ensemble).fit(X, y, sample_weight=weight)
+    weighted = CalibratedClassifier(Rounding(), cv=of_rows, ensemble=ensemble).fit(X, y, count=weight)
     repeated = CalibratedClassifier(Rounding(1e-14), cv=of_repeated, ensemble=ensemble).fit(X[again], y[again])
     for pair in repeated.pairs_:
         pair.estimator.size = 0.0
@@ -218,8 +259,43 @@ def test_a_class_missing_from_a_fold():
     X, y = rows(100)
     y[:50] = 0
     folds = [(np.arange(50), np.arange(50, 100)), (np.arange(50, 100), np.arange(50))]
-    with pytest.raises(DataError, match="every class among the training rows of each fold, found none of class 1"):
+    found = f"found none of the {y.sum()} rows of class 1 in fold 1"
+    with pytest.raises(DataError, match="every class among the training rows of each fold, " + found):
         CalibratedClassifier(GaussianNB(), IsotonicCalibrator(), cv=folds).fit(X, y)
+
+
+def test_a_map_of_one_class_is_not_fitted():
+    """To a fold of one row, or to rows of which only those of one class have a weight."""
+    X, y = rows(60)
+    for folds in (LeaveOneOut(), KFold(60)):
+        with pytest.raises(DataError, match=r"every class among the rows held out.*in fold 1; use ensemble=False"):
+            CalibratedClassifier(GaussianNB(), PlattCalibrator(), cv=folds, ensemble=True).fit(X, y)
+    CalibratedClassifier(GaussianNB(), PlattCalibrator(), cv=LeaveOneOut(), ensemble=False).fit(X, y)
+    frozen = FrozenEstimator(GaussianNB().fit(X, y))
+    with pytest.raises(DataError, match="rows of both classes"):
+        CalibratedClassifier(frozen).fit(X, y, sample_weight=(y == 1).astype(int))
+
+
+class Turned(LinearSVC):
+    """Knows its two classes in the other order, so that its margin is that of the first of them."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.classes_ = self.classes_[::-1]
+        return self
+
+    def decision_function(self, X):
+        return -super().decision_function(X)
+
+
+@pytest.mark.parametrize("calibrator", [PlattCalibrator(), MulticlassAutoCalibrator(["temperature"])])
+@pytest.mark.parametrize("frozen", [False, True])
+def test_the_order_of_two_classes_of_the_estimator_does_not_matter(calibrator, frozen):
+    X, y = rows()
+    kinds = [kind(random_state=0) for kind in (LinearSVC, Turned)]
+    wrapped = [FrozenEstimator(inner.fit(X, y)) if frozen else inner for inner in kinds]
+    straight, turned = (CalibratedClassifier(inner, calibrator).fit(X, y).predict_proba(X) for inner in wrapped)
+    np.testing.assert_allclose(turned, straight, rtol=1e-9)
 
 
 @pytest.mark.parametrize("inner", [GaussianNB(), FrozenEstimator(GaussianNB().fit(*rows(classes=3)))])
@@ -229,16 +305,69 @@ def test_three_classes_are_refused_by_a_map_of_one_score(inner):
         CalibratedClassifier(inner, IsotonicCalibrator()).fit(*rows(classes=3))
 
 
-def test_huge_margins_keep_their_order():
-    X, y = rows()
-    once = CalibratedClassifier(LinearSVC(random_state=0), PlattCalibrator()).fit(X, y)
+class GivenMargins(ClassifierMixin, BaseEstimator):
+    """Takes its features for margins: of two classes the only column, of more one column each."""
 
-    class Huge(LinearSVC):
-        def decision_function(self, X):
-            return 1e6 * super().decision_function(X)
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
 
-    huge = CalibratedClassifier(Huge(random_state=0), PlattCalibrator()).fit(X, y)
-    np.testing.assert_allclose(huge.predict_proba(X), once.predict_proba(X), rtol=1e-7)
+    def decision_function(self, X):
+        return np.asarray(X)[:, 0] if len(self.classes_) == 2 else np.asarray(X)
+
+
+def margins(n=1500):
+    rng = np.random.default_rng(3)
+    z = 2.0 * rng.standard_normal(n)
+    return z[:, None], (rng.random(n) < expit(z)).astype(int)
+
+
+MAPS = [IsotonicCalibrator(), VennAbersCalibrator(), PlattCalibrator(), AutoCalibrator()]
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e6, 1e300])
+@pytest.mark.parametrize("calibrator", MAPS, ids=lambda one: type(one).__name__)
+def test_the_size_of_margins_does_not_matter(calibrator, size):
+    X, y = margins()
+    once = CalibratedClassifier(GivenMargins(), calibrator).fit(X, y).predict_proba(X)
+    of_size = CalibratedClassifier(GivenMargins(), calibrator).fit(size * X, y).predict_proba(size * X)
+    np.testing.assert_allclose(of_size, once, atol=1e-7)
+
+
+@pytest.mark.parametrize("far", [1e9, 1e12, -1e20, 9.97e36, 1e300])
+@pytest.mark.parametrize("calibrator", MAPS, ids=lambda one: type(one).__name__)
+def test_a_far_margin_leaves_the_others_their_order(calibrator, far):
+    """Such as a value that stands for a missing feature."""
+    X, y = margins()
+    X[0] = far
+    p = CalibratedClassifier(GivenMargins(), calibrator).fit(X, y).predict_proba(X)[1:, 1]
+    assert roc_auc_score(y[1:], p) > roc_auc_score(y[1:], X[1:, 0]) - 0.001
+
+
+@pytest.mark.parametrize("calibrator", MAPS, ids=lambda one: type(one).__name__)
+def test_shifted_margins_keep_the_order_that_is_left_of_it(calibrator):
+    X, y = margins()
+    X += 1e12  # keeps steps of .0001
+    p = CalibratedClassifier(GivenMargins(), calibrator).fit(X, y).predict_proba(X)[:, 1]
+    assert roc_auc_score(y, p) > roc_auc_score(y, X[:, 0]) - 0.001
+
+
+def test_isotonic_regression_of_far_margins_is_that_of_scikit_learn():
+    """A hundredth of the margins is spread over 300 powers of ten, and keeps its order too."""
+    X, y = margins()
+    X[::100, 0] = np.sign(X[::100, 0]) * 10.0 ** np.linspace(2, 300, 15)
+    expected = IsotonicRegression(out_of_bounds="clip").fit(X[:, 0], y).predict(X[:, 0])
+    ours = CalibratedClassifier(GivenMargins(), IsotonicCalibrator(log_safe=False)).fit(X, y).predict_proba(X)[:, 1]
+    np.testing.assert_allclose(ours, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_infinite_margins_are_refused(classes):
+    X, y = rows(200, classes)
+    X[7] = np.inf
+    found = "inf in row 7" if classes == 2 else "nan or infinity"
+    with pytest.raises(DataError, match=f"finite scores from the estimator, found {found}"):
+        CalibratedClassifier(GivenMargins()).fit(X[:, :classes] if classes > 2 else X, y)
 
 
 @pytest.mark.parametrize(
@@ -263,8 +392,17 @@ def test_a_frozen_estimator_must_know_the_labels():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((200, 2))
     frozen = FrozenEstimator(LogisticRegression().fit(x, np.where(x[:, 0] > 0, "malign", "benign")))
-    with pytest.raises(DataError, match="labels that the estimator knows, such as benign, found no"):
+    with pytest.raises(DataError, match="labels that the estimator knows, such as 'benign', found 'no'"):
         CalibratedClassifier(frozen).fit(x, np.where(x[:, 0] > 0, "yes", "no"))
+
+
+@pytest.mark.parametrize(("labels", "found"), [([1, 2], "2"), ([-1, 1], "-1"), (["0", "1"], "'0'")])
+def test_a_frozen_estimator_is_told_labels_of_another_kind(labels, found):
+    X, y = rows()
+    frozen = FrozenEstimator(GaussianNB().fit(X, y))
+    message = f"^expected labels that the estimator knows, such as 0, found {found}; fit with the labels"
+    with pytest.raises(DataError, match=message):
+        CalibratedClassifier(frozen).fit(X, np.array(labels)[y])
 
 
 class WithStrength(LogisticRegression):

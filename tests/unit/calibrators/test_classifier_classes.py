@@ -1,5 +1,7 @@
 """Classifiers of several classes with a calibrator: against the same done by hand, and classes that folds lack."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 import sklearn
@@ -7,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.metrics import log_loss
+from sklearn.metrics import get_scorer, log_loss
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
@@ -83,19 +85,57 @@ def test_a_class_that_the_calibration_rows_lack_keeps_its_column():
     assert CalibratedClassifier(FrozenEstimator(inner), QUICK).fit(X[two], names[two]).predict_proba(X).shape[1] == 4
 
 
+def in_own_order(order, classes="abc"):
+    """A fitted classifier that gives the columns of X, those of its classes, in an order of its own."""
+
+    class Known(GaussianNB):
+        def predict_proba(self, X):
+            return np.asarray(X)[:, [classes.index(name) for name in order]]
+
+    known = Known()
+    known.classes_ = np.array(list(order))
+    return FrozenEstimator(known)
+
+
+@pytest.mark.parametrize("order", ["".join(order) for order in permutations("abc")])
+def test_the_order_of_the_classes_of_a_frozen_estimator_does_not_matter(order):
+    """Probabilities that are right stay nearly so, in columns in increasing order, as scorers of scikit-learn ask."""
+    rng = np.random.default_rng(18)
+    P = rng.dirichlet([1, 1, 1], 600)
+    y = np.array(list("abc"))[(rng.random((600, 1)) > np.cumsum(P, axis=1)).sum(axis=1).clip(0, 2)]
+    model = CalibratedClassifier(in_own_order(order), QUICK).fit(P, y)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert np.abs(model.predict_proba(P) - P).max() < 0.1
+    assert model.score(P, y) > (y == np.array(list("abc"))[P.argmax(axis=1)]).mean() - 0.03
+    assert -get_scorer("neg_log_loss")(model, P, y) == pytest.approx(log_loss(y, P), abs=0.01)
+
+
 @pytest.mark.parametrize("ensemble", [False, True])
 @pytest.mark.parametrize("inner", [GaussianNB(), RidgeClassifier()])
 def test_a_class_that_a_fold_lacks(inner, ensemble):
+    """The map of all would learn that the class never occurs: of the rows of a fold alone in which all of it are."""
     X, y = rows(150)
     rare = np.flatnonzero(y == 2)
     common = np.flatnonzero(y < 2)
     first, second = np.r_[common[::2], rare], common[1::2]  # the second knows two classes
-    model = CalibratedClassifier(inner, QUICK, cv=[(first, second), (second, first)], ensemble=ensemble).fit(X, y)
-    p = model.predict_proba(X)
-    assert p.shape == (150, 3)
-    np.testing.assert_allclose(p.sum(axis=1), 1.0)
-    assert sum(pair.calibrator.training_.n for pair in model.pairs_) == 150 - len(rare)
-    assert (p[rare, 2] > 0.0).all()
+    message = f"among the training rows of each fold, found none of the {len(rare)} rows of class 2 in fold 2;"
+    if ensemble:
+        message = f"among the rows held out of each fold, found none of the {len(rare)} rows of class 2 in fold 1;"
+    with pytest.raises(DataError, match=message):
+        CalibratedClassifier(inner, QUICK, cv=[(first, second), (second, first)], ensemble=ensemble).fit(X, y)
+
+
+def test_a_class_without_a_row_is_told_where_the_map_takes_its_probability_away():
+    rng = np.random.default_rng(30)
+    P = rng.dirichlet([1] * 4, 600)
+    y = (rng.random((600, 1)) > np.cumsum(P, axis=1)).sum(axis=1).clip(0, 3)
+    use = y < 3
+    message = rf"No row of class 3 among {use.sum()} rows that the calibrator is fitted to.*falls from 0\.2\d+ to 0\.0"
+    with pytest.warns(UserWarning, match=message):
+        MulticlassAutoCalibrator(["vector"]).fit(P[use], y[use], classes=range(4))
+    model = CalibratedClassifier(in_own_order("3210", "0123"), MulticlassAutoCalibrator(["vector"]))
+    with pytest.warns(UserWarning, match=message):
+        model.fit(P[use], y[use].astype(str))
 
 
 def test_a_single_row_of_a_class():
@@ -116,19 +156,25 @@ def test_labels_that_a_frozen_estimator_does_not_know():
             CalibratedClassifier(inner).fit(X, labels)
 
 
-def test_whole_weights_repeat_rows_and_others_count():
+def test_counts_repeat_rows_and_the_scale_of_weights_does_not_show():
     X, y = rows()
     inner = FrozenEstimator(GaussianNB().fit(X[:150], y[:150]))
     X, y = X[150:], y[150:]
     weight = np.random.default_rng(1).integers(0, 4, len(y))
     again = np.repeat(np.arange(len(y)), weight)
-    weighted = CalibratedClassifier(inner, QUICK).fit(X, y, sample_weight=weight).predict_proba(X)
+    weighted = CalibratedClassifier(inner, QUICK).fit(X, y, count=weight).predict_proba(X)
     repeated = CalibratedClassifier(inner, QUICK).fit(X[again], y[again]).predict_proba(X)
     np.testing.assert_allclose(weighted, repeated, rtol=1e-9)
-    half = CalibratedClassifier(inner, QUICK).fit(X, y, sample_weight=np.where(y == 0, 2.5, 0.5))
-    assert (
-        half.predict_proba(X)[:, 0].mean() > CalibratedClassifier(inner, QUICK).fit(X, y).predict_proba(X)[:, 0].mean()
-    )
+    plain = CalibratedClassifier(inner, QUICK).fit(X, y).predict_proba(X)
+    half = [
+        CalibratedClassifier(inner, QUICK).fit(X, y, sample_weight=scale * np.where(y == 0, 2.5, 0.5)).predict_proba(X)
+        for scale in (1.0, 1e-9, 7.0)
+    ]
+    assert half[0][:, 0].mean() > plain[:, 0].mean()
+    for other in half[1:]:
+        np.testing.assert_allclose(other, half[0], rtol=1e-6)
+    equal = CalibratedClassifier(inner, QUICK).fit(X, y, sample_weight=np.full(len(y), 1e-4)).predict_proba(X)
+    np.testing.assert_array_equal(equal, plain)
 
 
 def test_groups_are_routed():

@@ -12,8 +12,8 @@ from support.strategies import small_rows
 @given(small_rows())
 @pytest.mark.parametrize("strategy", ["quantile", "uniform"])
 def test_each_value_is_the_share_in_its_bin(strategy, rows):
-    fitted = fit_rows(HistogramCalibrator(n_bins=4, strategy=strategy, smoothing=0.25), rows.s, rows.y, rows.w)
-    w = np.ones(len(rows.y)) if rows.w is None else rows.w.astype(float)
+    fitted = fit_rows(HistogramCalibrator(n_bins=4, strategy=strategy, smoothing=0.25), rows.s, rows.y, **rows.keywords)
+    w = rows.as_they_count()
     s = rows.s.astype(float)
     assert (np.diff(fitted.edges_) > 0).all()
     assert fitted.count_.sum() == pytest.approx(w.sum())

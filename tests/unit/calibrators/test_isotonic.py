@@ -33,7 +33,7 @@ def test_equals_scikit_learn_where_it_pools_ties():
 def test_weights_repeat_rows():
     score, y = sample(60)
     weight = np.random.default_rng(1).integers(0, 4, 60)
-    weighted = IsotonicCalibrator().fit(score, y, sample_weight=weight)
+    weighted = IsotonicCalibrator().fit(score, y, count=weight)
     repeated = IsotonicCalibrator().fit(np.repeat(score, weight), np.repeat(y, weight))
     np.testing.assert_array_equal(weighted.predict(score), repeated.predict(score))
 

@@ -69,9 +69,9 @@ def test_log_loss_is_finite_by_default():
 def test_weights_repeat_rows_and_a_table_serves_as_well():
     score, y = sample(80)
     weight = np.random.default_rng(1).integers(0, 4, 80)
-    weighted = LipschitzIsotonicCalibrator(lipschitz=1.2).fit(score, y, sample_weight=weight)
+    weighted = LipschitzIsotonicCalibrator(lipschitz=1.2).fit(score, y, count=weight)
     repeated = clone(weighted).fit(np.repeat(score, weight), np.repeat(y, weight))
-    by_table = clone(weighted).fit(ScoreTable.from_scores(y, score, sample_weight=weight))
+    by_table = clone(weighted).fit(ScoreTable.from_scores(y, score, count=weight))
     at = np.linspace(0, 1, 101)
     assert weighted.predict(at).tolist() == repeated.predict(at).tolist() == by_table.predict(at).tolist()
 

@@ -1,6 +1,7 @@
 """Platt, temperature and beta calibration reach the maximum of the likelihood that others find, inside its limits."""
 
 import csv
+import math
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from scipy.special import expit
 
 from calibrant import DataError, ScoreTable
 from calibrant.calibrators import BetaCalibrator, PlattCalibrator, TemperatureCalibrator
+from calibrant.metrics import calibration_slope
 from support.data import LOCFIT
 from support.parts import fit_rows
-from support.strategies import small_rows
+from support.strategies import Rows, small_rows
 
 NAMES = ("smooth_50", "ties_500", "narrow_500", "extreme_500", "smooth_2000")
 
@@ -82,11 +84,13 @@ FREE, POSITIVE = (None, None), (0.0, None)
 @given(rows=small_rows(most=12))
 def test_no_other_parameters_do_better(rows):
     keep = (rows.s == 0.0) | (rows.s == 1.0) | ((rows.s > 1e-3) & (rows.s < 1 - 1e-3))  # the optimiser's range
-    w = np.ones(len(rows.y)) if rows.w is None else rows.w.astype(float)
+    w = np.ones(len(rows.y)) if rows.w is None else rows.w
     keep &= w > 0
     if not keep.any():
         return
     s, y, w = rows.s[keep].astype(float), rows.y[keep], w[keep]
+    kept = Rows(y, s, w)
+    w = kept.as_they_count()
     x, rest = logs(s)
     one, target = np.ones(len(s)), targets(y, w)
     for calibrator, design, bounds in (
@@ -95,7 +99,7 @@ def test_no_other_parameters_do_better(rows):
         (TemperatureCalibrator(), (x - rest)[:, None], [POSITIVE]),
         (BetaCalibrator(), np.column_stack([x, -rest, one]), [POSITIVE, POSITIVE, FREE]),
     ):
-        p = fit_rows(calibrator, s, y, w).predict(s)
+        p = fit_rows(calibrator, s, y, **kept.keywords).predict(s)
         ours = mean_loss(np.log(p) - np.log1p(-p), target, w)
         assert ours <= least(design, target, w, bounds) + 1e-9
 
@@ -140,6 +144,18 @@ def test_equal_scores_give_a_constant():
     same = TemperatureCalibrator(smooth_targets=False).fit([0.4] * 4, [1, 0, 0, 0])
     assert same.predict([0.4]) == pytest.approx([0.25])
     assert TemperatureCalibrator().fit([0.5] * 4, [1, 0, 0, 0]).inverse_temperature_ == 1.0
+
+
+@pytest.mark.parametrize("base", [1e-5, 0.3, 0.5, 0.9])
+def test_scores_that_rounding_parts_are_one_score(base):
+    """Else slopes are about 1e14, and the last digit of a score decides."""
+    rng = np.random.default_rng(0)
+    scores = base + rng.integers(-4, 5, 200) * np.spacing(base)
+    y = rng.integers(0, 2, 200)
+    for calibrator in (PlattCalibrator(), PlattCalibrator(on="score"), BetaCalibrator(), TemperatureCalibrator()):
+        apart, equal = calibrator.fit(scores, y).predict(scores), calibrator.fit(np.full(200, base), y).predict(scores)
+        assert apart == pytest.approx(equal, abs=1e-9)
+    assert math.isnan(calibration_slope(y, scores).slope)
 
 
 def test_two_scores_cannot_tell_the_two_powers_apart():

@@ -122,7 +122,11 @@ def test_it_may_be_part_of_others():
         (OffsetCalibrator(negatives_sampled=0.0), ArgumentError, r"negatives_sampled in \(0, inf\), found 0"),
         (OffsetCalibrator(central_tendency=2.0), ArgumentError, r"central_tendency in \(0, 1\)"),
         (OffsetCalibrator(central_tendency=0.9), DataError, "between 0.25 and 0.75, the means that an offset can give"),
-        (OffsetCalibrator("platt", offset=1.0), ArgumentError, "calibrator to be one of calibrant.calibrators, found"),
+        (
+            OffsetCalibrator("platt", offset=1.0),
+            ArgumentError,
+            "calibrator to be an instance that maps scores",
+        ),
     ],
     ids=repr,
 )

@@ -112,9 +112,9 @@ def test_the_one_number_is_minimax_for_the_log_loss(pair):
 def test_weights_repeat_rows_and_a_table_serves_as_well():
     score, y = sample(80)
     weight = np.random.default_rng(1).integers(0, 4, 80)
-    weighted = VennAbersCalibrator().fit(score, y, sample_weight=weight)
+    weighted = VennAbersCalibrator().fit(score, y, count=weight)
     repeated = VennAbersCalibrator().fit(np.repeat(score, weight), np.repeat(y, weight))
-    by_table = VennAbersCalibrator().fit(ScoreTable.from_scores(y, score, sample_weight=weight))
+    by_table = VennAbersCalibrator().fit(ScoreTable.from_scores(y, score, count=weight))
     at = np.linspace(0, 1, 101)
     for other in (repeated, by_table):
         assert weighted.predict(at).tolist() == other.predict(at).tolist()

@@ -59,7 +59,7 @@ def assert_thinned(sums: BucketSums, widest: Grid, exact: ScoreTable) -> BucketS
 
 @given(small_rows(most=16, weighted=("none", "whole")), st.integers(30, BITS + 1), st.integers(0, 2**32 - 1))
 def test_awkward_rows_are_thinned_without_a_trace(rows: Rows, shift, seed):
-    exact = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
+    exact = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
     sums = singles(exact).pick(np.random.default_rng(seed).permutation(len(exact)))
     assert_thinned(sums, Grid(shift), exact)
 
@@ -72,7 +72,7 @@ def test_many_rows_are_thinned_without_a_trace(distribution, labels, weighted):
     s = score_distributions.scores(distribution, N)
     y = score_distributions.outcomes(s, labels)
     w = np.random.default_rng(5).integers(0, 4, N) if weighted else None
-    exact = ScoreTable.from_scores(y, s, sample_weight=w)
+    exact = ScoreTable.from_scores(y, s, count=w)
     widest = Grid.over(float(s.min()), float(s.max()), bits=9)
     sums = singles(exact)
     found = assert_thinned(sums.pick(np.random.default_rng(1).permutation(len(sums))), widest, exact)

@@ -117,13 +117,13 @@ def test_bit_identical_for_every_order_of_rows(tmp_path, small_limits, name):
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_whole_weights_are_repeated_rows(tmp_path, small_limits):
+def test_counts_are_repeated_rows(tmp_path, small_limits):
     rng = np.random.default_rng(3)
     s, w = rng.beta(0.7, 1.6, N), rng.integers(0, 4, N)
     y = (rng.random(N) < s).astype(np.int8)
-    weighted = read(write_rows(tmp_path / "a.parquet", s, y, w), weight="w")
+    weighted = read(write_rows(tmp_path / "a.parquet", s, y, w), count="w")
     repeated = read(write_rows(tmp_path / "b.parquet", np.repeat(s, w), np.repeat(y, w)))
-    exact = ScoreTable.from_scores(y, s, sample_weight=w)
+    exact = ScoreTable.from_scores(y, s, count=w)
     assert weighted.n.dtype == np.int64
     for table in (weighted, repeated):
         ours, theirs = extremes(cumulative_residuals(table)), extremes(cumulative_residuals(exact))

@@ -61,8 +61,8 @@ def test_identical_to_the_exact_table(small_limits, distribution, labels, weight
     s = score_distributions.scores(distribution, N)
     y = score_distributions.outcomes(s, labels)
     w = np.random.default_rng(5).integers(0, 4, N) if weighted else None
-    source, exact = Source(y, s, w), ScoreTable.from_scores(y, s, sample_weight=w)
-    table = ScoreTable.from_chunks(source)
+    source, exact = Source(y, s, w), ScoreTable.from_scores(y, s, count=w)
+    table = ScoreTable.from_chunks(source, counted=True)
     assert answers(table) == answers(exact)
     assert extremes(cumulative_residuals(table)).at_most == extremes(cumulative_residuals(table)).value
     assert_sums_agree(table, exact)
@@ -132,8 +132,8 @@ def test_small_awkward_rows(rows: Rows, size, most, scaled):
         patch.setattr(refinement, "LATER_BITS", 2)
         patch.setattr(gathering, "FINE_BITS", 3)
         patch.setattr(gathering, "CELL_BITS", 1)
-        table = ScoreTable.from_chunks(Source(rows.y, s, rows.w, size=size))
-    exact = ScoreTable.from_scores(rows.y, s, sample_weight=rows.w)
+        table = ScoreTable.from_chunks(Source(rows.y, s, rows.w, size=size), counted=True)
+    exact = ScoreTable.from_scores(rows.y, s, **rows.keywords)
     assert answers(table) == answers(exact)
     assert_sums_agree(table, exact)
 
@@ -182,7 +182,7 @@ def test_scores_of_both_classes_that_share_a_unit(small_limits, weighted):
     y = (rng.random(N) < 0.3).astype(np.int8)
     w = rng.integers(0, 4, N) if weighted else None
     small_limits.setattr(refinement, "LATER_BITS", 9)
-    exact, table = ScoreTable.from_scores(y, s, sample_weight=w), ScoreTable.from_chunks(Source(y, s, w))
+    exact, table = ScoreTable.from_scores(y, s, count=w), ScoreTable.from_chunks(Source(y, s, w), counted=True)
     assert answers(table) == answers(exact)
     assert_sums_agree(table, exact)
     assert len(table) < 0.2 * len(exact)
@@ -203,7 +203,7 @@ def test_few_scores_of_crowded_buckets_are_asked_for(small_limits, distribution,
     small_limits.setattr(slices.SliceRows, "pool_scores", counted)
     s = score_distributions.scores(distribution, N)
     y, w = (s > 0.5).astype(np.int8), np.random.default_rng(5).integers(0, 4, N) if weighted else None
-    exact, table = ScoreTable.from_scores(y, s, sample_weight=w), ScoreTable.from_chunks(Source(y, s, w))
+    exact, table = ScoreTable.from_scores(y, s, count=w), ScoreTable.from_chunks(Source(y, s, w), counted=True)
     assert answers(table) == answers(exact)
     assert sum(asked) <= 2_000
     assert len(table) < 2_000

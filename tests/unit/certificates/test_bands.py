@@ -185,8 +185,8 @@ def test_bad_weights_are_refused(weight):
 def test_statement_about_these_cases(rows: Rows):
     """Sqrt(log(1 / d) sum (w / W)**2 / 2) above the empirical error."""
     w = np.array(oracles.weights_or_ones(rows.y, rows.w))
-    importance = rows.w is not None and not (w == np.floor(w)).all()
-    found = certify_sample(rows.y, rows.s, sample_weight=rows.w)
+    importance = rows.w is not None and rows.w.dtype.kind == "f"
+    found = certify_sample(rows.y, rows.s, **rows.keywords)
     assert found.estimate == pytest.approx(oracles.cutoff_error(*rows), abs=2.0**-41)
     effective = w.sum() ** 2 / (w**2).sum() if importance else w.sum()
     assert found.n == ((w > 0).sum() if importance else w.sum())
@@ -219,7 +219,7 @@ def test_skorokhod_statement_has_two_sides():
 def test_counts_are_repeated_rows_and_order_and_scale_do_not_matter(method):
     y, p, w = some_rows()
     times = np.random.default_rng(1).integers(0, 4, size=400)
-    counted = certify_sample(y, p, sample_weight=times, method=method)
+    counted = certify_sample(y, p, count=times, method=method)
     repeated = certify_sample(np.repeat(y, times), np.repeat(p, times), method=method)
     assert counted.to_dict() | {"assumptions": None} == repeated.to_dict() | {"assumptions": None}
     assert certify_sample(ScoreTable.from_scores(y, p), method=method) == certify_sample(y, p, method=method)
@@ -231,26 +231,23 @@ def test_counts_are_repeated_rows_and_order_and_scale_do_not_matter(method):
     assert len(certify_sample(y, p, method=method).assumptions) == 3
 
 
-def test_whole_numbers_can_be_importance():
+def test_whole_numbers_count_rows_only_as_a_count():
     y, p, _ = some_rows()
     w = np.where(p < 0.5, 100, 300)
-    counted = certify_sample(y, p, sample_weight=w)
-    weighed = certify_sample(y, p, sample_weight=w, weight_kind="importance")
+    counted, weighed = certify_sample(y, p, count=w), certify_sample(y, p, sample_weight=w)
     assert counted.n == w.sum()
     assert weighed.n == 400
     assert weighed.n_effective == pytest.approx(w.sum() ** 2 / (w.astype(float) ** 2).sum())
     assert weighed.width > 10 * counted.width
     assert weighed.estimate == pytest.approx(counted.estimate, abs=1e-12)
-    with pytest.raises(DataError, match="whole numbers"):
-        certify_sample(y, p, sample_weight=w + 0.5, weight_kind="counts")
+    with pytest.raises(DataError, match="whole number of equal rows"):
+        certify_sample(y, p, count=w + 0.5)
 
 
 def test_tables_of_weights_are_refused_with_the_reason():
     table = ScoreTable.from_counts([0.1, 0.5], [10.5, 20.0], [1.0, 10.0])
     with pytest.raises(ArgumentError, match="weight of every single row"):
         certify_sample(table)
-    with pytest.raises(ArgumentError, match="weight of every single row"):
-        certify_sample(ScoreTable.from_counts([0.1], [10], [1]), weight_kind="importance")
 
 
 def test_total_weight_at_a_score_does_not_determine_the_width():
@@ -277,22 +274,22 @@ BAD_ROWS = [
 def test_bad_rows_are_refused(y, s, w, message):
     for function in (certify_sample, isotonic_band, cumulative_band):
         with pytest.raises(DataError, match=message):
-            function(y, s, sample_weight=w)
+            function(y, s, count=w)
+    with pytest.raises(DataError, match=message):
+        certify_sample(y, s, sample_weight=w)
 
 
 def test_bad_choices_are_refused():
     y, p, w = some_rows(20)
     with pytest.raises(ArgumentError, match="method"):
         certify_sample(y, p, method="bernstein")
-    with pytest.raises(ArgumentError, match="weight_kind"):
-        certify_sample(y, p, weight_kind="frequency")
     with pytest.raises(ArgumentError, match="method"):
         isotonic_band(y, p, method="claim6")
     for function in (isotonic_band, cumulative_band):
-        with pytest.raises(DataError, match="whole numbers"):
-            function(y, p, sample_weight=w)
-    with pytest.raises(DataError, match="whole numbers"):
-        window_band(binned_curve(y, p), y, p, sample_weight=w)
+        with pytest.raises(DataError, match="weights that count no rows"):
+            function(ScoreTable.from_scores(y, p, sample_weight=w))
+    with pytest.raises(DataError, match="weights that count no rows"):
+        window_band(binned_curve(y, p), ScoreTable.from_scores(y, p, sample_weight=w))
     with pytest.raises(DataError, match="more than 5 rows"):
         isotonic_band(y[:5], p[:5], method="fixed_design")
     with pytest.raises(DataError, match="more than 5 rows"):
@@ -456,10 +453,10 @@ def test_band_does_not_depend_on_row_order_and_counts_are_repeats(method):
     y, p, _ = some_rows(300)
     times = np.random.default_rng(1).integers(1, 4, size=300)
     order = np.random.default_rng(2).permutation(300)
-    one = isotonic_band(y, p, sample_weight=times, method=method)
+    one = isotonic_band(y, p, count=times, method=method)
     for other in (
         isotonic_band(np.repeat(y, times), np.repeat(p, times), method=method),
-        isotonic_band(y[order], p[order], sample_weight=times[order], method=method),
+        isotonic_band(y[order], p[order], count=times[order], method=method),
     ):
         assert np.array_equal(one.lower, other.lower)
         assert np.array_equal(one.upper, other.upper)

@@ -284,7 +284,7 @@ def test_certificate_says_what_it_claims_and_on_what_grounds():
 
 
 def test_tables_of_weights_are_refused():
-    with pytest.raises(DataError, match="whole numbers of independent rows"):
+    with pytest.raises(DataError, match="weights that count no rows"):
         certify(ScoreTable.from_counts([0.5], [1.0], [0.5]))
 
 

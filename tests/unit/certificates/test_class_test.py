@@ -1,10 +1,15 @@
 """The test of several classes against slow definitions, and where there is little to test."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
+from scipy.stats import multinomial
 
 import calibrant as cal
 from calibrant import ArgumentError, ClassScores, DataError
+from calibrant.certificates.class_outcomes import _groups, _statistics, _tables
 from calibrant.certificates.class_test import STATISTICS, ClassTest, _Ranges, _reaching, _Statistics, draw_labels
 from calibrant.table.pooling import score_order
 from support.class_worlds import largest_over_intervals
@@ -107,8 +112,11 @@ def test_a_label_of_probability_0_is_enough():
     proba = np.tile([0.5, 0.5, 0.0], (50, 1))
     label = np.array([0, 1] * 24 + [0, 2])
     result = cal.calibration_test(label, proba, classes=[0, 1, 2], n_simulations=99)
-    assert result.p_value == 0.01
+    assert result.p_value <= 1e-9
     assert result.n_impossible == 1
+    rng = np.random.default_rng(0)
+    proba = np.column_stack([rng.dirichlet([5, 5], 50), np.zeros(50)])
+    assert cal.calibration_test(label, proba, classes=[0, 1, 2], n_simulations=99).p_value <= 0.01
     assert "A label had probability 0" in str(result)
 
 
@@ -116,10 +124,101 @@ def test_few_rows_and_one_class():
     one = cal.calibration_test(["b"], [[0.2, 0.3, 0.5]], classes=["a", "b", "c"], n_simulations=99)
     assert one.p_value > 0.2
     same = cal.calibration_test(["a"] * 30, [[0.5, 0.3, 0.2]] * 30, classes=["a", "b", "c"], n_simulations=99)
-    assert same.p_value == 0.01
+    assert same.p_value == pytest.approx(0.5**30 + 0.3**30 + 0.2**30, rel=10)  # at least, and of about that size
     certain = cal.calibration_test(["a"] * 5, [[1.0, 0.0, 0.0]] * 5, classes=["a", "b", "c"], n_simulations=9)
     assert certain.p_value == 1.0
     assert certain.detectable["temperature"] == np.inf
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 5])
+def test_statistics_of_outcomes_are_those_of_their_rows(n_groups):
+    """SKCE but for what all labels have in common."""
+    rng = np.random.default_rng(n_groups)
+    for _ in range(10):
+        n, classes = int(rng.integers(n_groups, 20)), int(rng.integers(3, 5))
+        different = np.round(rng.dirichlet(np.ones(classes), n_groups), 1)
+        different = (different + 1e-3) / (different + 1e-3).sum(axis=1, keepdims=True)
+        proba = different[np.append(np.arange(n_groups), rng.integers(n_groups, size=n - n_groups))]
+        labels = rng.integers(classes, size=(6, n))
+        predicted = proba.argmax(axis=1)
+        slow = np.array([_Statistics(proba, predicted).of(label) for label in labels])
+        groups, number = _groups(proba, predicted)
+        size = groups.proba.size
+        counts = np.array([np.bincount(number * classes + label, minlength=size) for label in labels])
+        fast = _statistics(groups, counts.reshape(len(labels), -1, classes))
+        for column in (fast, slow):
+            column[:, -1] -= column[0, -1]
+        np.testing.assert_allclose(fast, slow, rtol=1e-5, atol=1e-5)
+
+
+def test_likely_outcomes_are_multinomial():
+    proba = np.array([[0.2, 0.5, 0.3]] * 9 + [[0.0, 0.9, 0.1]] * 4)
+    counts, chance, left_out = _tables(_groups(proba, proba.argmax(axis=1))[0])
+    assert len(counts) == math.comb(11, 2) * 5
+    assert (counts.sum(axis=2) == [4, 9]).all()
+    expected = multinomial.pmf(counts[:, 0], 4, proba[-1]) * multinomial.pmf(counts[:, 1], 9, proba[0])
+    np.testing.assert_allclose(chance, expected, rtol=1e-9)
+    assert left_out == pytest.approx(0.0, abs=1e-10)
+    assert _tables(_groups(np.tile([0.2, 0.5, 0.3], (100_000, 1)), np.ones(100_000, int))[0]) is None
+    rare = np.tile([0.99999, 4e-6, 6e-6], (100_000, 1))
+    assert 50 < len(_tables(_groups(rare, np.zeros(100_000, int))[0])[1]) < 400
+
+
+def multinomial_size(n, proba, p_value, levels=(0.01, 0.05, 0.1), least=1e-6):
+    """Probability of a p-value up to each level, over all outcomes of `n` rows of one vector of some probability."""
+    counts = np.array(list(itertools.product(range(n + 1), repeat=2)))
+    counts = np.column_stack([n - counts.sum(axis=1), counts])[counts.sum(axis=1) <= n]
+    chance = multinomial.pmf(counts, n, proba)
+    listed = chance > least
+    p = np.array([p_value(np.repeat([0, 1, 2], row), np.tile(proba, (n, 1))) for row in counts[listed]])
+    return [float(chance[listed][p <= level].sum()) for level in levels]
+
+
+def p_value_of(label, proba, **more):
+    return cal.calibration_test(label, proba, classes=[0, 1, 2], **more).p_value
+
+
+SIZES = [(80, (0.97942, 0.00482, 0.01576)), (40, (0.97942, 0.00482, 0.01576)), (4, (0.165, 0.04, 0.795))]
+
+
+@pytest.mark.parametrize(("n", "proba"), SIZES)
+def test_the_level_holds_where_there_are_few_outcomes(n, proba):
+    """Exactly, at the default seed: simulated p-values of few outcomes were below .05 with a probability of .0733."""
+    for level, size in zip((0.01, 0.05, 0.1), multinomial_size(n, proba, p_value_of), strict=True):
+        assert size <= level
+
+
+@pytest.mark.slow
+def test_audit_has_the_same_p_value():
+    n, proba = SIZES[0]
+    label, rows = np.repeat([0, 1], [78, 2]), np.tile(proba, (n, 1))
+    assert cal.audit(label, rows, classes=[0, 1, 2]).test.p_value == p_value_of(label, rows)
+    rng = np.random.default_rng(0)
+    label, rows = rng.integers(3, size=60), rng.dirichlet([2, 2, 2], 60)
+    assert cal.audit(label, rows).test.p_value == cal.calibration_test(label, rows).p_value
+
+
+@pytest.mark.slow
+def test_the_level_holds_for_constant_vectors():
+    """Of 223 such vectors 48 had a size above .05 with simulated p-values, the largest .103."""
+    rng = np.random.default_rng(77)
+    for _ in range(12):
+        n, events = int(rng.integers(20, 151)), rng.uniform(0.2, 1.3, 2)
+        proba = np.append(1.0 - events.sum() / n, events / n)
+        for level, size in zip((0.01, 0.05, 0.1), multinomial_size(n, proba, p_value_of, least=4e-4), strict=True):
+            assert size <= level
+
+
+@pytest.mark.slow
+def test_near_a_level_there_are_ten_times_as_many_simulations():
+    """So that at .05 the p-value has a standard deviation over seeds of .002, and not of .0165 as with 199."""
+    rng = np.random.default_rng(1)
+    rounds = {}
+    while len(rounds) < 3:
+        label, proba = rng.integers(3, size=25), rng.dirichlet([2, 2, 2], 25)
+        result = cal.calibration_test(label, proba, n_simulations=999)
+        rounds[result.n_simulations] = result.p_value
+    assert rounds[199] >= 0.3 > rounds[999] >= 0.13 > rounds[9999] > 0.001
 
 
 def test_two_classes_are_the_binary_test():
@@ -143,7 +242,7 @@ def test_many_rows_are_drawn(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "more", [{"method": "asymptotic"}, {"pos_label": 1}, {"sample_weight": [1] * 3}, {"clusters": [0, 1, 2]}]
+    "more", [{"method": "asymptotic"}, {"pos_label": 1}, {"count": [1] * 3}, {"clusters": [0, 1, 2]}]
 )
 def test_what_is_not_taken_is_refused(more):
     with pytest.raises(ArgumentError, match="several classes"):
@@ -164,6 +263,6 @@ def test_lists_are_refused():
 
 
 def test_one_label_without_classes_is_refused():
-    with pytest.raises(DataError, match="classes=") as error:
+    with pytest.raises(DataError, match="by classes") as error:
         cal.calibration_test(["a"], [(0.2, 0.3, 0.5)])
     assert "one only" in str(error.value)

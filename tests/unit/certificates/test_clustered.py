@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,13 +14,11 @@ from scipy.special import stdtrit
 
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates import calibration_test, certify, cutoff_interval
-from calibrant.certificates import clusters as module
 from calibrant.certificates.clusters import Clustered, clustered
 from calibrant.certificates.widths import asymptotic_width, brownian_width
 from calibrant.table import cluster_residuals as cluster_walks
 from calibrant.table.cluster_residuals import cluster_residuals
 from calibrant.table.clusters import cap_clusters, cluster_rows
-from calibrant.table.seeding import generator_for
 from support.strategies import small_rows
 
 
@@ -125,49 +121,7 @@ def test_neither_order_nor_names_nor_repeats_show(statement):
     assert statement(y, s, clusters=[(x, None) for x in g.tolist()]) == first
     w = np.random.default_rng(2).integers(0, 4, len(y))
     repeated = statement(np.repeat(y, w), np.repeat(s, w), clusters=np.repeat(g, w))
-    assert statement(y, s, clusters=g, sample_weight=w) == repeated
-
-
-@pytest.mark.grid
-@pytest.mark.parametrize("factors", [20 * 7, 1 << 24])
-@pytest.mark.parametrize("centred", [False, True])
-def test_simulated_errors_are_ranges_of_multiplied_walks(monkeypatch, factors, centred):
-    monkeypatch.setattr(module, "_FACTORS", factors)
-    y, s, g = sample(n=300, n_clusters=20)
-    y[s < 0.1], y[s > 0.95] = 0, 1
-    found = replace(clustered(cluster_rows(y, s, g)), shortfall=1.7)
-    rows, simulations = found.rows, 40
-    simulated = found.simulated_errors(simulations, np.random.default_rng(3), centred=centred)
-    rng = np.random.default_rng(3)
-    freedom = rows.size.sum() ** 2 / (rows.size**2).sum() - 1.0
-    scale = np.sqrt(freedom / rng.chisquare(freedom, simulations)) * 1.7 * math.sqrt(20 / 19) / 300
-    lowest, highest = s[y == 1].min(), s[y == 0].max()
-    for draw, factor in enumerate(scale):
-        xi = rng.standard_normal(20)
-        plain, moved, real, best = 0.0, 0.0, 0.0, [[0.0], [0.0]]
-        for i in range(len(rows.n)):
-            score, n, k = rows.score[i], rows.n[i], rows.k[i]
-            step = k - n * score
-            real += step
-            if score < lowest or score > highest:
-                step = math.copysign(max(abs(step), n * math.sqrt(score * (1 - score))), step)
-            plain += xi[rows.cluster[i]] * step
-            if i in rows.ends:
-                moved = plain - float(xi @ rows.size) * real / 300
-                best[0].append(plain)
-                best[1].append(moved)
-        for row in range(1 + centred):
-            assert simulated[row, draw] == pytest.approx(factor * np.ptp(best[row]), rel=1e-9)
-
-
-def test_lower_width_is_a_quantile_of_the_simulated_errors():
-    found = clustered(cluster_rows(*sample()))
-    simulated = found.simulated_errors(199, generator_for(found.rows, 5), centred=True)
-    expected = math.hypot(max(sorted(row)[189] for row in simulated.tolist()), found.hidden(0.05))  # 190th of 200
-    assert found.lower_width(0.05, 199, 5) == pytest.approx(expected, rel=1e-6)  # rounded up to seven digits
-    with pytest.raises(ArgumentError, match="at least 999 simulations"):
-        found.lower_width(0.001, 998, 5)
-    assert found.lower_width(0.001, 999, 5) > expected
+    assert statement(y, s, clusters=g, count=w) == repeated
 
 
 def test_hidden_events_of_groups_of_equal_size():
@@ -197,12 +151,11 @@ def test_hidden_events_are_the_largest_that_stay_unseen_so_often():
     assert width == pytest.approx(np.maximum(sizes - low, 0.0).sum() / len(g), rel=1e-9)
 
 
-def test_predicted_events_of_which_none_was_seen():
-    """Residuals of -f in place of a variance of f (1 - f): at .1 the noise is understated by sqrt(.09 / .01)."""
+def test_rows_that_move_as_one():
+    """No event where .1 were predicted in each of 10 rows: all residuals agree, and vary as one row does."""
     found = clustered(cluster_rows(np.zeros(200, dtype=int), np.full(200, 0.1), np.repeat(np.arange(20), 10)))
     assert found.correlation == 1.0
     assert found.variance == pytest.approx(0.09 * 10, rel=1e-12)
-    assert found.shortfall == pytest.approx(3.0, rel=1e-12)
 
 
 @pytest.mark.slow
@@ -218,7 +171,8 @@ def test_singletons_agree_with_independent_rows():
     # The band of independent rows is an upper bound that is attained by continuous calibrated scores.
     own = clustered(cluster_rows(y, s, np.arange(n)))
     assert own.correlation == 0.0
-    assert own.lower_width(0.05, 4999, 0) / brownian_width(n, own.variance, 0.05) == pytest.approx(1.0, abs=0.08)
+    band = own.rotations(4999, 0).width(0.05)
+    assert band / brownian_width(n, own.variance, 0.05) == pytest.approx(1.0, abs=0.08)
     assert own.upper_width(0.05, 1e9 / n) == pytest.approx(asymptotic_width(1e9, n * own.spread**2), rel=0.01)
 
 
@@ -232,8 +186,9 @@ def test_rows_that_share_everything_count_once():
     assert often.spread == pytest.approx(once.spread, rel=1e-6)
     widths = [found.upper_width(0.05) - found.hidden(0.05) for found in (once, often)]
     assert widths[1] == pytest.approx(widths[0], rel=1e-6)
-    # Groups are numbered by their rows, so the two are simulated with other numbers.
-    assert often.lower_width(0.05, 4999, 0) == pytest.approx(once.lower_width(0.05, 4999, 0), rel=0.06)
+    # Groups are numbered by their rows, so the two are rotated otherwise.
+    bands = [found.rotations(4999, 0).width(0.05) for found in (once, often)]
+    assert bands[1] == pytest.approx(bands[0], rel=0.06)
     assert often.rows.effective_clusters == pytest.approx(100.0)
 
 
@@ -261,9 +216,10 @@ def test_results_say_that_rows_were_clustered():
     assert interval.n_clusters == n_clusters
     assert "(asymptotic in the number of clusters) over the draw of the clusters" in interval.claim
     assert interval.lower <= interval.estimate < interval.upper
-    test = calibration_test(y, s, method="asymptotic", clusters=g)
-    assert (test.n_clusters, test.n_simulations) == (n_clusters, 999)
-    assert "asymptotic in the number of clusters" in test.claim
+    test = calibration_test(y, s, clusters=g)
+    assert test == calibration_test(y, s, method="asymptotic", clusters=g)
+    assert (test.n_clusters, test.n_simulations, test.method) == (n_clusters, 999, "asymptotic")
+    assert "rotations of the clusters, asymptotic in their number" in test.claim
     assert test.to_dict()["assumptions"][0].startswith("The clusters are independent")
     assert certify(y, s).n_clusters is cutoff_interval(y, s).n_clusters is calibration_test(y, s).n_clusters is None
 
@@ -306,8 +262,8 @@ def test_bounds_for_independent_rows_are_refused(method):
 
 def test_exact_test_is_refused():
     y, s, g = sample()
-    with pytest.raises(ArgumentError, match="'asymptotic' with clusters"):
-        calibration_test(y, s, clusters=g)
+    with pytest.raises(ArgumentError, match=r"'asymptotic' with clusters, found method 'exact'.*leave out method"):
+        calibration_test(y, s, clusters=g, method="exact")
 
 
 def test_the_default_is_proved_where_there_are_groups_enough():
@@ -325,8 +281,9 @@ def test_rows_of_large_groups_count_less(cap):
     found = cap_clusters(cluster_rows(y, s, g), cap)
     weight = np.minimum(1.0, cap / sizes)
     table = ScoreTable.from_scores(y, s, sample_weight=weight)
-    np.testing.assert_allclose(found.table.n, table.n, rtol=1e-12)
-    np.testing.assert_allclose(found.table.k, table.k, rtol=1e-12, atol=1e-12)
+    unit = table.sampling.unit_weight
+    np.testing.assert_allclose(found.table.n, unit * table.n, rtol=1e-12)
+    np.testing.assert_allclose(found.table.k, unit * table.k, rtol=1e-12, atol=1e-12)
     assert (found.table.k <= found.table.n).all()
     assert sorted(found.size) == sorted(np.minimum(np.bincount(g), cap))
     assert found.n_rows == 600
@@ -358,35 +315,6 @@ def test_without_a_cap_every_row_counts_the_same_and_nothing_is_proved():
         certify(y, s, clusters=g, max_rows_per_cluster=None, method="bernstein")
 
 
-@pytest.mark.parametrize("edges", [1, 7, 30])
-@pytest.mark.parametrize("cap", [1, 1000])
-def test_simulated_paths_are_followed_between_edges(monkeypatch, edges, cap):
-    y, s, g = sample(n=900, n_clusters=25)
-    y[s < 0.1], y[s > 0.95] = 0, 1
-    rows = cap_clusters(cluster_rows(y, s, g), cap)
-    slow = clustered(rows).simulated_errors(99, np.random.default_rng(3), centred=True)
-    monkeypatch.setattr(cluster_walks, "_EDGES", edges)
-    fast = clustered(rows).simulated_errors(99, np.random.default_rng(3), centred=True)
-    np.testing.assert_allclose(fast / clustered(rows).shortfall, slow / clustered(rows).shortfall, rtol=0.15)
-    assert np.ptp(fast / slow) < 1e-9  # one factor: the shortfall knows the spread, which is a bound
-
-
-def test_cuts_between_edges_are_that_far_from_the_line(monkeypatch):
-    """Every walk written out, and for each cut the nearest of many points of the line between its two edges."""
-    monkeypatch.setattr(cluster_walks, "_EDGES", 7)
-    rows = cap_clusters(cluster_rows(*sample(n=300, n_clusters=20)), 1000)
-    walks = cluster_residuals(rows)
-    path = np.zeros((len(rows.n) + 1, 20))
-    path[np.arange(1, len(path)), rows.cluster] = rows.step
-    path = np.cumsum(path, axis=0)[np.append(0, rows.ends + 1)]
-    centred = path - np.outer(path.sum(axis=1), rows.size) / rows.size.sum()
-    for values, found in ((path, walks.between), (centred, walks.centred_between)):
-        for i, (first, last) in enumerate(itertools.pairwise(walks.edges)):
-            line = np.linspace(values[first], values[last], 4001)
-            slow = max(np.linalg.norm(line - cut, axis=1).min() for cut in values[first:last])
-            assert found[i] == pytest.approx(slow, rel=1e-5, abs=1e-9)
-
-
 def with_last(g, value):
     return [*g.tolist()[:-1], value]
 
@@ -414,8 +342,8 @@ def test_bad_groups(statement):
     for no_column in ("g", 7, {1, 2}):
         with pytest.raises(DataError, match="cluster"):
             statement(y, s, clusters=no_column)
-    with pytest.raises(DataError, match="whole numbers"):
-        statement(y, s, clusters=g, sample_weight=np.full(600, 0.5))
+    with pytest.raises(DataError, match="whole number of equal rows"):
+        statement(y, s, clusters=g, count=np.full(600, 0.5))
     with pytest.raises(DataError, match="1 clusters, the largest with 100% of the rows, worth 1;"):
         statement(y, s, clusters=np.zeros(600))
     with pytest.raises(DataError, match="worth 4"):

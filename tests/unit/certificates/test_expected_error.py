@@ -155,7 +155,7 @@ def test_order_ties_and_weights_as_counts():
     order = np.random.default_rng(1).permutation(len(y))
     assert certify_ece(y[order], score[order]) == found
     weights = np.arange(len(y)) % 3
-    assert certify_ece(y, score, sample_weight=weights) == certify_ece(np.repeat(y, weights), np.repeat(score, weights))
+    assert certify_ece(y, score, count=weights) == certify_ece(np.repeat(y, weights), np.repeat(score, weights))
     assert certify_ece(np.where(y, "yes", "no"), score, pos_label="yes") == found
 
 
@@ -292,8 +292,8 @@ def test_wrong_arguments(wrong):
 
 
 def test_wrong_rows():
-    with pytest.raises(DataError, match="whole numbers"):
-        certify_ece([0, 1], [0.2, 0.7], sample_weight=[0.5, 1.5])
+    with pytest.raises(DataError, match="weights that count no rows"):
+        certify_ece(ScoreTable.from_scores([0, 1], [0.2, 0.7], sample_weight=[0.5, 1.5]))
     with pytest.raises(DataError):
         certify_ece([0, 1], [0.2, 1.7])
 

@@ -96,10 +96,10 @@ def test_interval_arguments(arguments):
 def test_weights_that_are_no_counts_are_refused():
     y, p = world(100)
     weight = np.full(100, 0.5)
-    with pytest.raises(cal.DataError, match="whole numbers"):
-        cutoff_interval(y, p, sample_weight=weight)
-    with pytest.raises(cal.DataError, match="whole numbers"):
-        certify_recalibrated(y, p, p, sample_weight=weight)
+    with pytest.raises(cal.DataError, match="whole number of equal rows"):
+        cutoff_interval(y, p, count=weight)
+    with pytest.raises(cal.DataError, match="whole number of equal rows"):
+        certify_recalibrated(y, p, p, count=weight)
 
 
 class TestRecalibrated:

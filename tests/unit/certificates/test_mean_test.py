@@ -31,7 +31,25 @@ def test_the_self_normalised_range_by_loops():
     test = mean_calibration_test(z, f, exposure=w, distribution="poisson", n_simulations=19)
     assert test.p_value == pytest.approx(range_survival(size / math.sqrt((residual**2).sum())))
     assert test.statistic == pytest.approx(max(size, 0.0) / (w * f).sum())
-    assert test.dispersion == pytest.approx((residual**2).sum() / (w * f).sum())
+    balanced = w * f * z.sum() / (w * f).sum()
+    assert test.dispersion == pytest.approx(((z - balanced) ** 2).sum() / balanced.sum())
+
+
+@pytest.mark.parametrize("distribution", ["poisson", "binomial"])
+@pytest.mark.parametrize("level", [0.5, 0.8, 1.25])
+def test_dispersion_does_not_hang_on_the_level(distribution, level):
+    """Counts of the distribution itself have 1, to four standard errors, however far predictions are off in total."""
+    rng, n = np.random.default_rng(1), 20_000
+    trials = rng.integers(1, 6, n) if distribution == "binomial" else np.ones(n)
+    p = 0.2 * np.exp(0.4 * rng.standard_normal(n)).clip(0.3, 3.0)
+    z = rng.binomial(trials.astype(int), p) if distribution == "binomial" else rng.poisson(p)
+    test = mean_calibration_test(z, level * p, exposure=trials, distribution=distribution, n_simulations=9)
+    assert test.dispersion == pytest.approx(1.0, abs=0.08)
+
+
+def test_nothing_observed_has_no_dispersion():
+    test = mean_calibration_test(np.zeros(50), np.full(50, 0.1), distribution="poisson", n_simulations=9)
+    assert test.dispersion is None
 
 
 @pytest.mark.parametrize("count", [3, 9, 14])
@@ -61,7 +79,7 @@ def test_over_dispersion_is_said():
     test = mean_calibration_test(z, f, exposure=w, distribution="poisson", n_simulations=99)
     assert 2.0 < test.dispersion < 4.5
     assert test.distribution_p_value <= 0.05 < test.p_value
-    assert test.note.startswith("Only the Poisson distribution is rejected")
+    assert test.note.startswith("Only the test of the Poisson distribution rejects")
     assert "over-dispersion" in test.note
     assert (
         mean_calibration_test(
@@ -85,10 +103,12 @@ def test_what_is_taken_off_grows_with_the_tail():
     n = 3000
     f = rng.uniform(1.0, 2.0, n)
     light = mean_calibration_test(f * rng.uniform(0.5, 1.5, n), f)
+    # quantiles of Pareto's distribution, of a variance that is hardly finite: a sample of index 1.5 may look like it
+    middle = mean_calibration_test(((np.arange(n) + 0.5) / n) ** (-1.0 / 2.2) * 1.2 / 2.2, np.ones(n))
     heavy = mean_calibration_test(f * (rng.pareto(1.3, n) + 1.0) * 0.3 / 1.3, f)
     capped = mean_calibration_test(rng.uniform(size=n) ** 2, np.full(n, 1 / 3), outcome_limits=(0, 1))
-    assert (light.tail_factor, heavy.tail_factor, capped.tail_factor) == (1, 2, 0)
-    assert "less what residuals that were not seen, up to twice as large as the largest, may add" in heavy.claim
+    assert [one.tail_factor for one in (light, middle, heavy, capped)] == [1, 2, 3, 0]
+    assert "less what residuals that were not seen, up to three times as large as the largest, may add" in heavy.claim
 
 
 def test_what_is_taken_off_is_that_of_the_level():

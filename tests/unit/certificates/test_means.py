@@ -78,11 +78,25 @@ def test_a_limit_of_clusters_serves_in_place_of_a_cap():
         certify_means(outcome, prediction, cluster_limit=60)
 
 
+@pytest.mark.parametrize("scale", [1e-9, 7.0, 1e9])
+def test_a_cluster_limit_is_in_the_unit_of_the_weights(scale):
+    rng = np.random.default_rng(5)
+    f, w = rng.uniform(0.1, 0.9, 600), rng.integers(1, 9, 600)
+    z, most = (rng.random(600) < f).astype(float), 40.0
+    limits = {"outcome_limits": (0, 1), "clusters": np.arange(600) // 4}
+    one, other = (
+        certify_means(z, f, sample_weight=unit * w, cluster_limit=unit * most, **limits) for unit in (1.0, scale)
+    )
+    for side in ("too_low", "too_high"):
+        low, high = (getattr(certificate, side) for certificate in (one, other))
+        assert (high.upper, high.lower) == pytest.approx((low.upper, low.lower), rel=1e-9)
+
+
 def test_without_a_cap_one_side_is_asymptotic_or_refused():
     rng = np.random.default_rng(2)
     amounts = np.where(rng.random(3_000) < 0.1, 1.0 + rng.pareto(1.1, 3_000), 0.0)
     certificate = certify_means(amounts, np.full(3_000, 0.5))
-    assert (certificate.too_low.method, certificate.too_low.proved) == ("asymptotic", False)
+    assert (certificate.too_low.method, certificate.too_low.proved) == ("extrapolated", False)
     assert "give a cap" in certificate.too_low.sentence
     assert certificate.too_high.proved
     few = certify_means(amounts[:300], np.full(300, 0.5), tolerance=0.9)
@@ -110,6 +124,31 @@ def test_without_a_cap_no_limit_is_stated_where_few_outcomes_are_above_the_predi
     assert (certificate.verdict, certificate.too_high.verdict) == ("undecided", "certified")
 
 
+def test_without_a_cap_nothing_certifies_that_predictions_are_not_too_low():
+    """One row in 4,000,000 with an outcome as large would double the mean, and be in one of 1,000 such samples."""
+    rng = np.random.default_rng(3)
+    outcome, prediction = rng.exponential(size=4_000), np.ones(4_000)
+    free = certify_means(outcome, prediction, tolerance=0.9)
+    assert free.bound < 0.9
+    assert (free.verdict, free.too_low.verdict, free.too_high.verdict) == ("undecided", "undecided", "certified")
+    assert free.rows_needed is None
+    assert "(asymptotic)" in free.claim
+    assert "largest" in free.claim
+    assert "largest" in free.assumptions[-1]
+    narrow = certify_means(outcome, prediction, tolerance=0.9, method="asymptotic")
+    assert narrow.verdict == "undecided"
+    sides = [certify_means(outcome, prediction, tolerance=0.9, direction=way) for way in ("too high", "too low")]
+    assert [side.verdict for side in sides] == ["certified", "undecided"]
+    assert "asymptotic" not in sides[0].claim
+    capped = certify_means(outcome, prediction, tolerance=0.9, outcome_limits=(0, 50))
+    assert (capped.verdict, len(capped.assumptions)) == ("certified", 4)
+    assert (
+        certify_means(outcome, prediction, outcome_limits=(0, 50), method="asymptotic").claim.count("asymptotic") == 1
+    )
+    low = certify_means(outcome, 0.3 * prediction, tolerance=0.5)
+    assert (low.verdict, low.too_low.verdict) == ("refuted", "refuted")
+
+
 @pytest.mark.parametrize("amount", [1.1, 30.0])
 def test_without_a_cap_an_outcome_three_times_the_largest_is_allowed_for(amount):
     outcome = np.tile([0.9, 0.9, 0.9, amount], 100)
@@ -123,7 +162,7 @@ def test_a_lower_bound_says_that_it_relies_on_the_cap():
     outcome = np.tile([0.0, 0.0, 0.0, 1.0], 50)
     high = certify_means(outcome, np.ones(200), outcome_limits=(0, 2)).too_high
     assert "whatever the size of outcomes). They are too high by at least" in high.sentence
-    assert high.sentence.endswith(", for outcomes of at most 2.")
+    assert high.sentence.endswith(", for outcomes of at most 2).")
     low = certify_means(outcome, np.full(200, 0.05), outcome_limits=(0, 2)).too_low
     assert low.lower > 0.0
     assert low.sentence.count("at most 2") == 1
@@ -229,3 +268,13 @@ def test_a_table_in_place_of_rows():
 def test_negative_predictions_can_be_off_by_more_than_all_that_is_observed():
     certificate = certify_means(np.ones(100), np.full(100, -1.0), outcome_limits=(0, 2), relative_to="observed")
     assert certificate.too_low.upper > certificate.too_low.estimate == 2.0
+
+
+def test_no_number_of_rows_where_nothing_tells_it():
+    """12 clusters say nothing of how their lower bound closes in; and .25 is .2 but for what chance adds."""
+    y, cluster = np.repeat([1.0, 0.0], [1, 1439]), np.arange(1440) % 12
+    found = certify_means(y, np.full(1440, 0.1), clusters=cluster, tolerance=0.05)
+    assert (found.verdict, found.lower_bound, found.rows_needed) == ("undecided", 0.0, None)
+    y = np.repeat([1.0, 0.0], [1500, 10_500])
+    found = certify_means(y, np.full(12_000, 0.1), outcome_limits=(0, 1), tolerance=0.2)
+    assert (found.verdict, found.rows_needed) == ("undecided", None)

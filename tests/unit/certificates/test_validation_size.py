@@ -103,3 +103,7 @@ def test_one_table():
         ["876", "88"], ["4,196", "420"], ["836", "84"], [f"{plan.rows['default']:,}", "374"],
     ]  # fmt: skip
     assert plan.to_dict()["precision"]["rows"]["roc_auc"] == 836
+
+
+def test_next_to_no_confidence_takes_next_to_no_rows():
+    assert validation_sample_size(prevalence=0.1, auc=0.8, confidence_level=1e-300).n <= 2

@@ -116,6 +116,39 @@ def test_equal_scores_differ_by_nothing(rows, costs):
     assert len(found.measures) == {None: 4, (1, 4): 6}.get(costs if not isinstance(costs, dict) else 0, 5)
 
 
+@pytest.mark.parametrize("clusters", [None, np.arange(N) // 3])
+def test_areas_of_one_order_are_equal(rows, clusters):
+    y, scores = rows
+    found = cal.compare(y, {"old": scores["new"], "map": scores["new"] ** 2}, clusters=clusters)
+    area = found.difference("roc_auc")
+    assert (area.value, area.lower, area.upper, area.better, area.rows_needed) == (0.0, 0.0, 0.0, None, None)
+    assert area.equal
+    assert "equal: AUC." in " ".join(str(found).split())
+    assert not any(one.equal for one in found.differences if one != area)
+    unseen = "unseen rows" if clusters is None else "unseen clusters"
+    wide = cal.compare(y, {"old": scores["new"], "map": scores["new"] ** 2}, clusters=clusters, guarantee=unseen)
+    assert wide.difference("roc_auc").lower < 0.0
+    swapped = scores["new"] ** 2
+    swapped[:2] = swapped[1::-1]
+    assert not cal.compare(y, {"old": scores["new"], "map": swapped}).difference("roc_auc").equal
+
+
+def test_confidence_of_any_height(rows):
+    usual, high = (cal.compare(rows[0], two(rows[1]), confidence_level=level) for level in (0.95, 1.0 - 1e-7))
+    for one, other in zip(usual.differences, high.differences, strict=True):
+        assert other.equal == one.equal
+        assert one.equal or 1.5 < (other.upper - other.lower) / (one.upper - one.lower) < 5.0
+
+
+def test_few_rows_that_decide_say_so(rows):
+    y, scores = rows
+    moved = np.where(np.arange(N) < 2, 1.0 - scores["new"], scores["new"])
+    found = cal.compare(y, {"old": scores["new"], "moved": moved})
+    assert found.difference("brier_score").few_rows
+    assert "few rows differ in Brier score" in " ".join(str(found).split())
+    assert not cal.compare(y, two(scores)).difference("brier_score").few_rows
+
+
 def test_costs_of_any_size(rows):
     y, scores = rows
     usual = cal.compare(y, two(scores), costs=(1, 4)).difference("expected_cost")
@@ -231,14 +264,7 @@ def test_clusters_widen_what_they_make_uncertain(rows):
         ({"y_true": cal.ScoreTable.from_scores([0, 1], [0.2, 0.3])}, ArgumentError, "a table does not know which row"),
         ({"y_proba": {str(i): [0.2, 0.3] for i in range(11)}}, ArgumentError, "at most 10 models, found 11"),
         ({"confidence_level": 1.0}, ArgumentError, "confidence_level"),
-        ({"confidence_level": 0.9999}, ArgumentError, "at most 0.9997 for 2 models, found 0.9999; choose a lower one$"),
-        (
-            {"confidence_level": 0.995, "y_proba": {str(i): [0.2, 0.3] for i in range(10)}},
-            ArgumentError,
-            "at most 0.9904 for 10 models, found 0.995; .* compare fewer models",
-        ),
         ({"costs": (1,)}, ArgumentError, "costs as a pair"),
-        ({"random_state": "x"}, ArgumentError, "random_state"),
         ({"clusters": [1, 2]}, DataError, "at least 3 clusters, worth at least 2 of equal size, found 2 clusters"),
         (
             {"clusters": [1, 2], "guarantee": "unseen clusters"},
@@ -246,6 +272,8 @@ def test_clusters_widen_what_they_make_uncertain(rows):
             "at least 3 clusters, worth at least 5 of equal size, found 2 clusters",
         ),
         ({"guarantee": "any"}, ArgumentError, "guarantee"),
+        ({"guarantee": "unseen clusters"}, ArgumentError, "one of 'ordinary', 'unseen rows'"),
+        ({"guarantee": "unseen rows", "clusters": [1, 2]}, ArgumentError, "one of 'ordinary', 'unseen clusters'"),
         ({"clusters": [1]}, DataError, "as many clusters as scores"),
         ({"label": "y"}, ArgumentError, "names of the columns, label and scores"),
     ],
@@ -345,6 +373,8 @@ def test_a_row_that_one_model_lacks_is_left_out_for_all(rows, tmp_path):
     named = {"label": "y", "scores": ["old", "new"], "missing": "drop"}
     results = [cal.compare(source, **named) for source in (frame, pl.from_pandas(frame), tmp_path / "rows.csv")]
     results.append(cal.compare(frame["y"], {name: frame[name] for name in ("old", "new")}, missing="drop"))
+    words = {name: frame[name].astype(object).fillna("NA") for name in ("old", "new")}
+    results.append(cal.compare(frame["y"], words, missing="drop"))
     for result in results:
         assert result.differences == expected.differences
         assert (result.n, result.left_out.n) == (N - 35, 35)
@@ -352,5 +382,5 @@ def test_a_row_that_one_model_lacks_is_left_out_for_all(rows, tmp_path):
     assert "Left out   35 of 600 rows: 10 without an outcome, 10 without a score" in str(results[0])
     assert "Left out: 35 of 600 rows" in results[0].to_markdown()
     for source in (frame, tmp_path / "rows.csv"):
-        with pytest.raises(DataError, match="compare and recalibrate leave them out, counted, with missing='drop'"):
+        with pytest.raises(DataError, match="leave them out, counted, with missing='drop'"):
             cal.compare(source, label="y", scores=["old", "new"])

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import beta, norm
 
+from calibrant.comparing import calibration
 from calibrant.comparing.calibration import _cut, _parts, _shortfall, calibration_limits
 from calibrant.comparing.compare import _difference
 from calibrant.comparing.joint import Limits, critical_value, paired_limits
@@ -41,10 +42,23 @@ def test_no_row_changes_a_measure_by_more_than_is_possible(rng):
     s, t = rng.uniform(0.01, 0.99, (2, 300))
     y = (rng.uniform(size=300) < s).astype(float)
     for measure in measures_of((1.0, 4.0)):
-        low, high, *_ = possible_changes(measure, y, (s, t), (1.0, 4.0))
+        possible = possible_changes(measure, y, (s, t), (1.0, 4.0))
         change = terms_of(measure, y, t, (1.0, 4.0)) - terms_of(measure, y, s, (1.0, 4.0))
-        assert low <= change.min()
-        assert change.max() <= high
+        assert possible.low <= min(possible.like[0], change.min())
+        assert max(change.max(), possible.like[1]) <= possible.high
+
+
+def test_what_a_row_like_these_adds_is_that_of_either_outcome():
+    y, scores = np.array([0.0, 1.0, 0.0]), (np.array([0.2, 0.5, 0.0]), np.array([0.3, 0.5, 0.1]))
+    brier = possible_changes(MEASURES["brier_score"], y, scores, None).like
+    # By hand: if positive, (1 - .3)^2 - (1 - .2)^2 and (1 - .1)^2 - 1; if negative, .3^2 - .2^2 and .1^2.
+    assert brier == pytest.approx((0.49 - 0.64 - 0.04, 0.05))
+    # If the third is positive, which the second model gives a chance of .1; a chance of .05 is left out.
+    assert possible_changes(MEASURES["log_loss"], y, scores, None).like == pytest.approx((-math.inf, -math.log(0.875)))
+    rare = np.array([0.2, 0.5, 0.0]), np.array([0.3, 0.5, 0.05])
+    assert possible_changes(MEASURES["log_loss"], y, rare, None).like[0] == pytest.approx(-math.log(1.5))
+    sure = np.array([0.0, 0.5, 0.2]), np.array([0.0, 0.4, 0.3])  # both of the first row
+    assert np.isfinite(possible_changes(MEASURES["log_loss"], y, sure, None).like).all()
 
 
 def test_products_of_rows_and_of_clusters(rng):
@@ -82,13 +96,13 @@ def test_draws_of_equal_size_that_hide_as_much():
 def test_quantile_of_the_largest(rng):
     terms = np.stack([rng.standard_normal((3, 4000)), np.zeros((3, 4000))], axis=1)
     units = Units(4000)
-    assert critical_value(terms, [(0, 1)], units, 0.05, rng) == pytest.approx(
+    assert critical_value(terms, [(0, 1)], units, 0.05) == pytest.approx(
         norm.ppf(0.5 + 0.5 * 0.95 ** (1 / 3)), abs=0.04
     )
     same = np.repeat(terms[:1], 3, axis=0)
-    assert critical_value(same, [(0, 1)], units, 0.05, rng) == pytest.approx(norm.ppf(0.975), abs=0.04)
+    assert critical_value(same, [(0, 1)], units, 0.05) == pytest.approx(norm.ppf(0.975), abs=0.04)
     nothing = np.zeros((2, 2, 50))
-    assert critical_value(nothing, [(0, 1)], Units(50), 0.05, rng) == pytest.approx(
+    assert critical_value(nothing, [(0, 1)], Units(50), 0.05) == pytest.approx(
         norm.ppf(0.5 + 0.5 * 0.95**0.5), abs=0.04
     )
 
@@ -100,10 +114,24 @@ def test_paired_limits_are_normal_for_many_rows_and_exact_where_none_differs(rng
     assert (found.lower, found.upper) == pytest.approx(
         (found.value - 1.96 * found.standard_error, found.value + 1.96 * found.standard_error), abs=1e-4
     )
-    nothing = paired_limits(np.zeros(200), Possible(-4.0, 1.0), 1.96, Units(200))
+    nothing = paired_limits(np.zeros(200), Possible(-4.0, 1.0, like=(-0.1, 0.1)), 1.96, Units(200))
     tail = norm.sf(1.96)
+    assert nothing.few_rows
     assert nothing.upper == pytest.approx(1.0 - tail ** (1 / 200), rel=1e-6)
     assert nothing.lower == pytest.approx(-4.0 * (1.0 - tail ** (1 / 200)), rel=1e-6)
+
+
+def test_paired_limits_of_rows_that_differ_alike_are_those_of_clopper_and_pearson():
+    """Seven of 200 rows add .2, and any other row like these .2 or nothing."""
+    change, possible, tail = np.where(np.arange(200) < 7, 0.2, 0.0), Possible(-1.0, 1.0, like=(0.0, 0.2)), norm.sf(1.96)
+    found = paired_limits(change, possible, 1.96, Units(200))
+    exact = 0.2 * beta.ppf(tail, 7, 194), 0.2 * beta.isf(tail, 8, 193)
+    assert not found.few_rows
+    assert (found.lower, found.upper) == pytest.approx(exact, rel=1e-4)
+    unseen = paired_limits(change, possible, 1.96, Units(200, unseen=True))
+    few = paired_limits(np.where(np.arange(200) < 2, 0.2, 0.0), possible, 1.96, Units(200))
+    assert unseen.upper > found.upper + 0.01
+    assert (few.few_rows, few.lower < -0.01) == (True, True)
 
 
 @pytest.mark.parametrize("cluster", [None, np.arange(400) // 4])
@@ -189,8 +217,45 @@ def test_limits_hold_the_estimate(kind, n, rng):
     y = (rng.uniform(size=n) < s).astype(float)
     errors = cutoff_calibration_error(y, s), cutoff_calibration_error(y, t)
     for units in (Units(n), *([Units(n, np.arange(n) // 2)] if n > 10 else [])):
-        lower, upper = calibration_limits(y, (s, t), errors, units, 0.025, rng)
+        lower, upper = calibration_limits(y, (s, t), errors, units, 0.025)
         assert -1.0 <= lower <= errors[1] - errors[0] <= upper <= 1.0
+
+
+def test_limits_change_no_more_than_the_rows_do(rng):
+    """A score that is moved by its last bit: the same simulated paths, and a root of their products that follows."""
+    s = rng.uniform(size=2000)
+    y = (rng.uniform(size=2000) < s).astype(float)
+    near = np.where(np.arange(2000) == 5, np.nextafter(s, 1.0), s)
+    found = []
+    for one in (s, near):
+        errors = cutoff_calibration_error(y, one), cutoff_calibration_error(y, one**1.1)
+        found.append(calibration_limits(y, (one, s**1.1), errors, Units(2000), 0.05))
+    assert found[0] == pytest.approx(found[1], abs=1e-9)
+
+
+@pytest.mark.slow
+def test_limits_are_those_of_many_more_paths(rng, monkeypatch):
+    """Within 2% of their width, which is the error of a quantile at .2% of 20,000 paths, whatever the seed."""
+    s = rng.uniform(size=2000)
+    y, t = (rng.uniform(size=2000) < s).astype(float), s**1.1
+    errors = cutoff_calibration_error(y, s), cutoff_calibration_error(y, t)
+    found = calibration_limits(y, (s, t), errors, Units(2000), 0.01)
+    monkeypatch.setattr(calibration, "_SEED", 7)
+    monkeypatch.setattr(calibration, "_DRAWS", 120_000)
+    many = calibration_limits(y, (s, t), errors, Units(2000), 0.01)
+    assert found == pytest.approx(many, abs=0.02 * (many[1] - many[0]))
+
+
+def test_one_order_compares_the_same_rows(rng):
+    """A map of the scores that moves them by at most .01: no interval moves the error by more than the mean does."""
+    s = rng.uniform(0.1, 0.9, 2000)
+    y, t = (rng.uniform(size=2000) < s).astype(float), s + 0.01 * np.sin(6.0 * s)
+    errors = cutoff_calibration_error(y, s), cutoff_calibration_error(y, t)
+    ranks = np.argsort(np.argsort(s)).astype(float)
+    limits = calibration_limits(y, (s, t), errors, Units(2000), 0.01, ranks)
+    assert max(-limits[0], limits[1]) < 0.01
+    wide = calibration_limits(y, (s, t), errors, Units(2000), 0.01)
+    assert wide[1] - wide[0] > 2.0 * (limits[1] - limits[0])
 
 
 def test_limits_of_clusters_of_one_row_are_those_of_rows(rng):
@@ -198,8 +263,7 @@ def test_limits_of_clusters_of_one_row_are_those_of_rows(rng):
     y = (rng.uniform(size=800) < s).astype(float)
     errors = cutoff_calibration_error(y, s), cutoff_calibration_error(y, t)
     rows, clusters = (
-        calibration_limits(y, (s, t), errors, units, 0.05, np.random.default_rng(1))
-        for units in (Units(800), Units(800, np.arange(800)))
+        calibration_limits(y, (s, t), errors, units, 0.05) for units in (Units(800), Units(800, np.arange(800)))
     )
     assert clusters == pytest.approx(rows, abs=0.004)
 

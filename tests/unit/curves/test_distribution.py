@@ -12,7 +12,7 @@ from support.strategies import small_rows
 
 def count(rows, edges):
     """Count the weight of each class bin by bin; the last bin has both its ends."""
-    w = np.ones(len(rows.y)) if rows.w is None else rows.w
+    w = rows.as_they_count()
     found = []
     for j in range(len(edges) - 1):
         last = j == len(edges) - 2

@@ -34,7 +34,7 @@ class TestBins:
             assert curve.n.max() - curve.n.min() < 2.0  # of equal exposure, but for one row on either side
 
     def test_intervals_leave_out_one_row_at_a_time(self):
-        z, f, w = book()
+        z, f, w = book(10_000)
         curve, order = binned_means(z, f, exposure=w, n_bins=4, confidence_level=0.9), np.argsort(f)
         ends = np.rint(np.searchsorted(np.cumsum(w[order]), np.cumsum(curve.n) - 1e-9)).astype(int) + 1
         for i, rows in enumerate(np.split(order, ends[:-1])):

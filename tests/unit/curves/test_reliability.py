@@ -65,8 +65,8 @@ def test_all_points_may_be_outside(at):
     kernel=st.sampled_from(["rectangular", "tricube"]),
 )
 def test_rates_are_the_exact_ones_within_0_and_1(rows, span, degree, kernel):
-    table = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
-    curve = local_curve(rows.y, rows.s, sample_weight=rows.w, span=span, degree=degree, kernel=kernel, at=table.score)
+    table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
+    curve = local_curve(rows.y, rows.s, **rows.keywords, span=span, degree=degree, kernel=kernel, at=table.score)
     for j, x in enumerate(table.score):
         slow = exact_fit(rows.y, rows.s, rows.w, x, span, degree, kernel)
         if slow.spread > 1e-4:

@@ -174,8 +174,8 @@ def test_claim_and_plain_data():
 
 def test_refusals():
     table = ScoreTable.from_scores([0, 1], [0.2, 0.7])
-    with pytest.raises(DataError, match="whole numbers of independent rows"):
-        cost_forecast([0, 1], [0.3, 0.6], **costs(1, 1), sample_weight=[0.5, 1.0])
+    with pytest.raises(DataError, match="whole number of equal rows"):
+        cost_forecast([0, 1], [0.3, 0.6], **costs(1, 1), count=[0.5, 1.0])
     with pytest.raises(DataError):
         cost_forecast([0, 1], [0.3, np.nan], **costs(1, 1))
     with pytest.raises(DataError, match="as many labels"):

@@ -128,7 +128,9 @@ def test_a_ratio_of_costs_near_zero_has_no_finite_error(p, error):
 @given(ROWS, st.randoms(use_true_random=False))
 def test_changes_are_counted_row_by_row(rows, random):
     other = other_scores(rows, random)
-    changes = pair_rows(rows.y, rows.s, other, P, sample_weight=rows.w, pos_label=None).changed()
+    changes = pair_rows(
+        rows.y, rows.s, other, P, **{"sample_weight": None, "count": None} | rows.keywords, pos_label=None
+    ).changed()
     y, first, second = repeated(rows, other)
     for label in (0, 1):
         for i, p in enumerate(PARAMETERS):
@@ -205,7 +207,7 @@ def test_equal_decisions_are_no_proof_of_equal_costs():
 @given(rows=strategies.small_rows(weighted=("none", "whole"), both_classes=True))
 def test_isotonic_scores_cost_no_more_on_the_rows_of_the_fit(log_safe, rows):
     """Claim 5 (2), and for the log-safe map: at most 1 / (2 n) more, at all p at once."""
-    fitted = fit_rows(IsotonicCalibrator(log_safe=log_safe), rows.s, rows.y, sample_weight=rows.w).predict(rows.s)
+    fitted = fit_rows(IsotonicCalibrator(log_safe=log_safe), rows.s, rows.y, **rows.keywords).predict(rows.s)
     curve = cost_curve(rows.y, rows.s, fitted, n_points=40, **rows.keywords)
     assert (curve.difference <= (0.5 / curve.n if log_safe else 0.0) + 1e-12).all()
 

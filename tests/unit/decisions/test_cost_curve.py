@@ -126,7 +126,7 @@ def test_without_after():
 @given(strategies.small_rows(weighted=("whole",)))
 def test_whole_weights_repeat_rows(rows):
     assume(rows.w.sum() > 0)
-    weighted = cost_curve(rows.y, rows.s, rows.s, sample_weight=rows.w)
+    weighted = cost_curve(rows.y, rows.s, rows.s, **rows.keywords)
     repeated = cost_curve(*(np.repeat(v, rows.w) for v in (rows.y, rows.s, rows.s)))
     assert weighted.to_json() == repeated.to_json()
 

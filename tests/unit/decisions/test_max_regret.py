@@ -58,7 +58,7 @@ def test_is_its_definition(rows):
 
 @given(strategies.small_rows(weighted=("float",)))
 def test_worst_costs_of_weighted_rows(rows):
-    table = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
+    table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
     assert worst_costs(table).value == pytest.approx(by_definition(*rows), abs=EXACT)
 
 
@@ -150,7 +150,7 @@ def test_bound_is_for_rows_and_at_most_1():
     assert twice.value == found.value
     # one interval of half the rows, whose squares are .9^2: its width, but for the line that takes the place of it
     assert twice.bound == pytest.approx(twice.value + float(mean_width(100, 0.81 / 2, 0.05, reach=1.0)), rel=0.02)
-    weighted = max_regret([0, 1], [0.9, 0.1], sample_weight=[50, 50])
+    weighted = max_regret([0, 1], [0.9, 0.1], count=[50, 50])
     assert weighted.to_json() == twice.to_json()
 
 
@@ -161,8 +161,8 @@ def test_claim_and_plain_data():
 
 
 def test_refuses_what_it_cannot_certify():
-    with pytest.raises(DataError, match="whole numbers of independent rows"):
-        max_regret([0, 1], [0.3, 0.6], sample_weight=[0.5, 1.0])
+    with pytest.raises(DataError, match="whole number of equal rows"):
+        max_regret([0, 1], [0.3, 0.6], count=[0.5, 1.0])
     for level in (0.0, 1.0, "x"):
         with pytest.raises(ArgumentError, match="confidence_level"):
             max_regret([0, 1], [0.3, 0.6], confidence_level=level)

@@ -125,11 +125,11 @@ def test_no_use_beats_perfect_scores():
     assert (curve.treat_all <= curve.net_benefit).all()
 
 
-def test_table_and_frequency_weights():
+def test_table_and_counts():
     y, s, w = [0, 1, 1], [0.3, 0.6, 0.1], [2, 3, 1]
-    weighted = net_benefit(y, s, sample_weight=w)
+    weighted = net_benefit(y, s, count=w)
     assert weighted.to_json() == net_benefit(np.repeat(y, w), np.repeat(s, w)).to_json()
-    assert weighted.to_json() == net_benefit(ScoreTable.from_scores(y, s, sample_weight=w)).to_json()
+    assert weighted.to_json() == net_benefit(ScoreTable.from_scores(y, s, count=w)).to_json()
 
 
 def test_refusals():

@@ -1,8 +1,11 @@
 """Planned rows against the share of simulated samples in which the cut-off is certified."""
 
+import re
+
 import numpy as np
 import pytest
 
+import calibrant as cal
 from calibrant.decisions import selective_plan
 from calibrant.distributions.walk_boundary import walk_boundary
 from calibrant.errors import ArgumentError
@@ -37,6 +40,21 @@ def test_more_is_asked_of_more_rows():
     assert rows == sorted(rows)
     assert selective_plan(risk=0.02, coverage=0.4, power=0.95) > rows[2]
     assert selective_plan(risk=0.02, coverage=0.4, confidence_level=0.9875) > rows[2]
+
+
+@pytest.mark.parametrize("level", [0.95, 0.99])
+def test_the_plan_that_a_selection_prints_is_for_its_own_confidence(level):
+    correct, score = np.ones(120), np.repeat([0.9, 0.6], 60)
+    correct[[5, 70, 90, 110]] = 0
+    both = cal.selective_binary(correct, score, confidence_level=level)
+    for side in (both.yes, both.no):
+        called = re.search(r"calibrant\.decisions\.(selective_plan\(.*\))", str(side))
+        beyond = side.next_cutoff
+        risk, coverage = beyond.errors / beyond.accepted, beyond.accepted / side.n
+        assert (called is None) == (risk >= 0.05)
+        if called:
+            rows = selective_plan(risk=risk, coverage=coverage, confidence_level=side.confidence_level)
+            assert eval(called[1], {"selective_plan": selective_plan}) == pytest.approx(rows, rel=0.02)
 
 
 @pytest.mark.parametrize(

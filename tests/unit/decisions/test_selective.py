@@ -123,9 +123,9 @@ def test_weights_count_rows_or_are_refused():
     correct, score = sample(500, 3)
     weight = np.arange(500) % 3
     repeated = cal.selective(np.repeat(correct, weight), np.repeat(score, weight))
-    assert cal.selective(correct, score, sample_weight=weight).to_json() == repeated.to_json()
-    with pytest.raises(DataError, match="weights that are whole numbers of independent rows"):
-        cal.selective(correct, score, sample_weight=weight + 0.5)
+    assert cal.selective(correct, score, count=weight).to_json() == repeated.to_json()
+    with pytest.raises(DataError, match="whole number of equal rows"):
+        cal.selective(correct, score, count=weight + 0.5)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -166,9 +166,14 @@ def test_all_inputs_say_the_same(name, tmp_path):
         duckdb = pytest.importorskip("duckdb")
         sources["duckdb"] = duckdb.sql("SELECT * FROM frame")
     source, columns = sources.get(name, path), {"label": "y", "score": "s"}
+    if name in ("lazy", "duckdb"):  # scores that are nowhere negative are packed
+        frame = pl.DataFrame({**data, "s": np.exp(score)})
+        packed = frame.lazy() if name == "lazy" else duckdb.sql("SELECT * FROM frame")
+        groups = cal.selective(correct, np.exp(score), by={"g": group})
+        assert str(cal.selective(packed, **columns, by="g")) == str(groups)
     expected = cal.selective(correct, score).to_json()
     assert cal.selective(source, **columns).to_json() == expected
-    assert cal.selective(source, **columns, weight="w").to_json() == expected
+    assert cal.selective(source, **columns, count="w").to_json() == expected
     grouped = cal.selective(correct, score, by={"g": group}).to_json()
     assert cal.selective(source, **columns, by="g").to_json() == grouped
     clustered = cal.selective(correct, score, clusters=cluster).to_json()
@@ -224,6 +229,37 @@ def test_groups_share_the_confidence():
         assert one.confidence_level == pytest.approx(1.0 - 0.05 * share)
 
 
+def test_groups_are_kept_apart_whatever_they_are_called():
+    correct, score = sample(400, 9)
+    first = np.where(np.arange(400) % 2, "1", "1, b = 2")
+    second = np.where(np.arange(400) % 2, "2, b = 3", "3")
+    result = cal.selective(correct, score, by={"a": first, "b": second})
+    found = [(one.group, one.n) for one in result.selections]
+    assert found == [("a = 1, b = '2, b = 3'", 200), ("a = '1, b = 2', b = 3", 200)]
+
+
+@pytest.mark.parametrize(
+    "values", [np.arange(400), [f"n{i}" for i in range(400)], np.arange(400) % 40 / 7.0, np.arange(400) % 40, [3] * 400]
+)
+def test_groups_are_the_segments_of_an_audit(values):
+    """Identifiers are refused in the same words, and numbers cut at the same quintiles."""
+    correct, score = sample(400, 9)
+
+    def found(judge, **further):
+        try:
+            return judge(correct, 1.0 / (1.0 + np.exp(-score)), by={"id": values}, **further)
+        except DataError as error:
+            return str(error)
+
+    segments, groups = found(cal.audit_segments, min_rows=1), found(cal.selective)
+    if not isinstance(segments, str):
+        segments, groups = (
+            list(zip(segments.segment, segments.rows, strict=True)),
+            [(g.group, g.n) for g in groups.selections],
+        )
+    assert groups == segments
+
+
 def test_one_row_of_each_cluster():
     correct, score = sample(3_000, 8)
     cluster = np.arange(3_000) // 3
@@ -231,10 +267,20 @@ def test_one_row_of_each_cluster():
     assert result.n == 1_000
     assert "every cluster has equal weight" in result.claim
     assert result.assumptions[-1].startswith("One row of each cluster is counted")
+    such = score >= result.threshold
+    counts = result.all_rows.n, result.all_rows.accepted, result.all_rows.errors
+    assert counts == (3_000, such.sum(), (~correct)[such].sum())
+    assert f"{result.accepted:,} of 1,000 clusters" in str(result)
+    assert f"of 3,000 rows {such.sum():,} have such scores, {(~correct)[such].sum():,} wrong" in str(result)
+    assert result.to_dict()["all_rows"]["accepted"] == such.sum()
+    strict = cal.selective(correct, score, clusters=cluster, target_error=[1e-6, 0.2])
+    assert "there are 1,000 clusters in all" in str(strict.selections[0])
+    assert strict.selections[0].all_rows.accepted == 0
+    assert strict.table()[0][2] == "clusters"
     order = np.random.default_rng(0).permutation(3_000)
     again = cal.selective(correct[order], score[order], clusters=[f"c{i}" for i in cluster[order]])
     assert again.to_json() == result.to_json()
-    weighted = cal.selective(correct, score, clusters=cluster, sample_weight=np.ones(3_000, dtype=int))
+    weighted = cal.selective(correct, score, clusters=cluster, count=np.ones(3_000, dtype=int))
     assert weighted.to_json() == result.to_json()
 
 
@@ -333,3 +379,8 @@ def test_certified_cutoffs_that_do_not_serve_are_not_called_failing():
     assert result.no.next_cutoff is None
     assert "None of the certified cut-offs" in str(result)
     assert "it takes 80 to call a case negative" in str(result)
+
+
+def test_a_target_that_no_rows_show_is_refused():
+    with pytest.raises(ArgumentError, match="at least 1e-15"):
+        cal.selective([1, 0, 1], [0.9, 0.2, 0.8], target_error=1e-300)

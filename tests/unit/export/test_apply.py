@@ -2,6 +2,7 @@
 
 import duckdb
 import numpy as np
+import polars as pl
 import pytest
 
 from calibrant.calibrators import BetaCalibrator, IsotonicCalibrator
@@ -68,12 +69,11 @@ def test_scores_are_read_once(file, calibrator, tmp_path, monkeypatch):
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("bad", [-0.25, 1.5, np.nan, np.inf])
+@pytest.mark.parametrize("bad", [-0.25, 1.5, np.inf])
 def test_a_wrong_score_is_named_and_nothing_is_left(calibrator, scores, tmp_path, bad):
     changed = scores.copy()
     changed[[345_678, N - 1]] = bad
-    # DuckDB takes NaN of NumPy for missing.
-    duckdb.sql("SELECT coalesce(column0, 'nan') AS p FROM changed").write_parquet(str(tmp_path / "s.parquet"))
+    duckdb.sql("SELECT column0 AS p FROM changed").write_parquet(str(tmp_path / "s.parquet"))
     (tmp_path / "o.parquet").write_text("old")
     for fitted in (calibrator, BetaCalibrator().fit(scores[:100], scores[:100] > 0.5)):
         with pytest.raises(DataError, match=r"row 345679 of column p in .*s\.parquet and 1 more"):
@@ -82,11 +82,29 @@ def test_a_wrong_score_is_named_and_nothing_is_left(calibrator, scores, tmp_path
     assert (tmp_path / "o.parquet").read_text() == "old"
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_words_for_missing_scores_stay_missing(calibrator, tmp_path, ending):
+    """As `read_table` leaves them out: R and pandas write NA, NaN and the like."""
+    words = ["NA", "NaN", "null", "NULL", "None", "", "-", "missing", " n/a ", "?"]
+    path, out = tmp_path / f"s.{ending}", tmp_path / f"o.{ending}"
+    rows = [{"i": i, "p": text} for i, text in enumerate(["0.25", *words, "0.5"])]
+    {"csv": pl.DataFrame.write_csv, "parquet": pl.DataFrame.write_parquet, "jsonl": pl.DataFrame.write_ndjson}[ending](
+        pl.DataFrame(rows), path
+    )
+    assert apply_to_file(calibrator, path, out, score="p") == len(rows)
+    found = [value for (value,) in duckdb.sql(f"SELECT calibrated FROM '{out}' ORDER BY i").fetchall()]
+    assert found[1:-1] == [None] * len(words)
+    assert_same([found[0], found[-1]], calibrator, np.array([0.25, 0.5]))
+    pl.DataFrame({"p": [0.25, float("nan"), None]}).write_parquet(tmp_path / "nan.parquet")
+    apply_to_file(calibrator, tmp_path / "nan.parquet", out := tmp_path / "nan.csv", score="p")
+    assert pl.read_csv(out)["calibrated"].null_count() == 2
+
+
 @pytest.mark.grid
 @pytest.mark.parametrize(
     ("type_", "value", "ok"),
     [("BOOLEAN", "true", True), ("DECIMAL(3, 2)", "0.25", True), ("FLOAT", "0.1", True), ("VARCHAR", "0.25", True),
-     ("VARCHAR", "x", False), ("VARCHAR", "", False), ("DATE", "2026-01-01", False)],
+     ("VARCHAR", "x", False), ("DATE", "2026-01-01", False)],
 )  # fmt: skip
 def test_types_of_scores(calibrator, tmp_path, type_, value, ok):
     path, out = tmp_path / "s.parquet", tmp_path / "o.parquet"

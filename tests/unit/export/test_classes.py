@@ -10,7 +10,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 
-from calibrant.calibrators import MulticlassAutoCalibrator
+from calibrant.calibrators import MulticlassAutoCalibrator, PlattCalibrator
 from calibrant.cli.main import app
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.export import classes_to_sql, from_json, load_model, save_model, to_json, to_onnx, to_python, to_sql
@@ -207,3 +207,12 @@ def test_what_takes_one_score_says_so(fitted):
     )
     with pytest.raises(ArgumentError, match=message):
         to_sql(fitted, "p")
+
+
+@pytest.mark.parametrize("column", [["a", "b", "c"], "a", None])
+def test_as_an_expression_of_one_column_the_way_on_is_named(column):
+    fitted = MulticlassAutoCalibrator().fit(np.eye(3)[[0, 1, 2] * 8] * 0.7 + 0.1, [0, 1, 2] * 8)
+    with pytest.raises(ArgumentError, match="classes_to_sql"):
+        to_sql(fitted, column)
+    with pytest.raises(ArgumentError, match="column to name the column of scores"):
+        to_sql(PlattCalibrator().fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]), ["p"])

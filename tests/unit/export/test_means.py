@@ -14,6 +14,7 @@ from calibrant import DataError, SourceError
 from calibrant.calibrators import AutoMeanCalibrator, IsotonicMeanCalibrator, PowerCalibrator, ScaleCalibrator
 from calibrant.export import from_json, load_model, save_model, to_json, to_onnx, to_python, to_sql
 from calibrant.export.apply import apply_to_file
+from calibrant.export.json_file import _checksum
 from support.damage import damaged
 
 ONES = {
@@ -53,6 +54,28 @@ def test_json_gives_it_back(name, tmp_path):
     assert again.interpret() == calibrator.interpret()
     assert again.training_ == calibrator.training_
     assert json.loads(to_json(again)) == json.loads(to_json(calibrator))
+
+
+def with_checksum(document):
+    fields = {name: value for name, value in document.items() if name != "sha256"}
+    return json.dumps(fields | {"sha256": _checksum(fields)})
+
+
+@pytest.mark.parametrize("limit", [-1, 0, 0.0, True, "auto", "nan", [], {"float": "inf"}, 10**400])
+@pytest.mark.parametrize("name", ["scale", "power", "isotonic", "left alone"])
+def test_a_limit_that_no_fit_takes_is_refused(name, limit):
+    document = json.loads(to_json(fitted(name)))
+    document["parameters"]["upper_limit"] = limit
+    with pytest.raises(SourceError, match=r"parameters\.upper_limit"):
+        from_json(with_checksum(document))
+    document["parameters"]["upper_limit"] = 10**40
+    assert np.isfinite(from_json(with_checksum(document)).predict([0.5])).all()
+
+
+def test_a_factor_that_no_float_holds_is_written_as_a_power():
+    document = json.loads(to_json(fitted("power")))
+    document["fitted"]["intercept_"] = 1e308
+    assert "multiplies them by exp(1e+308)" in from_json(with_checksum(document)).interpret()
 
 
 @pytest.mark.slow

@@ -52,6 +52,7 @@ CLASSIFIERS = {
 }
 # Whose scores skl2onnx gives in single precision only.
 ROUNDED = {"svm": SVC(), "adaboost": AdaBoostClassifier(n_estimators=5, random_state=0)}
+VECTOR = MulticlassAutoCalibrator(["vector"])
 STEPS = [IsotonicCalibrator(interpolation="step"), VennAbersCalibrator(), HistogramCalibrator()]
 
 
@@ -127,6 +128,23 @@ def test_maps_of_all_classes(classifier):
         assert_same_in_both(CalibratedClassifier(classifier, calibrator, cv=2).fit(X, y), new)
 
 
+@pytest.mark.parametrize(("calibrator", "n_classes"), [(PlattCalibrator(), 2), (VECTOR, 2), (VECTOR, 3)])
+def test_far_margins_of_classes_in_another_order(calibrator, n_classes):
+    """Of two classes the margin is that of the first in order; some margins are 1e12 times as far as the others."""
+    X, y, new = world(n_classes)
+    inner = LinearSVC(random_state=0).fit(X[:200], y[:200])
+    order = [1, 0] if n_classes == 2 else [2, 0, 1]
+    for name in ("coef_", "intercept_"):
+        of = getattr(inner, name)
+        setattr(inner, name, -of if n_classes == 2 else of[order])
+    inner.classes_ = inner.classes_[order]
+    X[200:210] *= 1e12
+    new[:20] *= np.logspace(1, 14, 20)[:, None]
+    model = CalibratedClassifier(FrozenEstimator(inner), calibrator).fit(X[200:], y[200:])
+    assert model.score(X[210:], y[210:]) > 0.6
+    assert_same(model, new, 1e-9)
+
+
 def test_a_pipeline_that_ends_in_it():
     X, y, new = world()
     last = CalibratedClassifier(RandomForestClassifier(5, random_state=0), IsotonicCalibrator(), cv=3, ensemble=True)
@@ -178,3 +196,20 @@ def test_functions_for_calibrators_name_the_way():
     X, y, _ = world()
     with pytest.raises(ArgumentError, match=r"skl2onnx\.to_onnx"):
         calibrant.export.to_onnx(CalibratedClassifier(GaussianNB(), PlattCalibrator()).fit(X, y))
+
+
+@pytest.mark.parametrize("whose", ["all", "object", "class", "all of a pipeline", "pipeline", "name in a pipeline"])
+def test_the_option_for_one_matrix_is_taken(whose):
+    """As by every classifier of scikit-learn; without it probabilities are a matrix too."""
+    X, y, new = world()
+    model = CalibratedClassifier(GaussianNB(), PlattCalibrator(), cv=2)
+    if "pipeline" in whose:
+        model = make_pipeline(StandardScaler(), model)
+    model.fit(X, y)
+    no = {"zipmap": False}
+    forms = {"object": {id(model): no}, "class": {type(model): no}, "pipeline": {id(model): no}}
+    options = forms.get(whose, {"calibratedclassifier__zipmap": False} if "name" in whose else no)
+    assert_same(model, new, 1e-9, options=options)
+    assert_same(model, new, 1e-9)
+    with pytest.raises(ValueError, match="zipmap"):
+        to_onnx(model, X[:1], options={id(model): {"zipmap": True}})

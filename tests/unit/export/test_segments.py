@@ -329,3 +329,29 @@ def test_damage_is_refused_and_named_or_gives_no_nonsense(part):
 def test_a_saved_model_is_the_same(fitted, tmp_path):
     save_model(fitted, tmp_path / "m.json")
     assert to_json(load_model(tmp_path / "m.json")) == to_json(fitted)
+
+
+@pytest.mark.parametrize("fitted_as", ["int64", "str"])
+def test_levels_of_another_type_are_the_same_by_every_route(fitted_as, tmp_path):
+    """'1', 1 and 1.0: by `predict`, a saved model, Python, SQL and files of text or numbers."""
+    rng = np.random.default_rng(26)
+    p, s = rng.random(1200), rng.integers(1, 4, 1200)
+    y = rng.random(1200) < 1 / (1 + np.exp(-(np.log(p / (1 - p)) + np.array([0, -2, 0, 2])[s])))
+    frame = pd.DataFrame({"p": p, "s": s})
+    repaired = SegmentCalibrator(PlattCalibrator(), by=["s"]).fit(frame.astype({"s": fitted_as}), y)
+    assert repaired.decision_ == "repaired"
+    right = repaired.predict(frame.astype({"s": fitted_as}))
+    assert np.abs(right - repaired.calibrator_.predict(p)).max() > 0.2
+    module = {}
+    exec(to_python(repaired), module)
+    for kind in ("int64", "float64", "str"):
+        given = frame.astype({"s": kind})
+        np.testing.assert_allclose(repaired.predict(given), right, rtol=1e-12)
+        np.testing.assert_allclose(from_json(to_json(repaired)).predict(given), right, rtol=1e-12)
+        by_row = [module["calibrate"](row.p, {"s": row.s}) for row in given.itertuples()]
+        np.testing.assert_allclose(by_row, right, rtol=1e-12)
+        z = duckdb.sql(f"SELECT {to_sql(repaired, 'p')} AS z FROM given").fetchnumpy()["z"]
+        np.testing.assert_allclose(z, right, rtol=1e-12)
+        given.to_parquet(tmp_path / "in.parquet")
+        apply_to_file(repaired, tmp_path / "in.parquet", tmp_path / "out.parquet", score="p")
+        np.testing.assert_allclose(pd.read_parquet(tmp_path / "out.parquet")["calibrated"], right, rtol=1e-12)

@@ -41,3 +41,16 @@ def test_beside_the_fitted_coefficient_it_is_the_fitted_one():
     for column in (0, 1):
         found = LogisticProfile(X, N, CASES["ordinary"]).other(column, float(fit.coefficients[column]), 0.0)
         assert found == pytest.approx(fit.coefficients[1 - column], rel=1e-8)
+
+
+def test_where_all_chances_are_next_to_certain():
+    """By hand: 24 positives at -4 and 3 negatives at -3 balance where 24 exp(-(736 + c)) = 3 exp(552 + c)."""
+    profile = LogisticProfile(np.array([-4.0, -3.0]), np.array([24.0, 3.0]), np.array([24.0, 0.0]))
+    for start in (0.0, -700.0):
+        assert profile.other(1, -184.0, start) == pytest.approx(0.5 * (np.log(8.0) - 736.0 - 552.0), rel=1e-9)
+
+
+def test_where_what_speaks_for_a_value_is_nothing_beside_the_rest():
+    """One positive at 740 and 1,000 negatives at 0 balance where exp(-(740 + c)) = 1000 exp(c)."""
+    profile = LogisticProfile(np.array([740.0, 0.0]), np.array([1.0, 1000.0]), np.array([1.0, 0.0]))
+    assert profile.other(1, 1.0, 0.0) == pytest.approx(-0.5 * (740.0 + np.log(1000.0)), rel=1e-9)

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from calibrant import DataError, ScoreTable
 from calibrant.fits.isotonic import isotonic_fit, venn_abers_fit
+from calibrant.table.pooling import pool_counts
 from calibrant.table.table_sums import CellSums
 from support import oracles
 from support.strategies import Rows, small_rows
@@ -26,7 +27,8 @@ def positions(score):
 
 
 def with_one_more(table: ScoreTable, score: float, label: int) -> ScoreTable:
-    return table.merge(ScoreTable.from_scores([label], [score]))
+    n, k = np.append(table.n, 1), np.append(table.k, label)
+    return ScoreTable(*pool_counts(np.append(table.score, score), n, k))
 
 
 def one_by_one(table: ScoreTable, at, label: int):
@@ -70,7 +72,9 @@ def rough(n, seed, levels):
     rng = np.random.default_rng(seed)
     score = rng.random(n) if levels is None else rng.integers(0, levels + 1, n) / levels
     weight = rng.integers(1, 4, n) if seed % 2 else rng.choice([0.001, 0.3, 1.0, 2.5, 1000.0], n)
-    return ScoreTable.from_scores((rng.random(n) < score**2).astype(int), score, sample_weight=weight)
+    return ScoreTable.from_scores(
+        (rng.random(n) < score**2).astype(int), score, **{"count" if seed % 2 else "sample_weight": weight}
+    )
 
 
 @pytest.mark.grid

@@ -80,7 +80,7 @@ class TestHosmerLemeshow:
                 if variance > 0 or k != expected:
                     statistic += float((k - expected) ** 2) / variance if variance > 0 else math.inf
         assert found.degrees_of_freedom == freedom
-        if table.whole:
+        if table.independent:
             assert found.statistic == pytest.approx(statistic, rel=1e-9)
             upper_tail = stats.chi2.sf(statistic, freedom) if freedom else float(statistic == 0)
             assert found.p_value == pytest.approx(upper_tail)
@@ -204,7 +204,7 @@ class TestCalibrationSlope:
         best = optimize.minimize(loss, [found.intercept, found.slope], method="Nelder-Mead")
         at_found = loss([found.intercept, found.slope])
         assert at_found <= best.fun + 1e-9 * max(1.0, at_found)
-        if rows.w is None or ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w).whole:
+        if rows.w is None or ScoreTable.from_scores(rows.y, rows.s, **rows.keywords).independent:
             assert found.statistic == pytest.approx(2 * (loss([0, 1]) - at_found), rel=1e-8, abs=1e-9)
 
     def test_undoes_a_known_distortion(self):
@@ -362,7 +362,7 @@ class TestKs:
 @given(small_rows(weighted=("whole",)))
 def test_weights_are_rows(rows):
     for function in ALL:
-        weighted = function(rows.y, rows.s, sample_weight=rows.w)
+        weighted = function(rows.y, rows.s, **rows.keywords)
         repeated = function(np.repeat(rows.y, rows.w), np.repeat(rows.s, rows.w))
         assert weighted.to_json() == repeated.to_json()
 

@@ -167,6 +167,28 @@ def test_a_root_a_thousand_times_as_far_is_found_and_one_a_million_times_is_infi
     assert _root(lambda x: -1.0 - x / 1e6, 0.0, 1.0, -3.0) == -3.0
 
 
+@pytest.mark.parametrize(
+    ("function", "at", "most"),
+    [
+        (lambda x: math.exp(-x) - 0.1, math.log(10.0), 12),
+        (lambda x: -((x - 0.3) ** 3), 0.3, 50),
+        (lambda x: 1.0 if x < 0.7 else -2.0, 0.7, 50),  # a jump
+        (lambda x: 1e-170 * (1.0 - x), 0.0, 2),  # products of such numbers are 0
+        (lambda x: 1.0 if x < 0.7 else -1e200 * x, 0.7, 50),  # squares of such numbers are out of range
+        (lambda x: 1.0 if x < 0.7 else -math.inf, 0.7, 50),
+    ],
+)
+def test_roots_are_found_in_few_steps(function, at, most):
+    places = []
+
+    def counted(x):
+        places.append(x)
+        return function(x)
+
+    assert _root(counted, 0.0, 1.0, -math.inf) == pytest.approx(at, abs=2e-11)
+    assert len(places) <= most
+
+
 def test_of_clusters_an_infinite_slope_has_no_limit_on_either_side():
     """Coefficients without each cluster are infinite too; the likelihood of single rows gives one limit."""
     s = (np.arange(60) + 0.5) / 60

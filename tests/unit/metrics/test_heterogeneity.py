@@ -138,19 +138,6 @@ def test_areas_are_summarised_by_their_distance_to_one():
     assert 0 < low < lower < mean < upper < high < 1
 
 
-def test_exact_intervals_of_areas_are_named():
-    """Where few rows of a cluster decide, as `roc_auc_interval` says of it."""
-    rng, label, cluster = np.random.default_rng(0), np.tile([0, 0, 1], 100), np.repeat(np.arange(3), [36, 132, 132])
-    score = 1 / (1 + np.exp(-rng.standard_normal(300) - label))
-    of = cluster_heterogeneity(label, score, cluster)
-    single = [roc_auc_interval(label[cluster == i], score[cluster == i]).method for i in range(3)]
-    assert of.roc_auc.method.tolist() == single == ["exact", "asymptotic", "asymptotic"]
-    assert [line[3].endswith(", exact)") for line in of.roc_auc.lines()] == [False, True, False, False]
-    assert "In 1 of 3 clusters few rows decide" in str(of.roc_auc)
-    assert set(of.observed_expected.method) == {"asymptotic"}
-    assert "exact" not in str(of.observed_expected)
-
-
 @pytest.mark.parametrize("score", [0.3, None], ids=["one score", "no error"])
 def test_areas_without_variance_have_no_summary(score):
     label, cluster = np.tile([0, 0, 1], 30), np.repeat(np.arange(3), 30)

@@ -160,31 +160,33 @@ class TestBias:
         result = mean_bias(z, f, exposure=w)
         assert result.observed == pytest.approx(z.sum() / w.sum())
         assert result.predicted == pytest.approx((w * f).sum() / w.sum())
-        assert result.bias.value == pytest.approx(result.observed - result.predicted)
+        difference = result.observed_minus_predicted
+        assert difference.value == pytest.approx(result.observed - result.predicted)
         assert result.balance.value == pytest.approx(result.observed / result.predicted)
-        assert result.bias.lower < result.bias.value < result.bias.upper
-        assert (result.bias.lower > 0.0) == (result.balance.lower > 1.0)
+        assert difference.lower < difference.value < difference.upper
+        assert (difference.lower > 0.0) == (result.balance.lower > 1.0)
 
     def test_many_alike_have_the_normal_interval(self):
         rng = np.random.default_rng(0)
         z = 10.0 + rng.standard_normal(4000)
         result = mean_bias(z, np.full(4000, 10.0), confidence_level=0.9)
-        error = 1.6449 * z.std() / np.sqrt(4000)
-        assert result.bias.upper - result.bias.value == pytest.approx(error, rel=0.03)
-        assert result.bias.value - result.bias.lower == pytest.approx(error, rel=0.03)
+        error, difference = 1.6449 * z.std() / np.sqrt(4000), result.observed_minus_predicted
+        assert difference.upper - difference.value == pytest.approx(error, rel=0.03)
+        assert difference.value - difference.lower == pytest.approx(error, rel=0.03)
         assert result.balance.upper - result.balance.value == pytest.approx(error / 10.0, rel=0.03)
 
     def test_clusters_of_one_row_each_are_rows(self):
         z, f, w = book()
         rows, clusters = mean_bias(z, f, exposure=w), mean_bias(z, f, exposure=w, clusters=np.arange(len(z)))
         assert (rows.balance.method, clusters.balance.method) == ("asymptotic", "cluster jackknife")
-        for one, two in ((rows.bias, clusters.bias), (rows.balance, clusters.balance)):
+        for name in ("observed_minus_predicted", "balance"):
+            one, two = getattr(rows, name), getattr(clusters, name)
             assert (one.lower, one.upper) == pytest.approx((two.lower, two.upper), rel=1e-9)
 
     def test_rows_that_depend_on_each_other_tell_less(self):
         z, f, w = (np.tile(part, 4) for part in book())
         alone, together = mean_bias(z, f, exposure=w), mean_bias(z, f, exposure=w, clusters=np.tile(np.arange(60), 4))
-        ratio = (together.bias.upper - together.bias.lower) / (alone.bias.upper - alone.bias.lower)
+        ratio = (together.balance.upper - together.balance.lower) / (alone.balance.upper - alone.balance.lower)
         assert 1.8 < ratio < 2.5
 
     def test_no_interval(self):
@@ -192,7 +194,7 @@ class TestBias:
         assert nothing.balance.value == 0.0
         assert np.isnan(nothing.balance.lower)
         assert nothing.balance.note == "no interval: it is at the end of its range"
-        assert mean_bias([1, 2], [1.0, 2.0]).bias.note == "no interval: 2 rows, and at least 3 are needed"
+        assert mean_bias([1, 2], [1.0, 2.0]).balance.note == "no interval: 2 rows, and at least 3 are needed"
 
     @pytest.mark.slow
     def test_claims_of_exponential_size_are_missed_about_as_often_as_allowed(self):
@@ -200,7 +202,7 @@ class TestBias:
         for _ in range(1000):
             w = rng.uniform(0.05, 1.0, 1000)
             z = rng.poisson(0.05 * w) * rng.exponential(size=1000)
-            limits = mean_bias(z, np.full(1000, 0.05), exposure=w).bias
+            limits = mean_bias(z, np.full(1000, 0.05), exposure=w).observed_minus_predicted
             missed += limits.lower > 0.0, limits.upper < 0.0
         assert (missed <= 45).all()  # 25 are allowed; a t-test misses 80 above
 

@@ -73,6 +73,18 @@ def test_names_of_rows_that_have_several_parts_are_refused(parts):
         cal.Monitor(tolerance=0.02).update([0, 1], [0.2, 0.7], id=parts)
 
 
+def test_a_text_in_place_of_rows_is_refused():
+    with pytest.raises(DataError, match="scores in one column"):
+        cal.Monitor(tolerance=0.02).update("labels", "scores")
+
+
+@pytest.mark.parametrize("given", [([0, np.nan], [0.2, 0.7]), ([0, 1, 1], [0.2, 0.7, 99.0])], ids=["gap", "code"])
+def test_no_hint_says_that_an_update_leaves_rows_out(given):
+    with pytest.raises(DataError) as caught:
+        cal.Monitor(tolerance=0.02).update(*given)
+    assert "missing=" not in caught.value.remedy
+
+
 def test_threads_may_share_a_monitor():
     rng = np.random.default_rng(1)
     score = rng.uniform(size=(60, 50))
@@ -570,3 +582,14 @@ def test_an_update_that_is_refused_leaves_the_state_as_it_was():
     with pytest.raises(DataError, match="block 'a' again after another"):
         monitor.update([0, 1, 0], [0.2, 0.7, 0.2], block=["a", "b", "a"], file="january.csv")
     assert monitor.to_json() == before
+
+
+@pytest.mark.parametrize("more", [{}, {"maturity": 2.0}, {"blocks": True}, {"mode": "rate"}])
+def test_an_update_without_rows_changes_nothing(more):
+    monitor = cal.Monitor(0.02, **more)
+    columns = {"time": [1.0, 2.0, 3.0]} | ({"block": ["a", "a", "b"]} if more.get("blocks") else {})
+    before = monitor.update([0, 1, 0], [0.2, 0.6, 0.4], **columns)
+    after = monitor.update([], [], **{name: [] for name in columns})
+    assert (after.rows, after.evidence, after.alarm, after.waiting) == (before.rows, before.evidence, False, 0)
+    with pytest.raises(ValueError, match="expected"):
+        monitor.update([], [0.5])

@@ -135,7 +135,7 @@ def test_rows_that_are_none_are_refused(function, rows):
 
 @pytest.mark.parametrize("function", [rademacher_with_ties, rademacher_simulated])
 def test_weights_and_cells_are_refused(function):
-    with pytest.raises(DataError, match="whole numbers"):
+    with pytest.raises(DataError, match="weights that count no rows"):
         function(ScoreTable.from_counts([0.5], [1.5], [0.5]))
     with pytest.raises(DataError, match="distinct scores"):
         function(cell_table([0, 1, 0], [0.1, 0.2, 0.9], None, [0.5]))

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import calibrant
-from calibrant.auditing.wording import verdict_sentence
+from calibrant.auditing.verdict import verdict_sentence
 from calibrant.plots import AuditDisplay, figure_svg
 from calibrant.plots.audit import costs_of, cumulative_residuals_of, decisions_of, reliability_of
 from calibrant.plots.cumulative_residuals import crowded

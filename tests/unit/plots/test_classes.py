@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from sklearn.naive_bayes import GaussianNB
 
 import calibrant as cal
-from calibrant.plots import ClassAuditDisplay, ClassErrorDisplay
+from calibrant import ArgumentError
+from calibrant.plots import ClassAuditDisplay, ClassErrorDisplay, ReliabilityDisplay
 from calibrant.plots.classes import small_diagrams
 from support.class_audits import many, world, wrong
 
@@ -67,3 +69,26 @@ def test_from_predictions():
     assert len(display.columns()["null_error"]) == 3
     with pytest.raises(cal.ArgumentError, match="neither sample_weight nor pos_label"):
         ClassErrorDisplay.from_predictions(y, proba, pos_label=1)
+
+
+def test_errors_of_a_fitted_classifier():
+    """Three classes in an order of its own are drawn; of two the message names what works, and so does that one's."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    three, two = np.array(["a", "b", "c"])[rng.integers(3, size=300)], rng.integers(2, size=300)
+    model = GaussianNB().fit(X, three)
+    proba = model.predict_proba(X)
+    drawn = ClassErrorDisplay.from_estimator(model, X, three, ax=Figure().subplots())
+    expected = ClassErrorDisplay.from_predictions(three, proba, classes=["a", "b", "c"], ax=Figure().subplots())
+    assert drawn.to_frame("pandas").equals(expected.to_frame("pandas"))
+    assert drawn.name == "GaussianNB"
+    binary = GaussianNB().fit(X, two)
+    with pytest.raises(
+        ArgumentError, match=r"three or more classes, found classes \[.*ReliabilityDisplay.from_estimator"
+    ):
+        ClassErrorDisplay.from_estimator(binary, X, two)
+    ReliabilityDisplay.from_estimator(binary, X, two, ax=Figure().subplots())
+    with pytest.raises(ArgumentError, match="ClassErrorDisplay"):
+        ReliabilityDisplay.from_estimator(model, X, three)
+    with pytest.raises(ArgumentError, match="neither sample_weight nor pos_label"):
+        ClassErrorDisplay.from_estimator(model, X, three, pos_label="a")

@@ -72,7 +72,7 @@ def test_rows_of_their_own(rows):
     display = ComparisonDisplay.from_predictions(labels_of, scores_of, sample_weight=weights, ax=axes())
     frame = display.to_frame("polars")
     assert frame.columns == ["model", "score", "rate", "lower", "upper", "n"]
-    assert frame.filter(frame["model"] == "two")["n"].sum() == 200
+    assert frame.filter(frame["model"] == "two")["n"].sum() == 100
 
 
 def test_tables(rows):

@@ -146,7 +146,7 @@ def test_a_column_can_be_stored(values):
     ("values", "says"),
     [
         ([f"row {i}" for i in range(1000)], "1000 different values in 1000 rows; name a column with a few groups"),
-        (np.arange(1000), "pass the cuts of a measurement"),
+        (np.arange(1000), "takes cuts of a measurement"),
         (["a"] * 500, "one, 'a'; leave g out"),
         ([None] * 500, "one, no values"),
         ([1, "a"] * 100, "values of one kind in column g, found 1 and 'a'"),
@@ -161,7 +161,10 @@ def test_a_column_can_be_stored(values):
         ("text", "one value per row in column g"),
         (5, "one value per row in column g"),
         ([], "no rows"),
-        ([f"{i % 40}x" for i in range(1000)], "each with fewer than 100 rows; lower min_rows"),
+        (
+            [f"{i % 40}x" for i in range(1000)],
+            "each with fewer than 100 rows; name a column of larger levels",
+        ),
     ],
 )
 def test_columns_that_name_no_segments(values, says):
@@ -220,3 +223,28 @@ def test_segments_of_a_frame_that_is_not_in_memory_are_refused():
     column = pl.LazyFrame({"g": [1, 2] * 20})
     with pytest.raises(DataError, match="one value per row in column g, found <LazyFrame"):
         cal.SegmentCalibrator(cal.PlattCalibrator()).fit([0.2, 0.7] * 20, [0, 1] * 20, {"g": column})
+
+
+@pytest.mark.parametrize(
+    ("levels", "values", "codes"),
+    [
+        ([1, 2], ["1", "2.0", " 2 ", "1_0", "x"], [0, 1, 1, -1, -1]),
+        ([0.5, 2.0], ["0.50", "2", "5e-1"], [0, 1, 0]),
+        (["1", "2"], [1, 2], [0, 1]),
+        (["1", "2"], [1.0, 2.0, 3.0], [0, 1, -1]),
+        (["1.0", "2.0"], [1, 2], [0, 1]),
+        ([False, True], ["true", "FALSE", "yes"], [1, 0, -1]),
+        (["a", "b"], ["a ", "A", "b"], [-1, -1, 1]),
+    ],
+)
+def test_levels_of_another_type_are_the_same_as_in_sql(levels, values, codes):
+    column = SegmentColumn.fit(levels * 200, "g")
+    assert column.codes(values).tolist() == codes
+    assert (column.unmet(values) != "") == (2 * codes.count(-1) > len(codes))
+
+
+def test_numbers_as_text_are_cut_as_numbers():
+    column = SegmentColumn.fit(np.arange(1000), "age", cuts=[18, 64.5])
+    assert column.codes(["18", "19.5", "65"]).tolist() == [0, 1, 2]
+    with pytest.raises(DataError, match="numbers in column age"):
+        column.codes(["young"])

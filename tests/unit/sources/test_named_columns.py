@@ -50,10 +50,10 @@ def sources(frame, tmp_path_factory):
 
 @pytest.mark.grid
 @pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "path", "text", "query"])
-@pytest.mark.parametrize("weight", [None, "w"])
-def test_same_audit_as_of_arrays(kind, weight, frame, sources):
-    expected = audit(frame["y"], frame["p"], sample_weight=None if weight is None else frame[weight], tolerance=0.2)
-    found = audit(sources[kind], label="y", score="p", weight=weight, tolerance=0.2)
+@pytest.mark.parametrize("count", [None, "w"])
+def test_same_audit_as_of_arrays(kind, count, frame, sources):
+    expected = audit(frame["y"], frame["p"], count=None if count is None else frame[count], tolerance=0.2)
+    found = audit(sources[kind], label="y", score="p", count=count, tolerance=0.2)
     assert found.provenance.fingerprint == expected.provenance.fingerprint
 
 
@@ -77,7 +77,7 @@ def test_positive_label(frame):
 
 
 def test_names_and_arrays_together(frame):
-    for wrong in ({"label": "y"}, {"score": "p"}, {"label": "y", "score": "p", "sample_weight": frame["w"]}):
+    for wrong in ({"label": "y"}, {"score": "p"}):
         with pytest.raises(ArgumentError, match="names of both columns"):
             audit(frame, **wrong)
 
@@ -105,7 +105,7 @@ def test_what_names_no_column(frame, names):
         ScoreTable.from_frame(frame, **({"label": "y", "score": "p"} | names))
 
 
-@pytest.mark.parametrize("path", [None, 7, [None], np.array([1, 2])])
+@pytest.mark.parametrize("path", [None, 7, [None], np.array([1, 2]), pd.DataFrame({"y": [0, 1], "p": [0.2, 0.7]})])
 def test_what_is_no_path(path):
     with pytest.raises(SourceError, match="paths of files"):
         read_table(path, label="y", score="p")
@@ -121,10 +121,10 @@ def test_columns_of_one_name(frame, clusters):
 def test_clusters_of_two_columns(frame, sources):
     expected = list(zip(frame["a"], frame["b"], strict=True))
     for kind in ("pandas", "polars", "lazy"):
-        with rows_of(sources[kind], Columns("y", "p", "w", clusters=("a", "b"))) as rows:
+        with rows_of(sources[kind], Columns("y", "p", count="w", clusters=("a", "b"))) as rows:
             held = rows.held()
         assert held.clusters == expected
-        assert held.weight.tolist() == frame["w"].tolist()
+        assert held.counts.tolist() == frame["w"].tolist()
 
 
 def test_columns_that_are_none(frame, sources):

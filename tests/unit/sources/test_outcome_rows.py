@@ -66,14 +66,14 @@ def test_every_source_gives_the_rows_of_arrays(name, folder):
 @pytest.mark.parametrize("name", ["pandas", "CSV"])
 def test_weights_and_limits_are_handed_on(name, folder):
     read = OutcomeTable.from_source(
-        SOURCES[name](folder), outcome="claims", prediction="rate", weight="years", relative_to="rows"
+        SOURCES[name](folder), outcome="claims", prediction="rate", weight="years", relative_to="exposure"
     )
     columns = columns_of()
     table = OutcomeTable.from_outcomes(
-        columns["claims"], columns["rate"], sample_weight=columns["years"], relative_to="rows"
+        columns["claims"], columns["rate"], sample_weight=columns["years"], relative_to="exposure"
     )
     assert read.digest == table.digest
-    assert (read.weighting, read.relative_to, read.total_unit) == ("sample_weight", "rows", 120.0)
+    assert (read.weighting, read.relative_to) == ("sample_weight", "exposure")
 
 
 BAD = [

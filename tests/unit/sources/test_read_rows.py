@@ -26,16 +26,18 @@ def test_rows_keep_the_order_of_the_file(write):
     np.testing.assert_array_equal(rows.score, p)
     names = sorted({f"case {c}" for c in g})
     np.testing.assert_array_equal(rows.clusters, [names.index(f"case {c}") for c in g])
-    assert rows.weight is None
+    assert rows.counts is None
 
 
-def test_rows_of_parquet_with_weights(tmp_path):
+def test_rows_of_parquet_with_counts(tmp_path):
     path = tmp_path / "rows.parquet"
-    pl.DataFrame({"y": [1, 0, 1], "p": [0.5, 0.25, 1.0], "g": [7, 7, 3], "w": [1.5, 2.0, 0.0]}).write_parquet(path)
-    rows = held_rows(path, replace(COLUMNS, weight="w"))
+    pl.DataFrame({"y": [1, 0, 1], "p": [0.5, 0.25, 1.0], "g": [7, 7, 3], "w": [1.0, 2.0, 0.0]}).write_parquet(path)
+    rows = held_rows(path, replace(COLUMNS, count="w"))
     assert rows.label.tolist() == [True, False, True]
     assert rows.clusters.tolist() == [1, 1, 0]
-    assert rows.weight.tolist() == [1.5, 2.0, 0.0]
+    assert rows.counts.tolist() == [1, 2, 0]
+    with pytest.raises(DataError, match="weights that count no rows"):
+        held_rows(path, replace(COLUMNS, weight="w"))
 
 
 def test_several_columns_name_a_group_together(write):

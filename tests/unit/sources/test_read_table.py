@@ -42,11 +42,11 @@ def as_text(rows, delimiter=","):
 
 
 def weight_of(rows):
-    return {} if rows.w is None else {"weight": "w"}
+    return {} if rows.w is None else {"weight" if rows.w.dtype.kind == "f" else "count": "w"}
 
 
 def expected(rows):
-    return ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
+    return ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
 
 
 @pytest.mark.slow
@@ -66,8 +66,8 @@ def test_broken_weights(write, rows):
     table = read_table(write("scores.csv", f"{header}\n{body}\n"), label="y", score="p", weight="w")
     other = expected(rows)
     np.testing.assert_array_equal(table.score, other.score)
-    np.testing.assert_allclose(table.n, other.n, rtol=1e-15)
-    np.testing.assert_allclose(table.k, other.k, rtol=1e-15)
+    np.testing.assert_allclose(table.n, other.n, rtol=1e-14)
+    np.testing.assert_allclose(table.k, other.k, rtol=1e-14)
 
 
 @pytest.mark.slow
@@ -245,10 +245,12 @@ def test_named_pipe(tmp_path):
 
 def test_weights_of_zero_leave_no_trace(write):
     path = write("scores.csv", "y,p,w\n0,0.2,1\n1,0.7,2\n1,0.9,0\n")
-    same(read_table(path, label="y", score="p", weight="w"), ScoreTable.from_scores([0, 1, 1], [0.2, 0.7, 0.7]))
+    same(read_table(path, label="y", score="p", count="w"), ScoreTable.from_scores([0, 1, 1], [0.2, 0.7, 0.7]))
+    weighted = ScoreTable.from_scores([0, 1], [0.2, 0.7], sample_weight=[1, 2])
+    same(read_table(path, label="y", score="p", weight="w"), weighted)
 
 
-def test_broken_weights_do_not_depend_on_the_order(write):
+def test_the_order_of_rows_with_weights_shows_in_the_last_digit_only(write):
     rng = np.random.default_rng(5)
     rows = [
         f"{y},{p!r},{w!r}"
@@ -256,7 +258,9 @@ def test_broken_weights_do_not_depend_on_the_order(write):
     ]
     first = read_table(write("a.csv", "\n".join(["y,p,w", *rows])), label="y", score="p", weight="w")
     rng.shuffle(rows)
-    same(read_table(write("a.csv", "\n".join(["y,p,w", *rows])), label="y", score="p", weight="w"), first)
+    again = read_table(write("a.csv", "\n".join(["y,p,w", *rows])), label="y", score="p", weight="w")
+    assert again.digest == first.digest
+    np.testing.assert_allclose(again.n, first.n, rtol=1e-14)
 
 
 def test_a_source_can_be_copied_with_a_new_column(write, tmp_path):

@@ -120,7 +120,7 @@ def test_cuts_that_the_engine_finds(sql, cuts, library, monkeypatch):
     rows = duckdb.sql(f"SELECT range % 2 AS y, 0.5 AS p, {sql} AS x FROM range(8000)")
     rows = rows if library == "duckdb" else rows.pl().lazy()
     if cuts is None:
-        with pytest.raises(DataError, match="pass the cuts of a measurement"):
+        with pytest.raises(DataError, match="takes cuts of a measurement"):
             segments_of_source(rows, ["x"], Request(1, 100, {}))
         return
     found = segments_of_source(rows, ["x"], Request(1, 100, {})).families[0].columns[0]

@@ -99,7 +99,7 @@ def test_merged_cells_hold_the_rows_of_both(one: Rows, at_one, two: Rows, at_two
     rows = joined(one, two)
     merged = cells_of(one, at_one).merge(cells_of(two, at_two))
     assert (merged.high[:-1] < merged.low[1:]).all()
-    assert merged.total == pytest.approx(sum(rows.w))
+    assert merged.total * merged.sampling.unit_weight == pytest.approx(sum(rows.w))
     assert brier_score(merged) == pytest.approx(oracles.brier(*rows), abs=1e-12)
     assert ((merged.low <= merged.score) & (merged.score <= merged.high)).all()
     assert_walk_is_exact_at_row_ends(merged, rows)

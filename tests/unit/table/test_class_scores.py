@@ -1,11 +1,17 @@
 """Labels and probabilities of several classes: what is taken, and one clear sentence for what is not."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
+import calibrant as cal
 from calibrant import ArgumentError, ClassScores, DataError
+from calibrant.calibrators import MulticlassAutoCalibrator
+from calibrant.certificates import certify_each_class
+from calibrant.export import to_python
 
 Y = ["cat", "dog", "eel", "dog"] * 5
 P = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.1, 0.7], [0.3, 0.4, 0.3]] * 5)
@@ -93,6 +99,34 @@ def softmax(z):
     return np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
 
 
+@pytest.mark.parametrize("classes", [2, 3, 10])
+def test_probabilities_of_two_digits_are_taken_and_divided_by_their_sum(classes, tmp_path):
+    """By every door; a row of ten can be off by .05, and rounding of floats does not decide."""
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.full(classes, 2.0), 400).round(2)
+    y = rng.integers(classes, size=400)
+    assert (np.abs(proba.sum(axis=1) - 1.0) > 0.0099).any() or classes == 2
+    scores = ClassScores.from_scores(y, proba)
+    if classes > 2:
+        expected = np.sort(proba / proba.sum(axis=1, keepdims=True), axis=0)
+        np.testing.assert_allclose(np.sort(scores.proba, axis=0), expected, rtol=1e-9)
+        frame = pd.DataFrame(proba, columns=[f"p_{k}" for k in range(classes)]).assign(y=y)
+        frame.to_csv(tmp_path / "p.csv", index=False)
+        assert cal.certify_classes(y, proba).n == 400
+        assert len(certify_each_class(y, proba).name) == classes
+        assert cal.selective(y, proba, target_error=0.5).n == 400
+        of_file = ClassScores.from_source(tmp_path / "p.csv", label="y", scores="p_*")
+        np.testing.assert_allclose(np.sort(of_file.proba, axis=0), expected, rtol=1e-9)
+        calibrated = MulticlassAutoCalibrator(["temperature"]).fit(proba, y)
+        module = {}
+        exec(to_python(calibrated), module)
+        np.testing.assert_allclose([module["calibrate"](row) for row in proba], calibrated.predict(proba), rtol=1e-9)
+    off = np.full((3, classes), 1.0 / classes)
+    off[:, 0] += 0.005 * classes + 0.002
+    with pytest.raises(DataError, match="add up to 1 in every row"):
+        ClassScores.from_scores(np.zeros(3), off, classes=range(classes))
+
+
 NAN = P.copy()
 NAN[4, 1] = np.nan
 SHIFTED = P[:, [1, 2, 0]]
@@ -101,13 +135,15 @@ SHIFTED = P[:, [1, 2, 0]]
 @pytest.mark.parametrize(
     ("labels", "proba", "words"),
     [
-        (Y, P * 1.5, ["add up to 1 in every row, within 0.01", "sum 1.5) in row 0 and 19 more"]),
+        (Y, P * 1.5, ["add up to 1 in every row, within 0.015", "sum 1.5) in row 0 and 19 more"]),
         (Y, np.minimum(1.0, P + 0.1), ["one class against the rest, divide every row by its sum first"]),
         (Y, np.log(P) - np.log(P).mean(axis=1, keepdims=True), ["logits", "softmax"]),
         (Y, np.log(P), ["logarithms of probabilities"]),
         (Y, 100.0 * P, ["percentages: divide them by 100"]),
         (Y, NAN, ["finite probabilities", "nan in row 4, column 1"]),
         (Y, P.astype(str) + np.array("x"), ["numbers as probabilities"]),
+        (Y, np.char.add((100.0 * P).astype(str), "%"), ["%' in row 0, column 0; write 0.87, not 87%"]),
+        (Y, np.where(np.isnan(NAN), "NA", P), ["found 'NA' in row 4, column 1; drop or repair these rows"]),
         (Y, P[:, 0], ["a column for each class", "shape (20,)"]),
         (Y, P[:, :1], ["at least two classes", "calibrant.certify"]),
         (Y, P[:0], ["at least one row"]),
@@ -117,10 +153,20 @@ SHIFTED = P[:, [1, 2, 0]]
         (pd.Series([["cat"], *Y[1:]]), P, ["one label per row", "nested values"]),
         (np.eye(3)[[0, 1, 2, 1] * 5], P, ["one label per row", "argmax"]),
         (["ant", "bee", "cat", "dog"] * 5, P, ["labels of the 3 classes", "4 different labels: ant, bee, cat, dog"]),
-        (Y, SHIFTED, ["columns in the order of the classes cat, dog, eel", "dog, eel, cat", "classes=model.classes_"]),
-        (Y, pd.DataFrame(P, columns=["p_cat", "p_dog", "p_owl"]), ["label 'eel'", "p_cat, p_dog, p_owl", "classes="]),
+        (
+            Y,
+            SHIFTED,
+            [
+                "columns in the order of the classes cat, dog, eel",
+                "dog, eel, cat",
+                "by classes, such as model.classes_",
+            ],
+        ),
+        (Y, pd.DataFrame(P, columns=["p_cat", "p_dog", "p_owl"]), ["label 'eel'", "p_cat, p_dog, p_owl", "by classes"]),
         (Y, pd.DataFrame(P, columns=["cat", "dog", "cat"]), ["different columns", "'cat' twice"]),
         (Y, {"cat": P[:, 0], "dog": P[:3, 1], "eel": P[:, 2]}, ["columns of one length"]),
+        (Y, np.full((20, 3), 10**400, dtype=object), ["numbers as probabilities", "row 0, column 0"]),
+        (Y, np.full((20, 3), Decimal("sNaN"), dtype=object), ["numbers as probabilities", "row 0, column 0"]),
     ],
 )
 def test_what_cannot_be_used_gets_one_clear_sentence(labels, proba, words):

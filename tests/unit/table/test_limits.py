@@ -112,5 +112,5 @@ def test_a_bound_just_above_the_tolerance_is_not_written_as_the_tolerance():
     audit = cal.audit(*rows, tolerance=tolerance)
     written = " ".join(str(audit).split())
     assert audit.certificate.verdict == "undecided"
-    assert f"within {tolerance!r}." in written
+    assert f"within {tolerance!r};" in written
     assert tolerance < float(re.search(r"at most ([0-9.]+)", written)[1]) < tolerance + 2e-4

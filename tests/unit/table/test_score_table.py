@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant import DataError, ScoreTable
+from calibrant import ArgumentError, DataError, ScoreTable
 
 
 def test_sums_by_hand():
@@ -60,20 +60,51 @@ def test_counts_that_cannot_be(score, n, k, expected):
         ScoreTable.from_counts(score, n, k)
 
 
-def test_whole_weights_are_counts_and_others_are_not():
+def test_only_a_count_counts_rows():
     y, s = [0, 1], [0.2, 0.7]
-    assert ScoreTable.from_scores(y, s, sample_weight=[2.0, 3.0]).whole
-    assert not ScoreTable.from_scores(y, s, sample_weight=[2.0, 3.5]).whole
+    counted = ScoreTable.from_scores(y, s, count=[2.0, 3.0])
+    assert counted.independent
+    assert (counted.total, counted.n.dtype) == (5.0, np.int64)
+    assert not ScoreTable.from_scores(y, s, sample_weight=[2, 3]).independent
+    with pytest.raises(DataError, match=r"whole number of equal rows as count, found 3\.5 in row 1"):
+        ScoreTable.from_scores(y, s, count=[2.0, 3.5])
+    with pytest.raises(ArgumentError, match="found both"):
+        ScoreTable.from_scores(y, s, count=[2, 3], sample_weight=[2, 3])
+
+
+def test_weights_are_held_in_equal_rows_that_are_worth_as_much():
+    """Kish: (1 + 2 + 3)^2 / (1 + 4 + 9) = 36/14 rows of weight 14/6."""
+    for scale in (1.0, 7.0, 1e-9, 1e9):
+        table = ScoreTable.from_scores([0, 1, 1], [0.2, 0.2, 0.7], sample_weight=scale * np.array([1.0, 2.0, 3.0]))
+        assert table.n == pytest.approx(np.array([3.0, 3.0]) * 6 / 14, rel=1e-15)
+        assert table.k == pytest.approx(np.array([2.0, 3.0]) * 6 / 14, rel=1e-15)
+        assert (table.n_rows, table.sampling.unit_weight) == (3, pytest.approx(scale * 14 / 6))
+
+
+def test_weights_that_are_all_the_same_are_rows_of_which_nothing_is_known():
+    table = ScoreTable.from_scores([0, 1, 1], [0.2, 0.2, 0.7], sample_weight=[0.1, 0.1, 0.1])
+    assert (table.n.tolist(), table.k.tolist(), table.n.dtype) == ([2, 1], [1, 1], np.int64)
+    assert not table.independent
 
 
 def test_merge_of_counts_and_weights_has_weights():
     merged = ScoreTable.from_scores([0], [0.2]).merge(ScoreTable.from_scores([1], [0.2], sample_weight=[0.5]))
-    assert (merged.n.tolist(), merged.k.tolist(), merged.whole) == ([1.5], [0.5], False)
+    same = ScoreTable.from_scores([0, 1], [0.2, 0.2], sample_weight=[1.0, 0.5])
+    assert (merged.n.tolist(), merged.k.tolist(), merged.sampling) == (same.n.tolist(), same.k.tolist(), same.sampling)
+
+
+def test_merge_keeps_the_scale_of_weights():
+    rng = np.random.default_rng(1)
+    y, s, w = rng.integers(0, 2, 60), rng.integers(0, 9, 60) / 9, rng.uniform(0.1, 5.0, 60)
+    parts = (ScoreTable.from_scores(y[rows], s[rows], sample_weight=w[rows]) for rows in (slice(20), slice(20, 60)))
+    one, whole = next(parts).merge(next(parts)), ScoreTable.from_scores(y, s, sample_weight=w)
+    assert one.n == pytest.approx(whole.n, rel=1e-12)
+    assert (one.n_rows, one.digest) == (60, whole.digest)
 
 
 def test_split_refuses_weights():
     table = ScoreTable.from_scores([0, 1], [0.2, 0.7], sample_weight=[0.5, 1.0])
-    with pytest.raises(DataError, match="whole numbers of rows"):
+    with pytest.raises(DataError, match="count of equal ones"):
         table.split(2, np.random.default_rng(0))
 
 

@@ -42,8 +42,9 @@ def test_pinned():
         lambda: table(np.where(Y, "yes", "no"), S, pos_label="yes"),
         lambda: table(Y, -np.where(S, -S, 0.0)),
         lambda: table(Y.astype(">i4"), S.astype(">f8")),
-        lambda: table(Y, S, sample_weight=np.ones(8)),
-        lambda: table(np.append(Y, 1), np.append(S, 0.5), sample_weight=np.append(np.ones(8), 0.0)),
+        lambda: table(Y, S, count=np.ones(8)),
+        lambda: table(Y, S, sample_weight=np.full(8, 0.1)),
+        lambda: table(np.append(Y, 1), np.append(S, 0.5), count=np.append(np.ones(8), 0.0)),
         lambda: table(Y[:3], S[:3]).merge(table(Y[3:], S[3:])),
         lambda: ScoreTable.from_counts(S, np.ones(8, dtype=np.int32), Y),
         lambda: ScoreTable.from_chunks([(Y[:5], S[:5]), (Y[5:], S[5:])]),
@@ -58,9 +59,9 @@ def test_single_precision_is_judged_in_double():
     assert table(Y, s).digest == table(Y, s.astype(np.float64)).digest != table().digest
 
 
-def test_whole_weights_are_rows():
+def test_counts_are_rows():
     w = np.arange(1, 9)
-    assert table(Y, S, sample_weight=w).digest == table(np.repeat(Y, w), np.repeat(S, w)).digest != table().digest
+    assert table(Y, S, count=w).digest == table(np.repeat(Y, w), np.repeat(S, w)).digest != table().digest
 
 
 def test_long_tables_are_digested_in_parts(monkeypatch):
@@ -116,9 +117,10 @@ def test_what_is_no_seed_is_refused():
         generator_for(table(), "a")
 
 
-def test_weights_that_do_not_count_rows_are_digested_by_their_bits():
+def test_weights_are_digested_whatever_their_scale():
     w = np.random.default_rng(4).uniform(0.5, 2.0, 8)
     whole = table(Y, S, sample_weight=w).digest
     order = np.random.default_rng(3).permutation(8)
     assert table(Y[order], S[order], sample_weight=w[order]).digest == whole
-    assert len({whole, table(Y, S, sample_weight=w / 2).digest, table(1 - Y, S, sample_weight=w).digest}) == 3
+    assert all(table(Y, S, sample_weight=w * scale).digest == whole for scale in (1e-9, 0.5, 7.0, 1e9))
+    assert len({whole, table(Y, S, sample_weight=w**2).digest, table(1 - Y, S, sample_weight=w).digest}) == 3

@@ -26,6 +26,7 @@ from calibrant.distributions.brownian import range_quantile
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
 from calibrant.papers import uniform_convergence_width
 from calibrant.references import bibtex, cite
+from calibrant.table.parameters import failure_probability
 
 TAKES_ROWS = [
     brier_score,
@@ -36,8 +37,10 @@ TAKES_ROWS = [
     certify,
     ScoreTable.from_scores,
     lambda y, s, **keywords: expected_cost(y, s, false_positive_cost=1, false_negative_cost=1, **keywords),
-    lambda y, s, **keywords: saving_bound(y, s, false_positive_cost=1, false_negative_cost=1, **keywords),
+    lambda y, s=None, **keywords: saving_bound(y, s, false_positive_cost=1, false_negative_cost=1, **keywords),
 ]
+
+COUNTS_ROWS = [certify, TAKES_ROWS[-1]]
 
 Y, S = [0, 1, 1, 0], [0.1, 0.9, 0.6, 0.2]
 
@@ -77,7 +80,7 @@ BAD_SCORES = {
 BAD_LABELS = {
     "three values": ([0, 1, 2, 0], "two label values", "0, 1, 2", "one class at a time"),
     "other values": ([1, 2, 2, 1], "labels 0 and 1", "1, 2", "positive class: pos_label=1 or pos_label=2"),
-    "-1, 0 and 1": ([-1, 0, 1, 0], "two label values", "-1, 0, 1", "one class at a time"),
+    "-1, 0 and 1": ([-1, 0, 1, 0], "two label values", "-1, 0, 1", "-1 seems to stand for an unknown outcome"),
     "halves": ([0.0, 0.5, 1.0, 0.0], "two label values", "0.0, 0.5, 1.0", "look like probabilities"),
     "text": (["no", "yes", "yes", "no"], "labels 0 and 1", "'no', 'yes'", "positive class: pos_label='no' or"),
     "missing text": (["no", None, "yes", "no"], "a label in every row", "None in row 1", "drop or repair"),
@@ -89,7 +92,7 @@ BAD_LABELS = {
 }
 
 BAD_WEIGHTS = {
-    "negative": ([1, 1, -2, 1], "finite weights that are not negative", "-2.0 in row 2", "how many rows"),
+    "negative": ([1, 1, -2, 1], "finite weights that are not negative", "-2.0 in row 2", "how much a row matters"),
     "NaN": ([1, nan, 1, 1], "finite weights", "nan in row 1", "drop or correct"),
     "infinity": ([1, 1, 1, inf], "finite weights", "inf in row 3", "drop or correct"),
     "all zero": ([0, 0, 0, 0], "some positive weight", "only zeros", "column of weights"),
@@ -117,7 +120,8 @@ def test_bad_labels(case, function):
 @pytest.mark.parametrize("case", BAD_WEIGHTS)
 def test_bad_weights(case, function):
     weights, *message = BAD_WEIGHTS[case]
-    refused(DataError, *message, lambda: function(Y, S, sample_weight=weights))
+    name = "count" if function in COUNTS_ROWS else "sample_weight"
+    refused(DataError, *message, lambda: function(Y, S, **{name: weights}))
 
 
 def test_swapped_columns_are_recognised():
@@ -159,16 +163,12 @@ def test_one_class_has_no_ranking():
     refused(DataError, "rows of both classes", "only positives", "pos_label", lambda: roc_auc([1, 1], [0.1, 0.2]))
 
 
-@pytest.mark.parametrize("certificate", [TAKES_ROWS[-1], certify])
-def test_bounds_refuse_weights_that_are_not_rows(certificate):
-    weights = [0.5, 1, 1, 1]
-    refused(
-        DataError,
-        "whole numbers of independent rows",
-        "other weights",
-        "",
-        lambda: certificate(Y, S, sample_weight=weights),
-    )
+@pytest.mark.parametrize("certificate", COUNTS_ROWS)
+@pytest.mark.parametrize("weights", [[0.5, 1, 1, 1], [1000, 2000, 1000, 1000], [1, 1, 1, 1]])
+def test_bounds_refuse_weights_and_name_what_proves_something(certificate, weights):
+    table = ScoreTable.from_scores(Y, S, sample_weight=weights)
+    refused(DataError, "a count of equal ones", "weights that count no rows", "audit_means", lambda: certificate(table))
+    refused(DataError, "whole number", "0.5 in row 0", "as a weight", lambda: certificate(Y, S, count=[0.5, 1, 1, 1]))
 
 
 OUT_OF_RANGE = {
@@ -410,3 +410,9 @@ def test_what_needs_labels_says_so(call):
     with pytest.raises(DataError, match="0 or 1") as caught:
         call(amounts)
     assert "audit_means" in caught.value.remedy
+
+
+def test_a_confidence_level_near_0_leaves_something_to_be_sure_of():
+    """Which 1 - level, rounded to a float, does not."""
+    assert failure_probability(0.95) == 0.05
+    assert 1.0 - 1e-15 < failure_probability(1e-300) < 1.0

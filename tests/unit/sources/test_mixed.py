@@ -1,0 +1,104 @@
+"""Columns given by name, as arrays or as series, freely mixed: the numbers are those of arrays."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import calibrant as cal
+from calibrant.errors import CalibrantError
+
+N = 400
+_RNG = np.random.default_rng(0)
+P = _RNG.uniform(size=N)
+COLUMNS = {
+    "y": (_RNG.uniform(size=N) < P).astype(int),
+    "p": P,
+    "q": P**1.2,
+    "c": np.arange(N) // 4,
+    "g": _RNG.choice(["a", "b"], N),
+    "z": _RNG.poisson(2 * P),
+    "f": 2 * P + 0.01,
+    "e": _RNG.uniform(0.5, 1.0, N),
+}
+FRAMES = {
+    "pandas": pd.DataFrame(COLUMNS, index=_RNG.permutation(N)),
+    "polars": pl.DataFrame(COLUMNS),
+    "arrow": pa.table(COLUMNS),
+}
+# Names of what is asked, the keywords of an audit of a frame, and the column that each may be given as.
+ROWS, MEANS = {"label": "y", "score": "p"}, {"outcome": "z", "prediction": "f"}
+ASKED = {
+    "audit": (cal.audit, ROWS, {"clusters": "c"}),
+    "selective": (cal.selective, ROWS | {"target_error": 0.4}, {"clusters": "c"}),
+    "labels": (cal.selective, {"score": "p", "target_error": 0.4}, {"label": "y"}),
+    "means": (cal.audit_means, MEANS, {"clusters": "c"}),
+    "exposure": (cal.audit_means, MEANS, {"exposure": "e"}),
+    "weights": (cal.audit_means, MEANS, {"sample_weight": "e"}),
+    "compare": (cal.compare, {"label": "y", "scores": ["p", "q"]}, {"clusters": "c"}),
+    "segments": (cal.audit_segments, ROWS, {"by": "g"}),
+    "groups": (cal.selective, ROWS | {"target_error": 0.4}, {"by": "g"}),
+    "grades": (cal.audit_grades, ROWS, {"grade": "g"}),
+}
+
+
+def found(result):
+    provenance = getattr(result, "provenance", None)
+    return result.to_json() if provenance is None else provenance.fingerprint
+
+
+@pytest.mark.parametrize("kind", ["series", "array", "list"])
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("library", ["pandas", pytest.param("polars", marks=pytest.mark.slow)])
+def test_a_column_is_a_name_an_array_or_a_series(library, asked, kind):
+    function, named, ((role, name),) = ASKED[asked][0], ASKED[asked][1], ASKED[asked][2].items()
+    frame, array = FRAMES[library], COLUMNS[name]
+    given = {"series": frame[name], "array": array, "list": array.tolist()}[kind]
+    if role == "by" and kind != "series":
+        given = {name: given}
+    if role == "grade":  # which has no name of its own then
+        array = frame[name]
+        assert found(function(frame, **named, grade=given)).replace("rating grade", "g") == found(
+            function(frame, **named, grade=name)
+        )
+        return
+    assert found(function(frame, **named, **{role: given})) == found(function(frame, **named, **{role: name}))
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_names_and_columns_are_mixed(library):
+    frame = FRAMES[library]
+    both = cal.selective(frame, **ROWS, clusters=["c", frame["g"]], target_error=0.4)
+    assert both.to_json() == cal.selective(frame, **ROWS, clusters=["c", "g"], target_error=0.4).to_json()
+    known = cal.compare(COLUMNS["y"], {"p": P, "q": COLUMNS["q"]}).provenance.fingerprint
+    for scores in (["p", frame["q"]], {"p": "p", "q": COLUMNS["q"]}):
+        if library == "arrow" and isinstance(scores, list):  # whose columns have no names
+            continue
+        assert cal.compare(frame, label=frame["y"], scores=scores).provenance.fingerprint == known
+
+
+def test_rows_are_left_out_for_what_is_missing_in_a_column_beside():
+    gaps = [None if i % 5 == 0 else one for i, one in enumerate(COLUMNS["g"].tolist())]
+    kept = np.arange(N) % 5 > 0
+    known = cal.audit(COLUMNS["y"][kept], P[kept], by={"g": COLUMNS["g"][kept]}).segments.to_dict()
+    for frame in (FRAMES["pandas"], FRAMES["polars"]):
+        result = cal.audit(frame, **ROWS, by={"g": gaps}, missing="drop")
+        assert result.left_out.causes == {"value of g": N // 5}
+        assert result.segments.to_dict() == known
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: cal.audit(FRAMES["polars"].lazy(), **ROWS, clusters=COLUMNS["c"]), "rows are not in memory"),
+        (lambda: cal.audit_means("none.csv", **MEANS, exposure=P), "rows are not in memory, found values of exposure"),
+        (lambda: cal.compare("none.csv", label="y", scores=["p", P]), "rows are not in memory, found values of score"),
+        (lambda: cal.audit(FRAMES["pandas"], **ROWS, clusters=np.arange(9)), "9 values in column cluster and 400 rows"),
+        (lambda: cal.audit(FRAMES["pandas"], **ROWS, clusters=["c", "none"]), "a column 'none'"),
+        (lambda: cal.compare(FRAMES["pandas"], label="y", scores={"c": P, "q": "q"}, clusters="c"), "rename one"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_put_together_is_refused(call, words):
+    with pytest.raises(CalibrantError, match=words):
+        call()

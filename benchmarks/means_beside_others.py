@@ -83,7 +83,7 @@ def beside_model_diagnostics(book: Book) -> list[str]:
     z, f, w = book[1:]
     bins = compute_bias(z / w, f, feature=pd.Series(f, name="f"), weights=w, n_bins=10, bin_method="quantile").sort("f")
     inside = np.split(np.argsort(f, kind="stable"), np.cumsum(bins["bias_count"].to_numpy())[:-1])
-    ours = [mean_bias(z[rows], f[rows], exposure=w[rows]).bias for rows in inside]
+    ours = [mean_bias(z[rows], f[rows], exposure=w[rows]).observed_minus_predicted for rows in inside]
     theirs = -bins["bias_mean"].to_numpy()
     off = max(abs(one.value - other) for one, other in zip(ours, theirs, strict=True))
     outside = sum(one.lower > 0.0 or one.upper < 0.0 for one in ours)

@@ -360,7 +360,7 @@ PYTHON = (
             ),
             Move(
                 "compute_bias(y, p)",
-                "cal.metrics.calibration_in_the_large(y, p)",
+                "-cal.metrics.calibration_in_the_large(y, p)",
                 "",
                 "['bias_mean'][0]",
                 ".value",

@@ -187,11 +187,14 @@ def _worst_failure(width: OneScore, n: int, delta: float, score: float) -> float
     estimate = np.abs(k - n * score) / n
     brier = np.minimum(1.0, (k * (1.0 - score) ** 2 + (n - k) * score**2) / n)
     bound = np.array([e + width(n, b, delta, e, score) for b, e in zip(brier, estimate, strict=True)])
+    truth = np.unique(bound) + 1e-12
+    # Counts whose bound is below each true error, as ranges from one turn up to the next.
+    row, turn = np.nonzero(np.diff(bound < truth[:, None], prepend=False, append=False, axis=1))
+    sign = np.where(np.arange(len(row)) % 2, 1.0, -1.0)
     worst = 0.0
-    for truth in np.unique(bound) + 1e-12:
-        for rate in (score - truth, score + truth):
-            if 0.0 <= rate <= 1.0:
-                worst = max(worst, float(binom.pmf(k[bound < truth], n, rate).sum()))
+    for rate in (score - truth, score + truth):
+        failures = np.bincount(row, sign * binom.cdf(turn - 1, n, np.clip(rate, 0.0, 1.0)[row]), len(truth))
+        worst = max(worst, float(failures[(rate >= 0.0) & (rate <= 1.0)].max(initial=0.0)))
     return worst
 
 

@@ -26,7 +26,7 @@ young = rng.uniform(size=len(p)) < 0.5
 # of rows.
 ratios = [1, 2, 4, 8, 16, 32]
 weights = [np.where(young, 1.0, ratio) for ratio in ratios]
-found = [certify_sample(y, p, sample_weight=w, weight_kind="importance") for w in weights]
+found = [certify_sample(y, p, sample_weight=w) for w in weights]
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.7), sharex=True, layout="constrained")
 left.plot(ratios, [c.n_effective for c in found], "o-")
 left.set(ylabel="effective number of rows", ylim=(0, 4_200))

@@ -25,7 +25,7 @@ for shift in shifts:
     found.append((calibration_in_the_large(y, p), observed_expected_ratio(y, p)))
 
 # %%
-# Mean predicted minus observed rate, in percentage points, and O:E, the observed number of
+# Observed rate minus mean predicted, in percentage points, and O:E, the observed number of
 # positives over the expected number. Both come as an ``Estimate`` with a 95% interval.
 figure, axes = plt.subplots(2, 1, figsize=(7, 5), sharex=True, layout="constrained")
 for ax, estimates, reference, scale in zip(
@@ -35,7 +35,7 @@ for ax, estimates, reference, scale in zip(
     ax.errorbar(months, value, yerr=[value - lower, upper - value], fmt="o", capsize=3)
     ax.axhline(reference, color="0.5", linestyle="--")
 axes[0].set(
-    ylabel="predicted minus observed\n(percentage points)", title="Calibration in the large"
+    ylabel="observed minus predicted\n(percentage points)", title="Calibration in the large"
 )
 axes[1].set(ylabel="observed / expected", title="O:E")
 

@@ -55,6 +55,7 @@ ax.legend(fontsize=8)
 found = cross_fitted(cal.ScoreTable.from_scores(y, p))
 print(
     f"Brier score {found.brier_before:.4f} before, "
-    f"{found.brier_after:.4f} after; recalibration helps: {found.improves_brier_score}"
+    f"{found.brier_after:.4f} after; log loss falls by {found.log_loss_gain:.4f}, "
+    f"at worst by {found.log_loss_gain_lower:.4f} (95% confidence)"
 )
 plt.show()

@@ -15,16 +15,14 @@ from calibrant.certificates import required_sample_size
 from calibrant.certificates.widths import (
     anytime_width,
     asymptotic_width,
-    bernstein_width,
     brownian_width,
     default_width,
     fixed_design_width,
-    hoeffding_width,
     monotone_width,
 )
 from calibrant.distributions.mean_limits import bernstein_mean_width
 from calibrant.distributions.null_distribution import calibrated_limit
-from calibrant.papers import rademacher_of_intervals, uniform_convergence_width
+from calibrant.papers import hoeffding_width, rademacher_of_intervals, uniform_convergence_width
 
 DELTA = 0.05
 BRIER = 0.15
@@ -68,7 +66,6 @@ WIDTHS: dict[str, Callable[[float], float]] = {
     "Hoeffding": lambda n: hoeffding_width(n, DELTA),
     "two-sided, conditional on the scores (Skorokhod)": lambda n: fixed_design_width(n, DELTA),
     "empirical Bernstein at any time": lambda n: anytime_width(n, BRIER, DELTA),
-    "empirical Bernstein": lambda n: bernstein_width(n, BRIER, DELTA),
     "default": lambda n: default_width(n, BRIER, DELTA),
     "two-sided, asymptotic": lambda n: brownian_width(n, BRIER, DELTA),
     "normal, asymptotic": lambda n: asymptotic_width(n, BRIER, DELTA),
@@ -80,25 +77,12 @@ ONE_SCORE: dict[str, OneScore] = {
     "default": lambda n, brier, delta, estimate, score: default_width(
         n, brier, delta, estimate=estimate, mean_variance=score * (1.0 - score)
     ),
-    "bernstein": lambda n, brier, delta, estimate, score: bernstein_width(n, brier, delta),
-    "hoeffding": lambda n, brier, delta, estimate, score: hoeffding_width(n, delta),
     "normal (asymptotic)": lambda n, brier, delta, estimate, score: asymptotic_width(n, brier, delta),
 }
 
-# Rows for which the library has no plan of its own are found from their widths.
-SEARCHED = (
-    *list(WIDTHS)[:4],
-    "all monotone maps at once (after recalibration)",
-    "two-sided, conditional on the scores (Skorokhod)",
-    "two-sided, asymptotic",
-)
+# Bounds of `certify`; rows of the others, of which the library has no plan, are found from their widths.
 METHODS = {
-    "Theorem 2 as its proof gives it": "uniform_convergence-proof",
-    "Theorem 2 as printed": "uniform_convergence-printed",
-    "Theorem 2 in one step": "uniform_convergence-sharp",
-    "Hoeffding": "hoeffding",
     "empirical Bernstein at any time": "anytime",
-    "empirical Bernstein": "bernstein",
     "default": "default",
     "normal, asymptotic": "asymptotic",
 }
@@ -112,7 +96,8 @@ def page() -> str:
             "",
             "An upper bound on the calibration error is the error of the rows plus a width; a smaller width is a",
             "better bound. An audit uses *default*. Theorem 2 is that of Gao et al. (2017), which holds for all",
-            "classifiers of a class and needs the Rademacher complexity of the class; [Bounds beside one",
+            "classifiers of a class and needs the Rademacher complexity of the class; its widths and Hoeffding's are",
+            "in [`calibrant.papers`](../reference/papers.md). [Bounds beside one",
             "another](../gallery/certify/plot_methods.rst) draws some.",
             "",
             f"Written by `docs/make_tables.py`, for {1 - DELTA:.0%} confidence (delta, the probability of",
@@ -208,14 +193,11 @@ def _sizes(power: float | None) -> list[str]:
     head = ["| bound | " + " | ".join(f"{e:.2f}" for e in TOLERANCES) + " |", "|---|" + "---|" * len(TOLERANCES)]
     rows = []
     for name, width in WIDTHS.items():
-        if name in SEARCHED:
-            sizes = [_smallest(lambda n, width=width: width(n) + _empirical(n, power), e) for e in TOLERANCES]
+        if name in METHODS:
+            asked = {"confidence_level": 1 - DELTA, "method": METHODS[name], "power": power, "brier": BRIER}
+            sizes = [required_sample_size(e, **asked) for e in TOLERANCES]
         else:
-            method = METHODS[name]
-            sizes = [
-                required_sample_size(e, confidence_level=1 - DELTA, method=method, power=power, brier=BRIER)
-                for e in TOLERANCES
-            ]
+            sizes = [_smallest(lambda n, width=width: width(n) + _empirical(n, power), e) for e in TOLERANCES]
         rows.append(f"| {name} | " + " | ".join(f"{n:,}" for n in sizes) + " |")
     return head + rows
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from reproductions.item import Number
 
-__all__ = ["mean_number", "one_run", "quantile_number", "same_samples", "share_of"]
+__all__ = ["mean_number", "one_run", "quantile_number", "rows_for", "same_samples", "share_of"]
 
 _RESAMPLES = 200
 
@@ -61,3 +62,12 @@ def same_samples(quantity: str, values: npt.ArrayLike, noise: float = 0.0, *, th
     runs = np.asarray(values, dtype=np.float64)
     variance = float(runs.var(ddof=1)) * (1.0 / len(runs) - 1.0 / their_runs) + noise / len(runs)
     return Number(f"{quantity}, error on the same samples", variance**0.5, 0.0)
+
+
+def rows_for(width: Callable[[int], float], target: float, *, more_than: int = 0) -> int:
+    """Return the fewest rows, above a number, with which a width that shrinks with them is within the target."""
+    low, high = more_than, 10**9
+    while high - low > 1:
+        n = (low + high) // 2
+        low, high = (n, high) if width(n) > target else (low, n)
+    return high

@@ -77,7 +77,7 @@ def test_election_night_forecasts_by_race():
     done, data, rows = audited("us_senate_election_night.csv", "--tolerance", "0.05", *by_race)
     assert data["sample"]["clusters"] == data["certificate"]["n_clusters"] == 103  # the README of the file
     assert data["cutoff"]["value"] == pytest.approx(range_of_sorted_residuals(rows), abs=1e-12)
-    assert data["certificate"]["method"] == "bernstein"
+    assert data["certificate"]["method"] == "default"
     assert data["certificate"]["verdict"] == "undecided"
     assert data["certificate"]["bound"] == pytest.approx(0.0673, abs=1e-4)
     assert data["test"]["p_value"] > 0.05

@@ -18,7 +18,7 @@ from calibrant.metrics import cutoff_calibration_error
 from calibrant.papers import rademacher_linear, uniform_convergence_width
 from calibrant.plots import drawing_style
 from reproductions.item import Effort, Item, Measured, Number
-from reproductions.runs import mean_number, share_of
+from reproductions.runs import mean_number, rows_for, share_of
 
 Array = npt.NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def measure(effort: Effort) -> Measured:
     """Realise sign vectors; then train, and compare errors on the training rows with errors on new rows."""
     numbers = _complexities(effort)
     table = _training_and_test(effort, numbers)
-    numbers += [_refusal(), *_rows_needed()]
+    numbers += _rows_needed()
     return Measured(numbers, {"errors": table})
 
 
@@ -122,33 +122,18 @@ def _sample(n: int, truth: Array, rng: np.random.Generator) -> tuple[Array, npt.
 
 
 def _training_bound(n: int) -> float:
-    """Width of Theorem 2 for all linear scores, trained on these rows: what certify would add to c_emp."""
+    """Width of Theorem 2 for all linear scores, trained on these rows."""
     complexity = rademacher_linear(n, FEATURES) if n > FEATURES + 1 else 0.5
-    half = np.tile([0, 1], n)[:n]
-    return certify(
-        half, np.full(n, 0.5), method="uniform_convergence", rademacher=min(0.5, complexity), confidence_level=1 - DELTA
-    ).width
-
-
-def _refusal() -> Number:
-    """Ask for a certificate on training rows with R = 1/2; the share of tolerances for which it says so."""
-    y = np.tile([0, 1], 500_000)
-    asked = [
-        certify(y, np.full(len(y), 0.5), method="uniform_convergence", rademacher=0.5, tolerance=tolerance).verdict
-        for tolerance in (0.01, 0.1, 0.5, 0.9)
-    ]
-    return Number("refused with R = 1/2", sum(verdict == "uninformative" for verdict in asked) / len(asked), 0.0)
+    return uniform_convergence_width(n, DELTA, min(0.5, complexity))
 
 
 def _rows_needed() -> list[Number]:
     """Rows for a width of 0.1: for a bound on the rows of the training, and for one on other rows."""
-    low, high = FEATURES + 2, 10**9
-    while high - low > 1:
-        n = (low + high) // 2
-        short = uniform_convergence_width(n, DELTA, rademacher_linear(n, FEATURES)) > 0.1
-        low, high = (n, high) if short else (low, n)
+    training = rows_for(
+        lambda n: uniform_convergence_width(n, DELTA, rademacher_linear(n, FEATURES)), 0.1, more_than=FEATURES + 1
+    )
     return [
-        Number("training rows for a width of 0.1", high, 0.0),
+        Number("training rows for a width of 0.1", training, 0.0),
         Number(
             "held-out rows for a width of 0.1", required_sample_size(0.1, confidence_level=1 - DELTA, power=None), 0.0
         ),

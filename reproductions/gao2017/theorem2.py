@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from calibrant.certificates import required_sample_size
 from calibrant.certificates.widths import bernstein_width, monotone_width
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.papers import rademacher_of_intervals, uniform_convergence_width
@@ -22,7 +21,7 @@ from reproductions.gao2017.theorem2_populations import (
     largest_over_monotone,
 )
 from reproductions.item import Effort, Item, Measured, Number
-from reproductions.runs import mean_number, quantile_number, share_of
+from reproductions.runs import mean_number, quantile_number, rows_for, share_of
 
 DELTA = 0.05
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -141,20 +140,25 @@ def _widths(numbers: list[Number]) -> pd.DataFrame:
     """Tabulate the width of each bound times sqrt(n), and the rows that a width of 0.02 takes."""
     rows = []
     for n in SIZES:
-        exact, massart = rademacher_of_intervals(n), math.sqrt(2.0 * math.log(1.0 + 0.5 * n * (n + 1)) / n)
-        widths = {form: uniform_convergence_width(n, DELTA, exact, form=form) for form in FORMS}
+        massart = math.sqrt(2.0 * math.log(1.0 + 0.5 * n * (n + 1)) / n)
+        widths = {form: _width(n, form) for form in FORMS}
         widths["massart"] = uniform_convergence_width(n, DELTA, massart, form="printed")
         widths["uniform"] = monotone_width(n, DELTA)
-        widths["bernstein"] = bernstein_width(n, BRIER, DELTA)
+        widths["bernstein"] = _width(n, "bernstein")
         rows.append((n, *(width * n**0.5 for width in widths.values())))
     table = pd.DataFrame(rows, columns=["n", *widths])
     numbers += [Number(f"width sqrt(n) at n = 10000, {name}", float(table[name][2]), 0.0) for name in widths]
-    methods = {"bernstein": "bernstein"} | {form: f"uniform_convergence-{form}" for form in FORMS}
-    needed = {
-        name: required_sample_size(0.02, method=method, brier=BRIER, power=None) for name, method in methods.items()
-    }
-    numbers += [Number(f"rows for a width of 0.02, {name}", float(rows), 0.0) for name, rows in needed.items()]
+    for name in ("bernstein", *FORMS):
+        needed = rows_for(lambda n, name=name: _width(n, name), 0.02)
+        numbers.append(Number(f"rows for a width of 0.02, {name}", float(needed), 0.0))
     return table
+
+
+def _width(n: int, name: str) -> float:
+    """Return the width of Bernstein's inequality, or of a form of Theorem 2 for one classifier."""
+    if name == "bernstein":
+        return bernstein_width(n, BRIER, DELTA)
+    return uniform_convergence_width(n, DELTA, rademacher_of_intervals(n), form=name)
 
 
 def _rows_wasted(numbers: list[Number]) -> None:
@@ -173,7 +177,7 @@ _LINES = {
     "printed": "printed, exact R",
     "sharp": "in one step",
     "uniform": "calibrant, all monotone maps",
-    "bernstein": "calibrant certify (one-sided)",
+    "bernstein": "Bernstein (one-sided)",
 }
 
 

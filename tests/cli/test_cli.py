@@ -198,7 +198,7 @@ BAD_USAGE = {
     "confidence": (["--label", "y", "--score", "p", "--confidence", "0"], "--confidence in (0, 1)"),
     "half the costs": (["--label", "y", "--score", "p", "--cost-fp", "1"], "both --cost-fp and --cost-fn"),
     "negative cost": (["--label", "y", "--score", "p", "--cost-fp", "-1", "--cost-fn", "1"], "--cost-fp"),
-    "method": (["--label", "y", "--score", "p", "--method", "magic"], "'default', 'bernstein'"),
+    "method": (["--label", "y", "--score", "p", "--method", "magic"], "'default', 'asymptotic', 'anytime'"),
     "report folder": (["--label", "y", "--score", "p", "--report", "/missing/a.html"], "no folder /missing"),
     "report of another kind": (["--label", "y", "--score", "p", "--report", "a.docx"], r".html, .pdf, .md or .tex"),
     "report is a folder": (["--label", "y", "--score", "p", "--report", "/"], "folder"),
@@ -289,7 +289,7 @@ class TestPlan:
         assert done.stdout.startswith(f"{rows:,} rows certify a calibration error of at most 0.02\n")
         assert "power 0.8 if the scores are calibrated" in done.stdout
         assert "a Brier score of 0.15." in done.stdout
-        assert "bernstein" not in done.stdout
+        assert "anytime" not in done.stdout
 
     def test_prevalence(self):
         rare, guess = (run("plan", "--tolerance", 0.02, *given) for given in (["--prevalence", 0.01], []))
@@ -332,13 +332,15 @@ class TestPlan:
         done = run("plan", "--tolerance", 0.05, "--brier", 0.3, "--width-only", "--all", "--json")
         plan = json.loads(done.stdout)
         assert plan["power"] is None
-        assert plan["rows"]["hoeffding"] == 2397
+        assert plan["rows"]["asymptotic"] == required_sample_size(0.05, method="asymptotic", brier=0.3, power=None)
 
     def test_all(self):
         arguments = ["plan", "--tolerance", 0.05, "--brier", 0.15, "--power", 0.9, "--all"]
         plan = json.loads(run(*arguments, "--json").stdout)
         assert (plan["power"], plan["brier"]) == (0.9, 0.15)
-        assert plan["rows"]["hoeffding"] == required_sample_size(0.05, method="hoeffding", brier=0.15, power=0.9)
+        sizes = {name: required_sample_size(0.05, method=name, brier=0.15, power=0.9) for name in plan["rows"]}
+        assert plan["rows"] == sizes
+        assert list(sizes) == ["default", "asymptotic", "anytime"]
         assert re.search(r"default +[0-9,]+ +1\.0", run(*arguments).stdout)
 
     @pytest.mark.parametrize("arguments", [["--tolerance", "0"], ["--tolerance", "0.1", "--power", "1"], []])
@@ -436,7 +438,7 @@ def test_groups_of_rows(tmp_path):
     expected = cal.audit(y, chance[patient], clusters=patient, max_rows_per_cluster=4, costs=(1, 2), name=data["name"])
     assert numbers(data) == numbers(expected.to_dict(curves=False))
     for arguments, message in (
-        (["--method", "hoeffding"], "--method 'bernstein' or 'asymptotic' with --cluster"),
+        (["--method", "anytime"], "--method 'default' or 'asymptotic' with --cluster"),
         (["--max-rows-per-cluster", "0"], "--max-rows-per-cluster to be a whole number"),
         (["--guarantee", "any"], "--guarantee to be one of 'ordinary', 'unseen clusters'"),
     ):

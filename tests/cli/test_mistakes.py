@@ -90,7 +90,7 @@ IN_A_SHELL = {
         csv(), [*AUDIT, "--confidence", "95"], "--confidence in (0, 1)", "found 95", "such as 0.95",
     ),
     "a bound that needs independent rows": (
-        csv(), [*AUDIT, "--cluster", "y", "--method", "hoeffding"], "--method 'bernstein' or", "'hoeffding'",
+        csv(), [*AUDIT, "--cluster", "y", "--method", "anytime"], "--method 'default' or", "'anytime'",
         "leave out --method",
     ),
     "a weight below zero": (

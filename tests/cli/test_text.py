@@ -215,7 +215,7 @@ CASES = {
     ),
     "clusters": audit(
         certificate=certificate(
-            "refuted", 0.02, 0.1021, 0.0412, method="bernstein", n_clusters=103, max_rows_per_cluster=1.0
+            "refuted", 0.02, 0.1021, 0.0412, method="default", n_clusters=103, max_rows_per_cluster=1.0
         ),
         test=p_value(0.003, "asymptotic", 103),
         expected_error=None,

@@ -47,7 +47,7 @@ COLUMN = object()  # stands for the name of a column of the file
 AUDIT: dict[str, tuple[float, list[Any]]] = {
     "--tolerance": (0.3, [0.02, 0.02, 0.5, 0.5, 1e-9, 1e-300, 0.999, 1.5, "x"]),
     "--confidence": (0.05, [0.5, 0.99, 1 - 1e-12, 0, "nan"]),
-    "--method": (0.05, ["bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence", "none"]),
+    "--method": (0.05, ["default", "asymptotic", "anytime", "none"]),
     "--by": (0.15, [COLUMN]),
     "--depth": (0.03, [1, 2, 3]),
     "--cluster": (0.07, [COLUMN]),

@@ -79,7 +79,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "direction": ("too low", "too high", "either", "x"),
     "relative_to": ("predicted", "exposure", "observed", "rows", "x"),
     "method": (
-        *("default", "asymptotic", "anytime", "hoeffding", "uniform_convergence", "bernstein", "x"),
+        *("default", "asymptotic", "anytime", "hoeffding", "x"),
         *("auto", "isotonic", "lipschitz", "venn-abers", "local", "histogram", "platt", "temperature", "beta"),
         *("cutoff", "scale", "power", "offset"),
     ),

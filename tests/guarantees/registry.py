@@ -147,16 +147,15 @@ ELSEWHERE = {
         "guarantees/test_certified_ece.py::test_square_cells_with_rising_rates_exactly",
     ],
     "certificates.widths.default_width": ["guarantees/test_certificate_coverage.py::test_worst_cases_found_by_search"],
-    "certificates.widths.hoeffding_width": [
-        "guarantees/test_certificate_coverage.py::test_hoeffding_coverage_in_the_same_cases"
-    ],
     "papers.l1_cannot_be_certified": ["guarantees/test_l1.py::test_no_verifier_tells_the_worlds_apart"],
     "papers.l1_from_repeats": [
         "guarantees/test_defaults.py::test_bounds_from_repeats",
         "guarantees/test_l1.py::test_bound_on_squares_exactly",
     ],
     "certificates.widths.asymptotic_width": ["guarantees/test_normal_and_anytime.py::test_normal_bound_at_one_score"],
-    "certificates.plan_table": ["unit/certificates/test_certificates.py::test_sample_sizes_by_hoeffding"],
+    "certificates.plan_table": [
+        "unit/certificates/test_certificates.py::test_sample_size_is_the_smallest_that_is_enough"
+    ],
     "certificates.widths.brownian_width": ["guarantees/test_interval.py::test_interval_contains_the_true_error"],
     "certificates.required_sample_size": ["guarantees/test_power.py::test_certified_as_often_as_asked"],
     "certificates.validation_sample_size": [
@@ -166,7 +165,8 @@ ELSEWHERE = {
         "unit/certificates/test_expected_error.py::test_planned_rows_have_the_power_asked_for"
     ],
     "certificates.widths.fixed_design_width": ["guarantees/test_bands.py::test_coverage_where_outcomes_are_even"],
-    "papers.uniform_convergence_width": ["guarantees/test_certificate_coverage.py::test_theorem_2_at_one_score"],
+    "papers.hoeffding_width": ["unit/papers/test_uniform_convergence.py::test_hoeffding_at_one_score"],
+    "papers.uniform_convergence_width": ["unit/papers/test_uniform_convergence.py::test_theorem_2_at_one_score"],
     "certificates.widths.monotone_width": [
         "guarantees/test_lower_bound.py::test_closed_form_bounds_the_uniform_process"
     ],

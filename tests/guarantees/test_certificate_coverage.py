@@ -9,7 +9,7 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.certificates import certify
-from calibrant.certificates.widths import default_width
+from calibrant.certificates.widths import bernstein_width, default_width
 from calibrant.distributions import mean_limits
 from support.counting import (
     assert_probability_within,
@@ -21,19 +21,28 @@ from support.counting import (
 )
 from support.worlds import WORLDS
 
-METHODS = ("default", "bernstein", "hoeffding", "uniform_convergence")
-
 
 @cache
-def certificates(score: float, n: int, delta: float, method: str):
+def certificates(score: float, n: int, delta: float):
     """What the library says for each number of positives among n rows at one score."""
     tables = (ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1))
-    return [certify(table, confidence_level=1 - delta, method=method) for table in tables]
+    return [certify(table, confidence_level=1 - delta) for table in tables]
 
 
-def upper_bounds(score: float, n: int, delta: float = 0.05, method: str = "default"):
-    found = certificates(score, n, delta, method)
+def upper_bounds(score: float, n: int, delta: float = 0.05):
+    found = certificates(score, n, delta)
     return per_count(n, lambda k: found[k].bound)
+
+
+def errors_and_brier_scores(score: float, n: int):
+    """Empirical error and Brier score for each number of positives among n rows at one score."""
+    k = np.arange(n + 1)
+    estimate, brier = np.abs(k - n * score) / n, (k * (1 - score) ** 2 + (n - k) * score**2) / n
+    return list(zip(estimate, np.minimum(brier, 1.0), strict=True))
+
+
+def bernstein_bounds(score: float, n: int, delta: float):
+    return np.array([e + bernstein_width(n, b, delta) for e, b in errors_and_brier_scores(score, n)])
 
 
 # --- one score: exact statements about every true rate ---------------------------------------------------------
@@ -43,8 +52,8 @@ def upper_bounds(score: float, n: int, delta: float = 0.05, method: str = "defau
 @pytest.mark.parametrize("n", [1, 2, 3, 6, 10, 20, 50, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("score", [0.0, 1e-9, 0.01, 0.3, 0.5, 0.9, 1.0])
 def test_no_rate_at_one_score_is_missed_too_often(score, n, delta):
-    for method in METHODS[:3]:
-        assert_probability_within(worst_failure_probability(upper_bounds(score, n, delta, method), score), delta)
+    for bounds in (upper_bounds, bernstein_bounds):
+        assert_probability_within(worst_failure_probability(bounds(score, n, delta), score), delta)
 
 
 @pytest.mark.slow
@@ -54,47 +63,33 @@ def test_no_rate_at_one_score_is_missed_too_often_in_large_samples(score, n, del
     assert_probability_within(worst_failure_probability(upper_bounds(score, n, delta), score), delta)
 
 
-@pytest.mark.parametrize("form", ["sharp", "printed", "proof"])
-@pytest.mark.parametrize("score", [0.0, 0.5])
-def test_theorem_2_at_one_score(score, form):
-    for n in (1, 10, 100):
-        tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
-        bounds = per_count(
-            n, lambda k, tables=tables: certify(tables[k], method="uniform_convergence", form=form).bound
-        )
-        assert_probability_within(worst_failure_probability(bounds, score), 0.05)
-
-
 # Found by search: score, true rate, n, delta. At the third the bound used up most of delta asymptotically.
 WORST = [(0.0, 0.333, 10, 0.05), (0.0, 0.305, 6, 0.20), (0.9, 0.86790, 3000, 0.05), (0.5, 0.5645, 300, 0.2)]
 
 
 @pytest.mark.parametrize(("score", "eta", "n", "delta"), WORST)
 def test_worst_cases_found_by_search(score, eta, n, delta):
-    for method in METHODS[:3]:
+    def fails(k):
+        table = ScoreTable.from_counts([score], [n], [k])
+        return certify(table, confidence_level=1 - delta).bound < abs(eta - score)
 
-        def fails(k, method=method):
-            table = ScoreTable.from_counts([score], [n], [k])
-            return certify(table, confidence_level=1 - delta, method=method).bound < abs(eta - score)
-
-        assert_probability_within(failure_probability_by_count(n, eta, fails), delta)
+    assert_probability_within(failure_probability_by_count(n, eta, fails), delta)
+    failed = bernstein_bounds(score, n, delta) < abs(eta - score)
+    assert_probability_within(failure_probability(n, eta, failed), delta)
 
 
-def test_hoeffding_coverage_in_the_same_cases():
-    """At most .0005, by the same sums."""
-    for score, eta, n, _ in WORST[:2]:
-        failed = upper_bounds(score, n, 0.05, "hoeffding") < abs(eta - score)
-        assert failure_probability(n, eta, failed) <= 0.0005
+def test_a_shrunk_bernstein_width_is_caught():
+    for score, n in ((0.0, 10), (0.5, 200), (0.9, 50)):
+        shrunk = np.array([e + 0.3 * bernstein_width(n, b) for e, b in errors_and_brier_scores(score, n)])
+        with pytest.raises(AssertionError, match="failure probability"):
+            assert_probability_within(worst_failure_probability(shrunk, score), 0.05)
 
 
 # --- the default where rows are many: its constants are needed (docs/theory/1-upper-bound.md) ------------------------
 
 
 def one_score_bounds(score: float, n: int, delta: float):
-    k = np.arange(n + 1)
-    estimate, brier = np.abs(k - n * score) / n, (k * (1 - score) ** 2 + (n - k) * score**2) / n
-    pairs = zip(estimate, np.minimum(brier, 1.0), strict=True)
-    return np.array([e + default_width(n, b, delta, estimate=e) for e, b in pairs])
+    return np.array([e + default_width(n, b, delta, estimate=e) for e, b in errors_and_brier_scores(score, n)])
 
 
 @pytest.mark.slow
@@ -119,12 +114,12 @@ def test_without_the_constants_of_its_proof_the_default_is_caught(monkeypatch, s
 # --- many scores: counted failures ----------------------------------------------------------------------------
 
 
-def failures(name: str, n: int, repetitions: int, delta: float, methods=METHODS[:3], shrink: float = 1.0):
-    """Whether the bound, with its width times `shrink`, is below the true error; for each method, in some samples."""
+def failures(name: str, n: int, repetitions: int, delta: float, shrink: float = 1.0):
+    """Whether the bound, with its width times `shrink`, is below the true error, in some samples."""
     world = WORLDS[name]
     for table in world.samples(n, repetitions, np.random.default_rng([n, *name.encode()])):
-        found = (certify(table, confidence_level=1 - delta, method=method) for method in methods)
-        yield [one.estimate + shrink * one.width < world.error for one in found]
+        found = certify(table, confidence_level=1 - delta)
+        yield found.estimate + shrink * found.width < world.error
 
 
 @pytest.mark.slow
@@ -139,7 +134,7 @@ def test_true_error_is_seldom_above_the_bound(name, n):
 @pytest.mark.parametrize("n", [10, 100, 1000])
 @pytest.mark.parametrize("name", WORLDS)
 def test_true_error_is_seldom_above_the_bound_in_many_samples(name, n, delta):
-    assert_seldom(failures(name, n, 500, delta, methods=("default",)), 500, delta)
+    assert_seldom(failures(name, n, 500, delta), 500, delta)
 
 
 def test_true_errors_of_the_worlds():
@@ -220,7 +215,7 @@ def test_width_is_small():
 @pytest.mark.parametrize("shrink", [0.3, 0.0])
 def test_a_shrunk_bound_is_caught_exactly(shrink):
     for score, n in ((0.0, 10), (0.5, 200), (0.9, 50)):
-        found = certificates(score, n, 0.05, "default")
+        found = certificates(score, n, 0.05)
         shrunk = per_count(n, lambda k, found=found: found[k].estimate + shrink * found[k].width)
         with pytest.raises(AssertionError, match="failure probability"):
             assert_probability_within(worst_failure_probability(shrunk, score), 0.05)
@@ -231,14 +226,14 @@ def test_a_shrunk_bound_is_caught_exactly(shrink):
 def test_a_shrunk_bound_is_caught_by_counting(name, n):
     for shrink in (0.3, 0.0):
         with pytest.raises(AssertionError, match="failures in"):
-            assert_seldom(failures(name, n, 300, 0.05, methods=("default",), shrink=shrink), 300, 0.05)
+            assert_seldom(failures(name, n, 300, 0.05, shrink=shrink), 300, 0.05)
 
 
 @pytest.mark.slow
 def test_the_normal_bound_without_its_rare_event_term_is_caught():
     """Score 0 and a rate of 1/n: what the library returns is not this."""
     n = 200
-    found = certificates(0.0, n, 0.05, "default")
+    found = certificates(0.0, n, 0.05)
     naive = per_count(n, lambda k: found[k].estimate + 1.645 * np.sqrt(k / n / n))
     with pytest.raises(AssertionError, match="failure probability"):
         assert_probability_within(failure_probability(n, 1 / n, naive < 1 / n), 0.05)

@@ -1,4 +1,5 @@
-"""Claims 2, 3, 4 and 6 of Gao, Parameswaran & Peng (2017). Claims 1 and 5 are in test_claim1.py and test_pava.py."""
+"""Claims 3, 4 and 6 of Gao, Parameswaran & Peng (2017). Claims 1, 2 and 5 are in test_claim1.py,
+test_uniform_convergence.py and test_pava.py."""
 
 from __future__ import annotations
 
@@ -9,21 +10,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from calibrant import ScoreTable
-from calibrant.certificates import certify
 from calibrant.certificates.widths import monotone_width
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.papers import rademacher_finite, rademacher_of_intervals
 from support.counting import assert_failures_within
 from support.worlds import WORLDS
-
-
-@pytest.mark.parametrize("form", ["sharp", "proof"])
-def test_claim_2_a_shattered_class_certifies_nothing(form):
-    """No more linearly independent rows than features: the complexity is 1/2, and the bound says nothing."""
-    y, p = [0, 1] * 50, [0.01, 0.99] * 50
-    found = certify(y, p, method="uniform_convergence", form=form, rademacher=0.5, tolerance=0.3)
-    assert found.bound == 1.0
-    assert found.verdict == "uninformative"
 
 
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=12))

@@ -81,12 +81,9 @@ def test_closed_form_bounds_the_uniform_process():
 @pytest.mark.parametrize("score", [0.0, 0.01, 0.5, 0.9])
 def test_one_score_exactly(score, n):
     tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
-    for method in ("default", "uniform_convergence"):
-        lower = per_count(
-            n, lambda k, method=method: certify(tables[k], confidence_level=0.8, method=method).lower_bound
-        )
-        for eta in np.linspace(0.0, 1.0, 101):
-            assert_probability_within(failure_probability(n, eta, lower > abs(eta - score)), 0.2)
+    lower = per_count(n, lambda k: certify(tables[k], confidence_level=0.8).lower_bound)
+    for eta in np.linspace(0.0, 1.0, 101):
+        assert_probability_within(failure_probability(n, eta, lower > abs(eta - score)), 0.2)
 
 
 def failures(name: str, n: int, repetitions: int, shrink: float = 1.0):

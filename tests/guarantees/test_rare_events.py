@@ -24,7 +24,7 @@ DELTA = 0.05
 def upper(table: ScoreTable, shrink: float = 1.0) -> float:
     """`certify(table).bound` with its width times `shrink`; without the lower bound, which takes longer."""
     walk = extremes(cumulative_residuals(table))
-    return walk.value + shrink * (min(1.0, charged_bound(table, walk, DELTA, method="default")) - walk.value)
+    return walk.value + shrink * (min(1.0, charged_bound(table, walk, DELTA)) - walk.value)
 
 
 def worst_at_one_score(bounds, n: int, score: float) -> float:

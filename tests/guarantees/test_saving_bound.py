@@ -18,7 +18,7 @@ from support.counting import (
 )
 from support.worlds import WORLDS
 
-METHODS = ("default", "hoeffding", "asymptotic")
+METHODS = ("default", "asymptotic")
 
 
 def decided(table: ScoreTable, tau: float, delta: float, method: str):
@@ -123,9 +123,8 @@ def test_true_savings_of_the_worlds():
 
 
 def test_bounds_say_something():
-    """sqrt(log(40) / (2 n)) = .0136 at n = 10,000 for Hoeffding; the others are tighter where positives are rare."""
+    """Hoeffding's inequality has sqrt(log(40) / (2 n)) = .0136 at n = 10,000; where positives are rare, far less."""
     table = next(WORLDS["rare, calibrated"].samples(10_000, 1, np.random.default_rng(0)))
-    assert decided(table, 0.5, 0.05, "hoeffding").saving_bound < 0.0137
     assert decided(table, 0.05, 0.05, "asymptotic").saving_bound < 0.003
     assert decided(table, 0.05, 0.05, "default").saving_bound < 0.004
 

@@ -34,7 +34,7 @@ from calibrant.metrics.heterogeneity import heterogeneity_of
 from calibrant.table.class_checks import is_of_several, need_alone
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.clusters import MOST_COMPARED, ClusteredRows, Clusters
-from calibrant.table.parameters import Direction
+from calibrant.table.parameters import BoundMethod, Direction
 from calibrant.table.progress import report_progress, subtask
 from calibrant.table.score_table import ScoreTable
 
@@ -96,7 +96,7 @@ def audit(
     confidence_level: float = 0.95,
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
     target_error: float | Sequence[float] | None = None,
-    method: Literal["default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"] | None = None,
+    method: BoundMethod | None = None,
     clusters: Clusters | str | Sequence[str] | None = None,
     max_rows_per_cluster: int | None = None,
     guarantee: Guarantee = "ordinary",
@@ -134,7 +134,7 @@ def audit(
         several classes a matrix, see `calibrant.audit_classes`.
     target_error : float or (float, float), optional
         As in `calibrant.selective_binary`; asks which independent cases may be called positive or negative unreviewed.
-    method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}, optional
+    method : {"default", "asymptotic", "anytime"}, optional
         Which bound, see `calibrant.certificates.certify`.
     clusters : sequence of length n, optional
         Cluster of each row, or names of columns. Rows of one may depend on each other; what forbids that is left out.

@@ -234,8 +234,7 @@ def _plan(asked: Asked, certificate: Certificate | None, expected_brier: float) 
     comments = [of_one or "", "of all rows, not of each segment" if given["by"] is not None else ""]
     shell = _command("plan", [], {"tolerance": tolerance, **options}, *comments)
     if given["method"] not in (None, "default"):
-        shell, method = shell.replace(" plan", " plan --all"), given["method"]
-        options["method"] = repr(f"{method}-sharp" if method == "uniform_convergence" else method)
+        shell, options["method"] = shell.replace(" plan", " plan --all"), repr(given["method"])
     listed = ", ".join([tolerance, *(f"{name}={value}" for name, value in options.items())])
     return NextStep(shell, _commented(f"cal.required_sample_size({listed})", *comments))
 

@@ -15,34 +15,25 @@ from calibrant.certificates.sample_size import rows_to_decide, width_of
 from calibrant.certificates.split import split_lower_bound, split_width
 from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width
 from calibrant.certificates.widths.default import charged_bound
-from calibrant.certificates.widths.uniform_convergence import PRINTED_LIMIT
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import null_mean
-from calibrant.errors import ArgumentError
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes, largest_move
 from calibrant.table.numbers import claim_lower, claim_upper
-from calibrant.table.parameters import Direction, check_choice
+from calibrant.table.parameters import BoundMethod, Direction, check_choice
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.statements import INDEPENDENT
 
-_SPLIT = ("default", "bernstein", "hoeffding")  # methods whose lower bound is `split_lower_bound`
 _LOOK_ANY_TIME = (
     "The confidence level and the tolerance were chosen before looking at the outcomes; the number of rows was not."
-)
-_ANY_OF_CLASS = (
-    "The classifier belongs to a class with the Rademacher complexity given; it may have been selected on these rows."
 )
 
 _METHODS: dict[str, Method] = {
     "default": Method("finite-sample bound", ("gao2017", "shevtsova2013", "fan2015")),
-    "bernstein": Method("finite-sample empirical Bernstein bound", ("gao2017", "fan2015")),
     "anytime": Method("empirical Bernstein bound, simultaneous over all numbers of rows", ("gao2017", "howard2021")),
-    "hoeffding": Method("finite-sample Hoeffding bound", ("gao2017", "hoeffding1963")),
     "asymptotic": Method(
         "normal bound: the probability is asymptotic in the number of rows", ("gao2017", "feller1951")
     ),
-    "uniform_convergence": Method("uniform convergence bound of Theorem 2", ("gao2017",)),
 }
 
 
@@ -53,9 +44,7 @@ def certify(
     confidence_level: float = 0.95,
     tolerance: float | None = None,
     direction: Direction = "either",
-    method: Literal["default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"] = "default",
-    form: Literal["sharp", "proof", "printed"] = "sharp",
-    rademacher: float | None = None,
+    method: BoundMethod = "default",
     clusters: Clusters | None = None,
     max_rows_per_cluster: int | None = 1,
     guarantee: Guarantee = "ordinary",
@@ -76,16 +65,12 @@ def certify(
         An error that would be acceptable, in (0, 1); asks for a verdict.
     direction : {"either", "too low", "too high"}
         Which errors count: of predictions below what is observed, above it, or both. Choose before seeing the rows.
-    method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}
+    method : {"default", "asymptotic", "anytime"}
         Which bound (docs/explanation/certificate.md compares them). Choose before seeing the rows: the smallest of
         several bounds is not a bound. All but "asymptotic" hold for every n and every distribution; "anytime" may be
-        looked at, and sampling stopped, after every row, and never refutes. With clusters "bernstein" or "asymptotic",
-        the latter by default with fewer than ``10 log(1 / delta)`` of equal size; delta is ``1 - confidence_level``.
-    form : {"sharp", "proof", "printed"}
-        For "uniform_convergence", see `uniform_convergence_width`; "printed" is refused where not known to be true.
-    rademacher : float, optional
-        With "uniform_convergence", for a classifier trained on these rows: Rademacher complexity of its class at this
-        number of rows, such as `rademacher_linear`. By default that of the intervals of one fixed score.
+        looked at, and sampling stopped, after every row, and never refutes. With clusters "default" or "asymptotic",
+        and by default the latter where there are fewer than ``10 log(1 / delta)`` of equal size, or no limit to what
+        one counts; delta is ``1 - confidence_level``.
     clusters : sequence of length n, optional
         Cluster of each row, such as its patient. Rows of one cluster may then depend on each other. Not with a table.
     max_rows_per_cluster : int, optional
@@ -115,8 +100,8 @@ def certify(
     Notes
     -----
     docs/theory/1-upper-bound.md derives the upper bound, 3-clusters.md those for clusters, 18-one-direction.md those of
-    one direction. The lower bound is `split_lower_bound`, or by `brownian_width` ("asymptotic"), or by the width of the
-    upper one ("uniform_convergence"). The error is that of Gao, Parameswaran & Peng (2017).
+    one direction. The lower bound is `split_lower_bound`, or by `brownian_width` ("asymptotic"). The error is that of
+    Gao, Parameswaran & Peng (2017).
 
     Examples
     --------
@@ -134,19 +119,14 @@ def certify(
         n_simulations=n_simulations,
         random_state=random_state,
     )
-    if rademacher is not None and method != "uniform_convergence":
-        raise ArgumentError("rademacher only with method 'uniform_convergence'", f"method {method!r}", "leave it out")
     if clusters is not None:
         rows = cluster_rows(y_true, y_proba, clusters, count=count, pos_label=pos_label)
         return certify_clusters(cap_clusters(rows, max_rows_per_cluster), question)
-    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
-    return certify_table(table, question, form=form, rademacher=rademacher)
+    return certify_table(as_table(y_true, y_proba, count=count, pos_label=pos_label), question)
 
 
-def certify_table(
-    table: ScoreTable, question: Question, *, form: str = "sharp", rademacher: float | None = None
-) -> Certificate:
-    """Certificate for independent rows; `form` and `rademacher` as in `certify`."""
+def certify_table(table: ScoreTable, question: Question) -> Certificate:
+    """Certificate for independent rows."""
     delta, method = question.delta, question.bound_method
     independent, classifier, plan = ASSUMPTIONS
     need_counts(table, "finite-sample bounds need rows")
@@ -156,34 +136,25 @@ def certify_table(
     brier = table.squared_total / n
 
     def upper_width(rows: int) -> float:
-        # Complexities shrink like 1 / sqrt(n), up to logarithms: good enough to plan with.
-        complexity = None if rademacher is None else rademacher * math.sqrt(n / rows)
-        variance = table.mean_variance
-        return width_of(method, rows, brier, delta, estimate, mean_variance=variance, rademacher=complexity, form=form)
+        return width_of(method, rows, brier, delta, estimate, mean_variance=table.mean_variance)
 
     def lower_width(rows: int) -> float:
-        if method == "uniform_convergence":
-            return upper_width(rows)
         if method == "asymptotic":
             return brownian_width(rows, max(brier, table.mean_variance), delta)
         return math.inf if method == "anytime" else split_width(rows, brier, delta)
 
-    if form == "printed" and rademacher is not None and rademacher * math.sqrt(n) > PRINTED_LIMIT:
-        value, remedy = f"{rademacher * math.sqrt(n):.3g}", "use form 'sharp' or 'proof', which hold for every class"
-        raise ArgumentError(f"form 'printed' only where sqrt(n) * rademacher is at most {PRINTED_LIMIT}", value, remedy)
-    if method in ("default", "bernstein"):
-        width = charged_bound(table, residual_range, delta, method=method, side=question.side) - estimate
-    else:
-        width = upper_width(n) + (residual_range.at_most - estimate)
-    bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width(n))
-    if method in _SPLIT:
+    if method == "default":
+        width = charged_bound(table, residual_range, delta, question.side) - estimate
         level, seed = question.confidence_level, question.random_state
         lower_bound = split_lower_bound(table, confidence_level=level, direction=question.direction, random_state=seed)
+    else:
+        width = upper_width(n) + (residual_range.at_most - estimate)
+        lower_bound = max(0.0, estimate - lower_width(n))
     assumptions = (
         independent,
-        classifier if rademacher is None else _ANY_OF_CLASS,
+        classifier,
         _LOOK_ANY_TIME if method == "anytime" else plan,
-        *((results.SIMULATED_LOWER_BOUND,) if table.cells is not None and method in _SPLIT else ()),
+        *((results.SIMULATED_LOWER_BOUND,) if table.cells is not None and method == "default" else ()),
     )
 
     def rows_needed(tolerance: float) -> int | None:
@@ -194,7 +165,7 @@ def certify_table(
 
     return results.conclude(
         question,
-        results.Bounds(estimate=estimate, bound=bound, lower_bound=lower_bound, width=width),
+        results.Bounds(estimate=estimate, bound=min(1.0, estimate + width), lower_bound=lower_bound, width=width),
         sampling=INDEPENDENT,
         n=n,
         mean_score=table.mean_score,
@@ -255,9 +226,9 @@ def cutoff_interval(
     A percentile bootstrap would be wrong here: the error is not a smooth function of the distribution where the
     classifier is calibrated, and such an interval then never contains the true value 0.
 
-    With clusters, the limits of "finite" are the bounds of `certify` with method "bernstein". The upper one of
-    "asymptotic" is that of `certify`; the lower one is the largest error up to which `calibration_test` rejects all:
-    the range of :math:`C_n(t) (1 - a)` is compared with those of
+    With clusters, the limits of "finite" are the proved bounds of `certify`. The upper one of "asymptotic" is that of
+    `certify`; the lower one is the largest error up to which `calibration_test` rejects all: the range of
+    :math:`C_n(t) (1 - a)` is compared with those of
     :math:`\frac{1}{N} \sum_g u_g (W_g(t) - a m_g C_n(t))`, where :math:`u` is uniform on the sphere that the vector of
     ones lies on, a little enlarged, and with those of independent rows. :math:`W_g` is the walk of the residuals of
     cluster g, not yet divided, :math:`m_g` its rows, :math:`C_n` the walk of all N rows, and :math:`a` from 0 on. The
@@ -276,7 +247,7 @@ def cutoff_interval(
     check_choice("method", method, ("finite", "asymptotic"))
     question = Question(
         confidence_level=confidence_level,
-        method="bernstein" if method == "finite" else "asymptotic",
+        method="default" if method == "finite" else "asymptotic",
         guarantee=guarantee,
         n_simulations=n_simulations,
         random_state=random_state,
@@ -290,7 +261,7 @@ def cutoff_interval(
     limit, references, assumptions = "", _METHODS["default"].references, ASSUMPTIONS
     if method == "finite":
         lower = split_lower_bound(table, confidence_level=1.0 - half, random_state=random_state)
-        above = charged_bound(table, residual_range, half, method="default") - residual_range.value
+        above = charged_bound(table, residual_range, half) - residual_range.value
         if table.cells is not None:
             assumptions = (*ASSUMPTIONS, results.SIMULATED_LOWER_BOUND)
     else:

@@ -233,7 +233,7 @@ def _parts(scores: ClassScores, notion: str) -> Iterable[ClassRows]:
 
 def own_bound(table: ScoreTable, delta: float) -> float:
     """Upper bound on the error of one table, as that of `certify`."""
-    return min(1.0, charged_bound(table, extremes(cumulative_residuals(table)), delta, method="default"))
+    return min(1.0, charged_bound(table, extremes(cumulative_residuals(table)), delta))
 
 
 def _bounds(scores: ClassScores, notion: str, question: Question, fields: Mapping[str, Any]) -> Bounds:

@@ -36,7 +36,7 @@ from calibrant.table.statements import weighting
 _CLUSTERS_PER_LOG = 10.0
 
 _METHODS: dict[str, Method] = {
-    "bernstein": Method("finite-sample empirical Bernstein bound for clusters", ("gao2017", "fan2015")),
+    "default": Method("finite-sample empirical Bernstein bound for clusters", ("gao2017", "fan2015")),
     "asymptotic": Method(
         "the probability is asymptotic in the number of clusters", ("gao2017", "langsrud2005", "ibragimov2010")
     ),
@@ -44,21 +44,14 @@ _METHODS: dict[str, Method] = {
 
 
 def choose_method(method: str, rows: ClusteredRows, delta: float) -> str:
-    """Return the method asked for; by default the proved one if there are clusters enough for it to say something.
+    """Return "default" if the proved bound is asked for and there are clusters enough for it to say something.
 
-    "bernstein" from ``10 log(1 / delta)`` clusters of equal size on, 30 at the usual delta of .05, if clusters are
-    capped; an `ArgumentError` if the method holds only for independent rows, or needs a cap.
+    That is from ``10 log(1 / delta)`` clusters of equal size on, 30 at the usual delta of .05, if clusters are capped;
+    an `ArgumentError` if the method holds only for independent rows.
     """
-    capped = rows.cap < math.inf
-    if method == "default":
-        enough = capped and rows.effective_clusters >= -_CLUSTERS_PER_LOG * math.log(delta)
-        return "bernstein" if enough else "asymptotic"
     need_cluster_method(method)
-    if method == "bernstein" and not capped:
-        expected = "`max_rows_per_cluster` with method 'bernstein' and clusters"
-        remedy = "set it, for instance to 1 for clusters that count the same, or leave out `method`"
-        raise ArgumentError(expected, "no limit to what a cluster counts", remedy)
-    return method
+    enough = rows.cap < math.inf and rows.effective_clusters >= -_CLUSTERS_PER_LOG * math.log(delta)
+    return method if enough else "asymptotic"
 
 
 def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:
@@ -101,8 +94,11 @@ def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:
 def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
     """Interval for grouped rows, as they count, by the bounds of the method."""
     need_clusters(rows)
-    method = choose_method(question.bound_method, rows, 0.5)
-    asymptotic = method == "asymptotic"
+    asymptotic = question.bound_method == "asymptotic"
+    if not asymptotic and rows.cap == math.inf:
+        expected = "`max_rows_per_cluster` with method 'finite' and clusters"
+        remedy = "set it, for instance to 1 for clusters that count the same, or use method 'asymptotic'"
+        raise ArgumentError(expected, "no limit to what a cluster counts", remedy)
     walks = cluster_residuals(rows)
     dependence = clustered(rows, walks, unseen=question.unseen) if asymptotic else None
     bounds, _ = _bounds(rows, walks, dependence, 0.5 * question.delta, question)
@@ -119,7 +115,7 @@ def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
         f"{claim_lower(lower)} and {claim_upper(upper)}.",
         confidence_level=question.confidence_level,
         assumptions=rows.sampling.assumptions(chosen, asymptotic=asymptotic, unseen=question.unseen),
-        references=_METHODS[method].references,
+        references=_METHODS[question.bound_method].references,
         n_clusters=len(rows.size),
         max_rows_per_cluster=rows.sampling.max_rows_per_cluster,
     )

@@ -15,8 +15,7 @@ from calibrant.errors import ArgumentError
 from calibrant.table import parameters
 from calibrant.table.pooling import NumberArray
 
-_METHODS = ("default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence")
-_CLUSTER_METHODS = ("bernstein", "asymptotic")
+_CLUSTER_METHODS = ("default", "asymptotic")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +24,7 @@ class Question:
 
     tolerance: float | None = None
     confidence_level: float = 0.95
-    method: str | None = None
+    method: parameters.BoundMethod | None = None
     direction: parameters.Direction = "either"
     costs: Mapping[str, float] | Sequence[float] | NumberArray | None = None
     target_error: float | Sequence[float] | None = None
@@ -38,7 +37,7 @@ class Question:
     def __post_init__(self) -> None:
         """Raise an `ArgumentError` where parameters are out of range."""
         parameters.failure_probability(self.confidence_level)
-        parameters.check_choice("method", self.bound_method, _METHODS)
+        parameters.check_method(self.bound_method)
         parameters.check_choice("direction", self.direction, tuple(parameters.SIDES))
         if self.tolerance is not None:
             remedy = "a tolerance is an average gap in probability, such as 0.02"
@@ -58,7 +57,7 @@ class Question:
         return parameters.failure_probability(self.confidence_level)
 
     @property
-    def bound_method(self) -> str:
+    def bound_method(self) -> parameters.BoundMethod:
         """Name of the bound asked for."""
         return "default" if self.method is None else self.method
 
@@ -92,7 +91,7 @@ class Question:
         if clusters and self.target_error is not None:
             remedy = "leave one of them out; of whether decisions were right, `calibrant.selective` takes clusters"
             raise ArgumentError("independent rows, where there is a `target_error`", "clusters", remedy)
-        if clusters and self.bound_method != "default":
+        if clusters:
             need_cluster_method(self.bound_method)
 
 

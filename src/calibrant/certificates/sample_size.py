@@ -6,26 +6,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import get_args
 
 from calibrant.certificates.validation_size import ValidationPlan
 from calibrant.certificates.widths.anytime import anytime_width
-from calibrant.certificates.widths.closed_form import asymptotic_width, hoeffding_width
-from calibrant.certificates.widths.default import bernstein_width, default_width
-from calibrant.certificates.widths.uniform_convergence import rademacher_of_intervals, uniform_convergence_width
+from calibrant.certificates.widths.closed_form import asymptotic_width
+from calibrant.certificates.widths.default import default_width
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.errors import ArgumentError
 from calibrant.table.missing import LeftOut
 from calibrant.table.numbers import given
-from calibrant.table.parameters import check_between, check_choice, failure_probability
+from calibrant.table.parameters import BoundMethod, check_between, check_method, failure_probability
 from calibrant.table.results import Result
 
-_PLANNED_METHODS = (
-    *("default", "bernstein", "anytime", "hoeffding", "asymptotic"),
-    *(f"uniform_convergence-{form}" for form in ("sharp", "printed", "proof")),
-)
-
-_BY_BRIER_SCORE = {"bernstein": bernstein_width, "anytime": anytime_width, "asymptotic": asymptotic_width}
 _Width = Callable[[int], float]  # of a bound, by the number of rows
 _LARGEST_BRIER = 0.25  # of calibrated scores
 # No table of scores is longer than this; a plan that asks for more is out of reach.
@@ -37,7 +31,7 @@ def required_sample_size(
     tolerance: float,
     *,
     confidence_level: float = 0.95,
-    method: str = "default",
+    method: BoundMethod = "default",
     power: float | None = 0.8,
     brier: float | None = None,
     prevalence: float | None = None,
@@ -50,9 +44,8 @@ def required_sample_size(
         Calibration error to certify, in (0, 1).
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
-    method : str
-        One of `_PLANNED_METHODS`: "default", "bernstein", "anytime", "hoeffding", "asymptotic" or
-        "uniform_convergence-sharp", "-printed", "-proof".
+    method : {"default", "asymptotic", "anytime"}
+        Which bound, see `certify`.
     power : float or None
         Chance of getting the certificate, at least, if the classifier is exactly calibrated, in [0.5, 1). With None,
         the rows at which the width of the bound alone reaches the tolerance; a certificate is then unlikely, since
@@ -96,12 +89,11 @@ def required_sample_size(
 def _needed(tolerance: float, confidence_level: float, method: str, power: float | None, expected: float) -> int:
     """Rows as `required_sample_size` has them; `MOST_ROWS` where so many are not enough."""
     check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02")
-    check_choice("method", method, _PLANNED_METHODS)
+    check_method(method)
     delta = failure_probability(confidence_level)
-    name, _, form = method.partition("-")
 
     def width(n: int, brier: float, estimate: float = 0.0) -> float:
-        return width_of(name, n, brier, delta, estimate, mean_variance=min(expected, 0.25), form=form or "sharp")
+        return width_of(method, n, brier, delta, estimate, mean_variance=min(expected, 0.25))
 
     if power is None:
         check_between("brier", expected, 0.0, 1.0, closed="right")
@@ -216,7 +208,7 @@ def plan_table(
     a Brier score of 0.00546975.
     """
     expected = _expected_brier(brier, prevalence)
-    methods = _PLANNED_METHODS if all_methods else _PLANNED_METHODS[:1]
+    methods = get_args(BoundMethod) if all_methods else ("default",)
     rows = {method: _needed(tolerance, confidence_level, method, power, expected) for method in methods}
     within_reach(rows["default"], tolerance)
     return Plan(tolerance, confidence_level, power, expected, rows, precision)
@@ -266,26 +258,11 @@ def _brier(n: int, expected: float, probability: float) -> float:
     return min(1.0, expected + z * math.sqrt(expected * (1.0 - 4.0 * expected) / n) + z * z / (3.0 * n))
 
 
-def width_of(
-    method: str,
-    n: int,
-    brier: float,
-    delta: float,
-    estimate: float,
-    *,
-    mean_variance: float,
-    rademacher: float | None = None,
-    form: str,
-) -> float:
+def width_of(method: str, n: int, brier: float, delta: float, estimate: float, *, mean_variance: float) -> float:
     """Width of the upper bound of a method of `certify`; what does not matter to the method is ignored."""
     if method == "default":
         return default_width(n, brier, delta, estimate=estimate, mean_variance=mean_variance)
-    if method in _BY_BRIER_SCORE:
-        return _BY_BRIER_SCORE[method](n, brier, delta)
-    if method == "hoeffding":
-        return hoeffding_width(n, delta)
-    complexity = rademacher_of_intervals(n) if rademacher is None else rademacher
-    return uniform_convergence_width(n, delta, complexity, form=form)  # type: ignore[arg-type]
+    return anytime_width(n, brier, delta) if method == "anytime" else asymptotic_width(n, brier, delta)
 
 
 def smallest(width: _Width, target: float, *, close: float = 0.0) -> int:

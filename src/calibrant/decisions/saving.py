@@ -114,7 +114,7 @@ def saving_bound(
     false_positive_cost: float,
     false_negative_cost: float,
     confidence_level: float = 0.95,
-    method: Literal["default", "hoeffding", "asymptotic"] = "default",
+    method: Literal["default", "asymptotic"] = "default",
     count: Weights = None,
     pos_label: Any = None,
 ) -> Decision:
@@ -128,10 +128,9 @@ def saving_bound(
         Costs a and b, fixed before seeing the rows.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
-    method : {"default", "hoeffding", "asymptotic"}
-        "default" and "hoeffding" hold for every n; the former is much tighter where positives are rare and the
-        threshold is low, or the other way round. "asymptotic" is asymptotic, with a term for rare events. Choose before
-        seeing the rows.
+    method : {"default", "asymptotic"}
+        "default" holds for every n; "asymptotic" is asymptotic, with a term for rare events. Choose before seeing the
+        rows.
     count, pos_label : optional
         How many equal, independent rows each row stands for; the label value that counts as 1.
 
@@ -149,7 +148,7 @@ def saving_bound(
 
     References
     ----------
-    Gao, Parameswaran & Peng (2017), Claim 1; Hoeffding (1963); Shevtsova (2013); Fan, Grama & Liu (2015).
+    Gao, Parameswaran & Peng (2017), Claim 1; Shevtsova (2013); Fan, Grama & Liu (2015).
 
     Examples
     --------
@@ -161,7 +160,7 @@ def saving_bound(
     table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
     a, b = check_costs(false_positive_cost, false_negative_cost)
     delta = failure_probability(confidence_level)
-    check_choice("method", method, ("default", "hoeffding", "asymptotic"))
+    check_choice("method", method, ("default", "asymptotic"))
     need_counts(table, "the saving bound needs rows")
     n, tau = table.total, a / (a + b)
     costs = costs_by_cut(table, a, b)
@@ -186,7 +185,7 @@ def saving_bound(
         confidence_level=confidence_level,
         method=method,
         assumptions=known.assumptions,
-        references=("gao2017", "hoeffding1963" if method == "hoeffding" else "shevtsova2013", "fan2015", "clopper1934"),
+        references=("gao2017", "shevtsova2013", "fan2015", "clopper1934"),
     )
 
 
@@ -209,8 +208,6 @@ def decision_at(cut: int, costs: FloatArray, prices: tuple[float, float], **know
 def _widths(table: ScoreTable, tau: float, cut: int, delta: float, method: str) -> FloatArray:
     """Width in units of ``a + b`` for each rule that predicts positive from a row instead of from `cut`."""
     n = table.total
-    if method == "hoeffding":
-        return np.full(len(table) + 1, math.sqrt(-math.log(delta) / (2.0 * n)))
     squares = np.append(0.0, np.cumsum(table.k * (1.0 - tau) ** 2 + table.negatives * tau**2)) / n
     between = np.abs(squares - squares[cut])
     # a cell in which the threshold lies may belong to either side

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from calibrant.certificates.widths.uniform_convergence import rademacher_of_intervals, uniform_convergence_width
 from calibrant.keywords import check_package, checked
 from calibrant.papers.l1 import L1Bound, L1Impossibility, l1_cannot_be_certified, l1_from_repeats
 from calibrant.papers.rademacher import (
@@ -16,6 +15,11 @@ from calibrant.papers.rademacher import (
     rademacher_linear,
     rademacher_simulated,
     rademacher_with_ties,
+)
+from calibrant.papers.uniform_convergence import (
+    hoeffding_width,
+    rademacher_of_intervals,
+    uniform_convergence_width,
 )
 from calibrant.papers.worlds import (
     DistortedProbabilities,
@@ -41,6 +45,7 @@ __all__ = [
     "TwoFeatureLogit",
     "distorted_probabilities",
     "documents",
+    "hoeffding_width",
     "l1_cannot_be_certified",
     "l1_error",
     "l1_from_repeats",

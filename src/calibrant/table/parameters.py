@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from calibrant.errors import ArgumentError
 
 Direction: TypeAlias = Literal["either", "too low", "too high"]  # of predictions, beside what is observed
+BoundMethod: TypeAlias = Literal["default", "asymptotic", "anytime"]  # see `calibrant.certificates.certify`
 SIDES = {"either": 0, "too low": 1, "too high": -1}
 
 
@@ -33,11 +34,17 @@ def check_between(
     return number
 
 
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+def check_choice(name: str, value: Any, choices: tuple[str, ...], remedy: str = "check the spelling") -> str:
     """Return `value` if it is one of `choices`, else raise an `ArgumentError` that lists them."""
     if not isinstance(value, str) or value not in choices:
-        raise ArgumentError(f"`{name}` to be one of {', '.join(map(repr, choices))}", repr(value), "check the spelling")
+        raise ArgumentError(f"`{name}` to be one of {', '.join(map(repr, choices))}", repr(value), remedy)
     return str(value)
+
+
+def check_method(value: Any) -> str:
+    """Return the name of a bound of `calibrant.certificates.certify`, else raise an `ArgumentError`."""
+    remedy = "check the spelling; the widths of Hoeffding and of uniform convergence are in calibrant.papers"
+    return check_choice("method", value, get_args(BoundMethod), remedy)
 
 
 def check_count(name: str, value: Any, least: int, remedy: str) -> int:

@@ -538,7 +538,7 @@ def test_groups_may_have_any_names_and_rows_any_order():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "hoeffding"}, "'bernstein' or 'asymptotic' with clusters"),
+        ({"method": "anytime"}, "'default' or 'asymptotic' with clusters"),
         ({"max_rows_per_cluster": 0}, "max_rows_per_cluster"),
     ],
 )

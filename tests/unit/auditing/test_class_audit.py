@@ -335,7 +335,7 @@ def test_nothing_says_that_whole_vectors_are_right():
         {"by": "sex"},
         {"depth": 2},
         {"target_error": 0.05},
-        {"method": "hoeffding"},
+        {"method": "anytime"},
         {"guarantee": "unseen clusters"},
         {"missing": "drop"},
     ],

@@ -244,7 +244,7 @@ def test_only_right_scores():
     assert calibration_test(y, y.astype(float), method="asymptotic", clusters=np.arange(100)).p_value == 1.0
 
 
-@pytest.mark.parametrize("method", ["asymptotic", "bernstein"])
+@pytest.mark.parametrize("method", ["asymptotic", "default"])
 def test_the_bound_is_the_error_seen_and_the_width(method):
     rng = np.random.default_rng(0)
     g, p = np.repeat(np.arange(400), 2), rng.uniform(size=800)
@@ -254,10 +254,9 @@ def test_the_bound_is_the_error_seen_and_the_width(method):
     assert found.bound == pytest.approx(found.estimate + found.width)
 
 
-@pytest.mark.parametrize("method", ["anytime", "hoeffding", "uniform_convergence"])
-def test_bounds_for_independent_rows_are_refused(method):
-    with pytest.raises(ArgumentError, match=r"'bernstein' or 'asymptotic' with clusters.*one row of each cluster"):
-        certify(*sample()[:2], clusters=sample()[2], method=method)
+def test_a_bound_for_independent_rows_is_refused():
+    with pytest.raises(ArgumentError, match=r"'default' or 'asymptotic' with clusters.*one row of each cluster"):
+        certify(*sample()[:2], clusters=sample()[2], method="anytime")
 
 
 def test_exact_test_is_refused():
@@ -268,10 +267,10 @@ def test_exact_test_is_refused():
 
 def test_the_default_is_proved_where_there_are_groups_enough():
     """From 10 log(1 / delta) groups on: 30 at .05, 47 at .01."""
-    for clusters, delta, method in ((29, 0.05, "asymptotic"), (30, 0.05, "bernstein"), (46, 0.01, "asymptotic")):
+    for clusters, delta, method in ((29, 0.05, "asymptotic"), (30, 0.05, "default"), (46, 0.01, "asymptotic")):
         y, s, g = np.tile([0, 1], clusters), np.full(2 * clusters, 0.5), np.repeat(np.arange(clusters), 2)
         assert certify(y, s, clusters=g, confidence_level=1 - delta).method == method
-    assert certify(y, s, clusters=g, confidence_level=1 - delta, method="bernstein").method == "bernstein"
+    assert cutoff_interval(y, s, clusters=g, confidence_level=1 - delta).method == "finite"
 
 
 @pytest.mark.parametrize("cap", [1, 3, 7, 1000])
@@ -311,8 +310,8 @@ def test_without_a_cap_every_row_counts_the_same_and_nothing_is_proved():
     assert found.method == "asymptotic"
     assert found.max_rows_per_cluster is None
     assert found.estimate == pytest.approx(certify(y, s).estimate, abs=1e-12)
-    with pytest.raises(ArgumentError, match=r"max_rows_per_cluster with method 'bernstein'.*set it"):
-        certify(y, s, clusters=g, max_rows_per_cluster=None, method="bernstein")
+    with pytest.raises(ArgumentError, match=r"max_rows_per_cluster with method 'finite'.*set it"):
+        cutoff_interval(y, s, clusters=g, max_rows_per_cluster=None)
 
 
 def with_last(g, value):

@@ -6,7 +6,6 @@ import pytest
 import calibrant as cal
 from calibrant.certificates import certify, certify_recalibrated, cutoff_interval, required_sample_size
 from calibrant.certificates.widths import anytime_width, asymptotic_width, brownian_width
-from calibrant.papers import rademacher_finite, rademacher_linear, uniform_convergence_width
 
 SIZES = (1e3, 1e4, 1e5, 1e6)
 
@@ -28,36 +27,6 @@ def test_anytime_width():
 def test_sample_sizes():
     sizes = [required_sample_size(e, method="asymptotic", brier=0.15, power=None) for e in (0.1, 0.05, 0.02, 0.01)]
     assert sizes == [91, 269, 1297, 4639]  # the page prints 4,640; at 4,639 the width is .009999
-
-
-def test_rademacher_of_classes():
-    """d = 2, 100 values: .218 .075 .026 .0087 at n = 1e3 ... 1e6; linear scores with the tail of the proof."""
-    assert [round(rademacher_finite(n, 2, 100), 3) for n in SIZES[:3]] == [0.218, 0.075, 0.026]
-    assert round(rademacher_finite(1e6, 2, 100), 4) == 0.0087
-    widths = [uniform_convergence_width(n, 0.05, rademacher_linear(n, 5), form="proof") for n in (1e4, 1e5, 1e6, 1e7)]
-    assert widths == pytest.approx([0.632, 0.223, 0.077, 0.026], abs=6e-4)
-
-
-@pytest.mark.parametrize("function", [lambda: rademacher_finite(3, 2, 10), lambda: rademacher_linear(3, 2)])
-def test_fewer_rows_than_dimensions(function):
-    """Claim 2 of Gao et al. (2017): with so few rows nothing can be learned."""
-    with pytest.raises(cal.ArgumentError, match="rows"):
-        function()
-
-
-def test_a_user_supplies_the_complexity_of_a_class():
-    rng = np.random.default_rng(0)
-    p = rng.uniform(size=2000)
-    y = rng.uniform(size=2000) < p
-    own = certify(y, p, method="uniform_convergence", rademacher=rademacher_linear(2000, 3))
-    assert own.width == uniform_convergence_width(2000, 0.05, rademacher_linear(2000, 3))
-    assert own.width > certify(y, p, method="uniform_convergence").width
-    # More than 1.45 / sqrt(n): the printed form is not known to be true there.
-    with pytest.raises(cal.ArgumentError, match="printed"):
-        certify(y, p, method="uniform_convergence", form="printed", rademacher=rademacher_linear(2000, 3))
-    with pytest.raises(cal.ArgumentError, match="uniform_convergence"):
-        certify(y, p, method="hoeffding", rademacher=0.01)
-    assert any("belongs to a class" in text for text in own.assumptions)
 
 
 def world(n=3000, seed=0):

@@ -225,7 +225,7 @@ OUT_OF_RANGE = {
     "width delta": (lambda: bernstein_width(10, 0.1, -0.1), "delta in (0, 1)", "-0.1", "choose a delta"),
     "method": (
         lambda: certify(Y, S, method="best"),
-        "'bernstein', 'anytime', 'hoeffding', 'asymptotic', 'uniform_convergence'",
+        "'default', 'asymptotic', 'anytime'",
         "'best'",
         "spelling",
     ),
@@ -236,10 +236,10 @@ OUT_OF_RANGE = {
         "spelling",
     ),
     "planned method": (
-        lambda: required_sample_size(0.1, method="uniform_convergence"),
-        "'uniform_convergence-sharp'",
-        "'uniform_convergence'",
-        "spelling",
+        lambda: required_sample_size(0.1, method="hoeffding"),
+        "'default', 'asymptotic', 'anytime'",
+        "'hoeffding'",
+        "calibrant.papers",
     ),
     "quantile": (lambda: range_quantile(1.0), "probability in (0, 1)", "1", "choose a probability"),
     "negative cost": (

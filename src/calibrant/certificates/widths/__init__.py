@@ -4,7 +4,7 @@
 """
 
 from calibrant.certificates.widths.anytime import anytime_width
-from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width, hoeffding_width, monotone_width
+from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width, monotone_width
 from calibrant.certificates.widths.default import bernstein_width, default_width
 from calibrant.certificates.widths.fixed_design import (
     cumulative_width,
@@ -24,7 +24,6 @@ __all__ = [
     "default_width",
     "effective_rows",
     "fixed_design_width",
-    "hoeffding_width",
     "monotone_width",
     "variance_bound",
     "weighted_fixed_design_width",

@@ -1,4 +1,4 @@
-"""Widths in closed form: Hoeffding's bound, the asymptotic ones, and a simulated band for all maps of the score."""
+"""Widths in closed form: the asymptotic ones, and a simulated band for all maps of the score."""
 
 from __future__ import annotations
 
@@ -8,29 +8,6 @@ import numpy as np
 
 from calibrant.distributions.brownian import normal_quantile, range_upper_quantile
 from calibrant.table.parameters import check_width
-
-
-def hoeffding_width(n: float, delta: float = 0.05) -> float:
-    """Width of Hoeffding's one-sided bound for terms in [-1, 1]: true error <= empirical error + width.
-
-    Parameters
-    ----------
-    n, delta : float
-        Number of independent rows, and the probability with which the bound may fail, in (0, 1).
-
-    Returns
-    -------
-    float
-        ``sqrt(2 log(1 / delta) / n)``. It holds for the same reason as `bernstein_width`.
-
-    Examples
-    --------
-    >>> from calibrant.certificates.widths import hoeffding_width
-    >>> round(hoeffding_width(10_000), 4)
-    0.0245
-    """
-    check_width(n, delta)
-    return math.sqrt(-2.0 * math.log(delta) / n)
 
 
 def asymptotic_width(n: float, brier: float, delta: float = 0.05) -> float:

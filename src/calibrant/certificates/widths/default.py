@@ -106,16 +106,13 @@ def bernstein_width(n: float, brier: float, delta: float = 0.05) -> float:
     return float(bernstein_mean_width(n, brier, delta))
 
 
-def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: str, side: int = 0) -> float:
+def charged_bound(table: ScoreTable, walk: Extremes, delta: float, side: int = 0) -> float:
     """Upper confidence bound that counts residuals only inside the interval that it is about; not capped at 1.
 
-    Method "default" is that by moments, or by bets where few events are expected (Theorem 1.7); the other "bernstein".
-    Of one `side`, with the `walk` of `largest_move`, only intervals count whose predictions are too low (1) or too high
-    (-1).
+    By moments, or by bets where few events are expected (Theorem 1.7). Of one `side`, with the `walk` of
+    `largest_move`, only intervals count whose predictions are too low (1) or too high (-1).
     """
     squares = min(1.0, max(1e-12, float(table.squared.sum()) / table.total)) * np.arange(_NODES + 1) / _NODES
-    if method == "bernstein":
-        return _by_squares(table, walk, squares, bernstein_mean_width(table.total, squares, delta), side)
     choice = choose_bound(table.total, table.mean_variance, delta)
     bounds = [smallest_bet(choice, partial(_betting_bound, table, side=side))] if choice.bets else []
     if choice.spent is not None:

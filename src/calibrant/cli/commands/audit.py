@@ -79,7 +79,7 @@ def audit(
         str | None,
         option(
             "Bound: default, asymptotic (narrower, for many rows) or anytime (may be looked at after every row); "
-            "with --cluster default or asymptotic. The reference of `certify` has others."
+            "with --cluster default or asymptotic."
         ),
     ] = None,
     clusters: options.Cluster = None,

@@ -1,4 +1,4 @@
-"""Theorem 2 of Gao, Parameswaran & Peng (2017): uniform convergence of the calibration error over a class."""
+"""Bounds that are wider than those of `certify`: Theorem 2 of Gao, Parameswaran & Peng (2017), and Hoeffding's."""
 
 from __future__ import annotations
 
@@ -12,11 +12,31 @@ from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_choice, check_width
 from calibrant.table.pooling import FloatArray
 
-# The printed form is proved, by way of the sharp one, where sqrt(n) times the complexity is at most this.
-PRINTED_LIMIT = 1.45
-
 _MOST_ROWS = 1_000_000  # beyond, the limit is used: above the exact value, by less than 0.1%
 _BLOCK = 1 << 12  # values of the maximum handled at a time
+
+
+def hoeffding_width(n: float, delta: float = 0.05) -> float:
+    """Width of Hoeffding's one-sided bound for terms in [-1, 1]: true error <= empirical error + width.
+
+    Parameters
+    ----------
+    n, delta : float
+        Number of independent rows, and the probability with which the bound may fail, in (0, 1).
+
+    Returns
+    -------
+    float
+        ``sqrt(2 log(1 / delta) / n)``. It holds for the same reason as `calibrant.certificates.widths.default_width`.
+
+    Examples
+    --------
+    >>> from calibrant.papers import hoeffding_width
+    >>> round(hoeffding_width(10_000), 4)
+    0.0245
+    """
+    check_width(n, delta)
+    return math.sqrt(-2.0 * math.log(delta) / n)
 
 
 def uniform_convergence_width(

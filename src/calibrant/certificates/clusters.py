@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -59,10 +59,9 @@ def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:
     delta, n = question.delta, int(rows.n_rows)
     method = choose_method(question.bound_method, rows, delta)
     need_clusters(rows)
-    walks = cluster_residuals(rows)
-    dependence = clustered(rows, walks, unseen=question.unseen) if method == "asymptotic" else None
-    bounds, band = _bounds(rows, walks, dependence, delta, question)
-    variance = dependence.variance if dependence else float(walks.squares.max(initial=0.0)) / rows.table.total
+    of = ClusterBounds.of(rows, question, method)
+    dependence, (bounds, band) = of.dependence, of.both(question.side, delta)
+    variance = dependence.variance if dependence else float(of.walks.squares.max(initial=0.0)) / rows.table.total
 
     def upper_width(at: int) -> float:
         return dependence.upper_width(delta, at / n) if dependence else bounds.width * math.sqrt(n / at)
@@ -99,9 +98,8 @@ def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
         expected = "`max_rows_per_cluster` with method 'finite' and clusters"
         remedy = "set it, for instance to 1 for clusters that count the same, or use method 'asymptotic'"
         raise ArgumentError(expected, "no limit to what a cluster counts", remedy)
-    walks = cluster_residuals(rows)
-    dependence = clustered(rows, walks, unseen=question.unseen) if asymptotic else None
-    bounds, _ = _bounds(rows, walks, dependence, 0.5 * question.delta, question)
+    method = "asymptotic" if asymptotic else "default"
+    bounds, _ = ClusterBounds.of(rows, question, method).both(question.side, 0.5 * question.delta)
     lower, upper = bounds.lower_bound, bounds.bound
     limit = " (asymptotic in the number of clusters)" if asymptotic else ""
     chosen = "the confidence level and the method"
@@ -146,25 +144,57 @@ def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
     )
 
 
-def _bounds(
-    rows: ClusteredRows, walks: ClusterResiduals, dependence: Clustered | None, delta: float, question: Question
-) -> tuple[Bounds, float]:
-    """Bounds that each fail with probability `delta`, and how far below a large error the lower one is.
+@dataclass(frozen=True, eq=False)
+class ClusterBounds:
+    """Bounds on the error of grouped rows, each of which fails with a probability of its own.
 
     The proved ones are the upper limit of Theorem 3.3, and the lower limit of Theorem 3.5 for several splits (Theorem
-    2.3).
+    2.3); with `dependence` they are asymptotic.
     """
-    estimate, side = largest_move(rows.table, question.side).value, question.side
-    if dependence:
-        width = dependence.upper_width(delta)
-        rotations = dependence.rotations(question.n_simulations, question.random_state)
-        lower = min(estimate, rotations.lower_bound(delta, side))
-        bounds = Bounds(estimate=estimate, bound=min(1.0, estimate + width), lower_bound=lower, width=width)
-        return bounds, rotations.width(delta)
-    upper = max(estimate, largest_error(walks, cap=rows.cap, delta=delta, side=side))
-    rng = generator_for(rows, question.random_state)
-    lower = repeated_lower_bound(len(rows.size), delta, rng, partial(_lower_of_split, rows, side))
-    return Bounds(estimate=estimate, bound=upper, lower_bound=lower, width=upper - estimate), estimate - lower
+
+    rows: ClusteredRows
+    walks: ClusterResiduals
+    dependence: Clustered | None
+    n_simulations: int
+    random_state: int | np.random.Generator
+
+    @classmethod
+    def of(cls, rows: ClusteredRows, question: Question, method: str) -> ClusterBounds:
+        """Measure how rows depend on each other, where a method needs it."""
+        walks = cluster_residuals(rows)
+        dependence = clustered(rows, walks, unseen=question.unseen) if method == "asymptotic" else None
+        return cls(rows, walks, dependence, question.n_simulations, question.random_state)
+
+    def estimate(self, side: int) -> float:
+        """Error of these rows."""
+        return largest_move(self.rows.table, side).value
+
+    def upper(self, side: int, delta: float) -> float:
+        """Return the upper bound, which may be above 1."""
+        estimate = self.estimate(side)
+        if self.dependence:
+            return estimate + self.dependence.upper_width(delta)
+        return max(estimate, largest_error(self.walks, cap=self.rows.cap, delta=delta, side=side))
+
+    def lower(self, side: int, delta: float) -> float:
+        """Return the lower bound."""
+        if self.dependence:
+            return min(self.estimate(side), self.rotations.lower_bound(delta, side))
+        rng = generator_for(self.rows, self.random_state)
+        return repeated_lower_bound(len(self.rows.size), delta, rng, partial(_lower_of_split, self.rows, side))
+
+    def both(self, side: int, delta: float) -> tuple[Bounds, float]:
+        """Return both bounds, and how far below a large error the lower one is."""
+        estimate, upper, lower = self.estimate(side), self.upper(side, delta), self.lower(side, delta)
+        band = self.rotations.width(delta) if self.dependence else estimate - lower
+        width = upper - estimate
+        return Bounds(estimate=estimate, bound=min(1.0, upper), lower_bound=lower, width=width), band
+
+    @cached_property
+    def rotations(self) -> Rotations:
+        """The clusters rotated, where bounds are asymptotic."""
+        assert self.dependence is not None
+        return self.dependence.rotations(self.n_simulations, self.random_state)
 
 
 def _lower_of_split(rows: ClusteredRows, side: int, delta: float, rng: np.random.Generator) -> float:

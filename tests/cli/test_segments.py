@@ -76,11 +76,7 @@ def test_report(file, tmp_path):
         (("--by", "y"), "columns of --by that are known before the outcome"),
         (("--by", "p"), "columns of --by other than the score"),
         (("--by", "sex", "--depth", "2"), "two columns in --by for --depth 2"),
-        (("--by", "sex", "--weight", "p"), "independent rows without weights"),
-        (
-            ("--by", "sex", "--cluster", "branch"),
-            "audit each segment by itself, at a --confidence of 1 - 0.05 / K",
-        ),
+        (("--by", "sex", "--weight", "p"), "weights that count no rows"),
         (("--by", "sex", "--grade", "branch"), "pass a column that joins both, such as 'north C', as --grade"),
         (("--by", "sex", "--grade", "0.2,0.5"), "found both; audit each segment by itself"),
     ],

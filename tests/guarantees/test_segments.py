@@ -270,3 +270,33 @@ def test_search_finds_what_it_says_and_seldom_what_is_not_there():
     assert found[0].detectable["0.05"] == pytest.approx(0.0654, abs=0.001)
     assert sum(result.lower[result.segment.tolist().index("x0 = 0, x1 = 0")] > 0.0 for result in found) >= 26
     assert sum(searched(rng, 0.0).n_found > 0 for _ in range(40)) <= 6
+
+
+def clustered_segments(rng, clusters, rows, spread, base=0.2):
+    """Rows of clusters in two segments that cut through all of them, with rates that are right on average."""
+    cluster = np.repeat(np.arange(clusters), rows)
+    effect = 1.0 + spread * rng.uniform(-1.0, 1.0, clusters)[cluster]
+    score = base * rng.uniform(0.5, 1.5, clusters * rows)
+    label = rng.uniform(size=len(score)) < score * effect
+    return label, score, cluster, np.where(np.arange(len(score)) % 3 == 0, "a", "b")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tolerance", [None, 0.1])
+@pytest.mark.parametrize(("clusters", "rows", "spread"), [(12, 60, 0.8), (40, 20, 0.8), (40, 20, 0.0)])
+def test_bounds_of_clusters_in_segments_hold_together(clusters, rows, spread, tolerance):
+    """Right scores: each lower bound above 0 is wrong; and scores that are 1.5 times too low in one segment."""
+    rng, samples, wrong, missed, shrunk = np.random.default_rng(8), 200, 0, 0, 0
+    for _ in range(samples):
+        label, score, cluster, segment = clustered_segments(rng, clusters, rows, spread)
+        found = audit_segments(label, score, by={"s": segment}, clusters=cluster, tolerance=tolerance, min_rows=1)
+        wrong += bool((found.lower > 0.0).any())
+        shown = np.where(segment == "a", score / 1.5, score)
+        truth = float(score[segment == "a"].mean()) / 3.0  # of scores near it, in the interval of all
+        found = audit_segments(label, shown, by={"s": segment}, clusters=cluster, tolerance=tolerance, min_rows=1)
+        missed += found.upper[0] < truth
+        shrunk += found.error[0] + 0.1 * (found.upper[0] - found.error[0]) < truth
+    allowed = DELTA * samples + 2.0 * math.sqrt(DELTA * samples)
+    assert wrong <= allowed
+    assert missed <= allowed
+    assert shrunk > allowed

@@ -210,16 +210,15 @@ def audit(
         pos_label=pos_label,
         clusters=clusters,
         by=grade_columns(grade, by),
-        graded=grade is not None,
         missing=missing,
     )
     with subtask(READ), source_rows as source:
         rows = audited_rows(source, grouped=clusters is not None)
         if by is not None:
-            from calibrant.auditing.segment_audit import segment_audit, segments_differ
+            from calibrant.auditing.segment_audit import judge_segments
 
-            segments = segment_audit(source.segments(segment_request(by, depth, direction)), question)
-            differ = segments_differ(segments, source)
+            further = (clusters, count, weight, sample_weight)
+            segments, differ = judge_segments(source, segment_request(by, depth, direction), question, further)
         grades = None if grade is None else grade_audit(source.held(), grade, confidence_level, direction)
     with subtask(_STATEMENTS):
         statements = statements_about(rows, question)

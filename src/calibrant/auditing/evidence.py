@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.auditing.rows import AuditedRows
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate, calibration_test, certify_ece
 from calibrant.certificates.certify import certify_table
-from calibrant.certificates.clusters import LEAST_GROUPS, certify_clusters, cluster_test, need_clusters
+from calibrant.certificates.clusters import LEAST_GROUPS, as_judged, certify_clusters, cluster_test, need_clusters
 from calibrant.certificates.question import Question
 from calibrant.decisions import Decision, MaxRegret, max_regret, saving_bound
 from calibrant.decisions.clusters import cluster_saving
@@ -113,17 +113,10 @@ def _need_counts(since: str, omit: str) -> DataError:
 def _of_clusters(
     rows: ClusteredRows, question: Question
 ) -> tuple[Certificate | None, Certificate | None, CalibrationTest | None]:
-    """Certificate, bound beside it and test; none for clusters worth fewer than five, unless a verdict was asked for.
-
-    A verdict allows for clusters of a kind that none shows, and is proved where clusters are many: those count the same
-    then. A bound alone is about all rows, and asymptotic; it is the same with and without a tolerance.
-    """
+    """Certificate, bound beside it and test; without a verdict none for clusters worth fewer than five."""
     capped = cap_clusters(rows, question.max_rows_per_cluster)
-    judged, verdict = capped, question
+    judged, verdict = as_judged(rows, question)
     if question.tolerance is not None:
-        if question.bound_method == "default":
-            judged = cap_clusters(rows, question.max_rows_per_cluster or 1)
-            verdict = replace(question, guarantee="unseen clusters")
         need_clusters(judged)
     report_progress(f"Summing {len(rows.size):,} clusters")
     certificate = ordinary = test = None

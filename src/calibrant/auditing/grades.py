@@ -199,7 +199,7 @@ def audit_grades(
     if grade is None and not isinstance(y_true, ScoreTable):  # of which rows are asked first
         raise ArgumentError("`grade`", "none", "name the column, pass a grade for each row, or edges: [0.01, 0.03]")
     columns: dict[str, Any] = {"label": label, "score": score, "pos_label": pos_label, "clusters": clusters}
-    with given_rows(y_true, y_proba, by=grade_columns(grade), **columns, graded=True, missing=missing) as rows:
+    with given_rows(y_true, y_proba, by=grade_columns(grade), **columns, missing=missing) as rows:
         judged = grade_audit(rows.held(), grade, confidence_level, direction)
         return replace(judged, left_out=rows.intake.left_out, warnings=tuple(repeated_ids(rows.repeated)))
 
@@ -227,6 +227,7 @@ def grade_audit(held: HeldRows, grade: Any, confidence_level: float, direction: 
     """Judge the grades of rows in memory, read with the columns of grades and of clusters, if there are any."""
     level = failure_probability(confidence_level)
     check_choice("direction", direction, tuple(SIDES))
+    held = held.one_by_one()
     names, number = _graded(held, grade)
     judged = _judged_rows if held.clusters is None else _judged_clusters
     grades, everyone = judged(held, names, number, direction, level), np.zeros(len(number), dtype=np.int64)

@@ -13,17 +13,18 @@ import numpy.typing as npt
 from calibrant.auditing.warnings import RowOrder
 from calibrant.errors import ArgumentError
 from calibrant.segments.columns import MIN_ROWS
-from calibrant.segments.totals import Request, SegmentTotals, check_depth
+from calibrant.segments.totals import Request, SegmentTotals, check_depth, segments_of_arrays, segments_of_rows
 from calibrant.sources.array_rows import ArrayRows, TableRows
 from calibrant.sources.mixed import MixedColumns, is_values, own_name
 from calibrant.sources.protocol import Columns, Rows
 from calibrant.sources.rows import rows_of
-from calibrant.table.clusters import ClusteredRows
+from calibrant.table.clusters import ClusteredRows, cluster_numbers, cluster_rows
 from calibrant.table.identifiers import Repeated
 from calibrant.table.missing import Intake
 from calibrant.table.parameters import SIDES, Direction, check_choice, check_count
+from calibrant.table.pooling import IndexArray
 from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
-from calibrant.table.validation import PROBABILITIES
+from calibrant.table.validation import ANY_NUMBER, PROBABILITIES
 
 # What to do where there are no bounds that hold together for all segments: those of each, by Bonferroni.
 EACH_ALONE = "audit each segment by itself, at a `confidence_level` of 1 - 0.05 / K for K of them: so all hold together"
@@ -58,23 +59,14 @@ def given_rows(
     pos_label: Any = None,
     clusters: Any = None,
     by: Any = None,
-    graded: bool = False,
     missing: str = "raise",
     limits: tuple[float, float] = PROBABILITIES,
 ) -> Iterator[Rows]:
     """Open the rows that the arguments of `calibrant.audit` stand for, with scores within `limits`.
 
-    `by` makes segments, or holds rating grades if the rows are `graded`, which clusters may be.
+    `by` makes segments, or holds rating grades.
     """
     check_choice("missing", missing, ("raise", "drop"))
-    weighted = any(given is not None for given in (weight, sample_weight, count))
-    if by is not None and (weighted or (clusters is not None and not graded)):
-        raise ArgumentError(
-            "independent rows without weights, where `by` or `grade` puts them into groups",
-            "weights, or a count" if weighted else "clusters",
-            f"leave {'the weights' if weighted else '`clusters`'} out; {EACH_ALONE}; an audit with `clusters` alone "
-            "compares clusters with each other",
-        )
     segments = {} if by is None else columns_of(by)
     if label is None and score is None and weight is None and not isinstance(count, str):
         if isinstance(y_true, ScoreTable) or y_proba is None:
@@ -131,11 +123,32 @@ def segment_totals(
     direction: Direction,
     min_rows: int,
     cuts: Mapping[str, Sequence[float]] | None,
+    count: Any = None,
+    clusters: Any = None,
+    missing: str = "raise",
 ) -> SegmentTotals:
     """Add up rows by segment, however they were handed over, with the arguments of `calibrant.audit_segments`."""
     request = segment_request(by, depth, direction, min_rows, cuts)
-    with given_rows(y_true, y_proba, label=label, score=score, pos_label=pos_label, by=by) as rows:
-        return replace(rows.segments(request), repeated=rows.repeated)
+    columns: dict[str, Any] = {"label": label, "score": score, "count": count, "clusters": clusters}
+    with given_rows(y_true, y_proba, **columns, pos_label=pos_label, by=by, missing=missing) as rows:
+        found = segments_of(rows, request, clusters, count)
+        return replace(found, repeated=rows.repeated, left_out=rows.intake.left_out)
+
+
+def segments_of(rows: Rows, request: Request, *further: Any) -> SegmentTotals:
+    """Add up rows by segment, one by one where they have further columns: clusters, a count, or weights (refused)."""
+    if all(column is None for column in further):
+        return rows.segments(request)
+    held = rows.held()
+    if held.clusters is None:
+        return segments_of_arrays(held.label, held.score, held.by, request, held.counts)
+    cluster, counts = cluster_numbers(held.clusters, len(held.label)), held.counts
+
+    def take(at: IndexArray) -> ClusteredRows:
+        count = None if counts is None else counts[at]
+        return cluster_rows(held.label[at], held.score[at], cluster[at], count=count, limits=ANY_NUMBER)
+
+    return segments_of_rows(len(held.label), take, held.by, request, counts)
 
 
 def segment_request(

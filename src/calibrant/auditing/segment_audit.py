@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing import segments
-from calibrant.auditing.rows import segment_totals
+from calibrant.auditing.rows import segment_totals, segments_of
 from calibrant.auditing.warnings import DataWarning, repeated_ids
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import (
@@ -23,9 +24,10 @@ from calibrant.certificates.segments import (
 )
 from calibrant.printable import visible
 from calibrant.segments.columns import MIN_ROWS
-from calibrant.segments.totals import SegmentTotals
+from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.segments.values import column_values
 from calibrant.sources.protocol import Rows
+from calibrant.table.clusters import Clusters
 from calibrant.table.numbers import confidence, given, rows, write_lower, write_upper
 from calibrant.table.parameters import Direction
 from calibrant.table.pooling import FloatArray, score_order
@@ -94,6 +96,10 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
     exact : bool
         Whether errors are exact. Of more than a million rows in files or engines they are known within limits, which
         the bounds include.
+    unit : str
+        Unit of errors of amounts, such as "of the predicted total"; empty of labels.
+    lower_proved : bool
+        Whether the lower bounds are proved, not asymptotic.
     warnings : tuple of DataWarning
         Signs that rows are not independent; those of an audit with segments are in its own.
     columns_of, levels : tuple
@@ -112,6 +118,7 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
     verdicts: npt.NDArray[Any]
     contribution: FloatArray
     exact: bool
+    lower_proved: bool
     warnings: tuple[DataWarning, ...]
 
     def __str__(self) -> str:
@@ -136,6 +143,9 @@ def audit_segments(
     label: str | None = None,
     score: str | None = None,
     pos_label: Any = None,
+    count: npt.ArrayLike | str | None = None,
+    clusters: Clusters | str | Sequence[str] | None = None,
+    missing: Literal["raise", "drop"] = "raise",
     depth: int = 1,
     tolerance: float | None = None,
     direction: Direction = "either",
@@ -161,6 +171,11 @@ def audit_segments(
         Names of columns, where the first argument has columns.
     pos_label : scalar, optional
         The label value that counts as 1.
+    count, clusters : array-like of shape (n,) or names of columns, optional
+        How many equal, independent rows each stands for; the cluster of each row, as in `calibrant.audit`: rows of one
+        may depend on each other. Clusters then count as they do there, with a tolerance each the same.
+    missing : {"raise", "drop"}
+        Refuse rows without a value that is used, or leave them out, those without a segment too.
     depth : {1, 2}
         With 2, also the segments of every pair of columns.
     tolerance : float, optional
@@ -209,6 +224,9 @@ def audit_segments(
         label=label,
         score=score,
         pos_label=pos_label,
+        count=count,
+        clusters=clusters,
+        missing=missing,
         depth=depth,
         direction=direction,
         min_rows=min_rows,
@@ -217,10 +235,18 @@ def audit_segments(
     return segment_audit(family_totals, question, min_rows)
 
 
+def judge_segments(
+    rows: Rows, request: Request, question: Question, further: Sequence[Any]
+) -> tuple[SegmentAudit, bool | None]:
+    """Judge the segments of rows, and say whether `SegmentCalibrator` repairs them; it takes no further columns."""
+    audit = segment_audit(segments_of(rows, request, *further), question)
+    return audit, segments_differ(audit, rows) if all(column is None for column in further) else None
+
+
 def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_ROWS) -> SegmentAudit:
     """Judge the segments of rows that were added up."""
     tolerance, delta = question.tolerance, 1.0 - question.confidence_level
-    judged = segments.judged_segments(found, min_rows)
+    judged = segments.judged_segments(found, min_rows, question)
     families = judged.families
     shares = confidence_shares(families)
     bound = largest_error(families, SHARES[0] * delta)
@@ -228,23 +254,43 @@ def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_
     upper = np.minimum(upper_bounds(families, SHARES[1] * delta * shares), bound)
     lower = lower_bounds(families, SHARES[2] * delta * shares)
     least = float(lower.max())
-    which = f"the {rows(len(upper))} segments listed" if len(upper) > 1 else "the one segment listed"
+    certifies = zip(lower, upper if judged.certifies else np.full_like(upper, math.inf), strict=True)
     return SegmentAudit(
         **judged.fields(lower),
-        claim=f"None of {which} (at least {rows(min_rows)} row{'s' if min_rows > 1 else ''} each) is off by more than "
-        f"{write_upper(bound, tolerance)}{segments.as_far(question.direction)}, with "
-        f"{confidence(question.confidence_level)} confidence{segments.of_mixtures(mixed=judged.mixed)}.",
-        verdict=None if tolerance is None else verdict_within(least, bound, tolerance),
+        claim=_claim(judged, upper, bound, question),
+        verdict=None
+        if tolerance is None
+        else verdict_within(least, bound if judged.certifies else math.inf, tolerance),
         bound=bound,
         confidence_level=question.confidence_level,
         tolerance=tolerance,
         n_families=len(families),
         upper=upper,
-        verdicts=np.array([verdict_within(*ends, tolerance) for ends in zip(lower, upper, strict=True)]),
+        verdicts=np.array([verdict_within(*ends, tolerance) for ends in certifies]),
         contribution=judged.columns["share"] * judged.columns["error"],
         exact=found.exact,
+        lower_proved=judged.lower_proved,
         warnings=tuple(repeated_ids(found.repeated)),
         references=_REFERENCES,
+    )
+
+
+def _claim(judged: segments.Judged, upper: FloatArray, bound: float, question: Question) -> str:
+    """Say how far no segment is off."""
+    n, least, tolerance = len(upper), judged.min_rows, question.tolerance
+    which = f"the {rows(n)} segments listed" if n > 1 else "the one segment listed"
+    if bound == math.inf:
+        without = judged.columns["segment"][np.isinf(upper)]
+        others = f" and {rows(len(without) - 1)} more" if len(without) > 1 else ""
+        return (
+            f"No limit is stated of {which}: of {visible(without[0])}{others} there is none. Pass the largest outcome "
+            "that there can be, outcome_limits=(0, M)."
+        )
+    most = f"{write_upper(bound, tolerance, write=segments.writer(judged.unit))}{segments.in_unit(judged.unit)}"
+    return (
+        f"None of {which} (at least {rows(least)} row{'s' if least > 1 else ''} each) is off by more than {most}"
+        f"{segments.as_far(question.direction)}, with {confidence(question.confidence_level)} confidence"
+        f"{f' ({judged.limit})' if judged.limit else ''}{segments.of_mixtures(mixed=judged.mixed)}."
     )
 
 
@@ -257,7 +303,8 @@ def notable(audit: SegmentAudit) -> list[int]:
 
 def audit_rows(audit: SegmentAudit, most: int | None = None) -> segments.Grid:
     """Heads and rows of the table of segments, the most notable first."""
-    further = {"Upper": [write_upper(upper, audit.tolerance) for upper in audit.upper.tolist()]}
+    write = segments.writer(audit.unit)
+    further = {"Upper": [write_upper(upper, audit.tolerance, write=write) for upper in audit.upper.tolist()]}
     if audit.tolerance is not None:
         further["Verdict"] = audit.verdicts.tolist()
     return segments.grid(audit, notable(audit)[:most], further, audit.tolerance)
@@ -272,7 +319,8 @@ def sentences(audit: SegmentAudit) -> Iterator[str]:
     if audit.lower_bound > 0.0:
         yield (
             f"The segment {visible(audit.segment[worst])} is off by at least "
-            f"{write_lower(audit.lower_bound, audit.tolerance)} (asymptotic): "
+            f"{write_lower(audit.lower_bound, audit.tolerance, write=segments.writer(audit.unit))}"
+            f"{segments.in_unit(audit.unit)}{'' if audit.lower_proved else ' (asymptotic)'}: "
             f"predictions are {audit.direction[worst]} at scores {segments.scores_of(audit, worst)}."
         )
     elif not level:

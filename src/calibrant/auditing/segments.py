@@ -6,21 +6,25 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.rows import segment_totals
-from calibrant.certificates.segments import Listed, detectable_error, lower_bounds
+from calibrant.certificates.parts import AmountPart, Parts, has_enough, part_of
+from calibrant.certificates.question import Question
+from calibrant.certificates.segments import EventCells, Listed, detectable_error, lower_bounds
 from calibrant.distributions.binomial import level_p_values
 from calibrant.errors import DataError
 from calibrant.printable import visible
 from calibrant.segments.columns import FEWER_ROWS, MIN_ROWS
-from calibrant.segments.totals import SegmentTotals
-from calibrant.table.numbers import confidence, interval_text, number, rows, share, significant, write_lower
+from calibrant.segments.totals import CellRows, SegmentTotals
+from calibrant.table.clusters import Clusters
+from calibrant.table.numbers import Writer, confidence, interval_text, number, rows, share, significant, write_lower
 from calibrant.table.parameters import SIDES, Direction, failure_probability
-from calibrant.table.pooling import FloatArray, score_order
+from calibrant.table.pooling import FloatArray, IntArray, score_order
 from calibrant.table.results import Tabular
 from calibrant.table.shown import html_grid, short_name, text_grid
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
@@ -34,10 +38,13 @@ MIXTURE = (
     "mixture of levels, and what is said of it is for the shares that they have in these rows. Where these shares "
     "change, audit new rows. A level of one column that has rows enough, audited by that column alone, is no mixture."
 )
+_CHOSEN = (
+    "Columns, depth, cuts, least number of rows, direction, tolerance and level were chosen before seeing outcomes."
+)
 _ASSUMPTIONS = (
     COUNTED_ROWS,
     FIXED_CLASSIFIER,
-    "Columns, depth, cuts, least number of rows, direction, tolerance and level were chosen before seeing outcomes.",
+    _CHOSEN,
     "Lower bounds, and with them the verdict 'refuted', are asymptotic in the rows of the segment.",
 )
 HEADS = ("Segment", "Rows", "Observed", "Predicted", "O:E", "p", "Error", "Lower", "Upper", "Where", "Verdict")
@@ -69,6 +76,7 @@ class SegmentTable(Statement, Tabular):
     high: FloatArray
     direction: npt.NDArray[Any]
     lower: FloatArray
+    unit: str
     columns_of: tuple[tuple[str, ...], ...]
     levels: tuple[tuple[str, ...], ...]
 
@@ -93,6 +101,11 @@ class Judged(NamedTuple):
     min_rows: int
     mixed: bool  # whether some rows of a segment are not taken for identically distributed
     errors: str  # which count
+    assumptions: tuple[str, ...]
+    unit: str  # of errors; empty of labels
+    limit: str  # in which upper bounds hold; empty where they are proved
+    lower_proved: bool
+    certifies: bool  # whether upper bounds may certify
 
     def fields(self, lower: FloatArray, order: npt.NDArray[np.intp] | None = None) -> dict[str, Any]:
         """Return the fields of a `SegmentTable` that say no more than the lower bounds do, in an order of segments."""
@@ -108,61 +121,95 @@ class Judged(NamedTuple):
             "lower": lower[order],
             "columns_of": tuple(self.names[i] for i in order),
             "levels": tuple(self.levels[i] for i in order),
-            "assumptions": (*_ASSUMPTIONS, MIXTURE) if self.mixed else _ASSUMPTIONS,
+            "unit": self.unit,
+            "assumptions": (*self.assumptions, MIXTURE) if self.mixed else self.assumptions,
         }
 
 
-def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
+def judged_segments(found: SegmentTotals, min_rows: int, question: Question) -> Judged:
     """Keep the segments with enough rows, and say what is known of each."""
-    families: list[Listed] = []
     names: list[tuple[str, ...]] = []
     levels: list[tuple[str, ...]] = []
     labels: list[str] = []
-    unlisted = 0
+    unlisted, listed = 0, []
     for family, totals in zip(found.families, found.totals, strict=True):
         cells = np.flatnonzero(totals.n >= max(1, min_rows))
-        unlisted += int(((totals.n > 0) & (totals.n < min_rows)).sum())
-        families.append(Listed(totals.pick(cells), family.identical[cells], found.n))
+        kept = {cell: totals[cell] for cell in cells.tolist()} if isinstance(totals, CellRows) else {}
+        if kept:
+            cells = np.array([cell for cell, of in kept.items() if has_enough(of, question)], dtype=np.intp)
+        unlisted += int((totals.n > 0).sum()) - len(cells)
+        listed.append((family, totals, cells, kept))
         labels += family.labels(cells)
         levels += family.levels(cells)
         names += [tuple(column.name for column in family.columns)] * len(cells)
     if not labels:
         most = max(int(totals.n.max(initial=0)) for totals in found.totals)
+        fewer = "" if most < min_rows else ", whose clusters are worth fewer than five"
         raise DataError(
-            f"a segment with at least {min_rows} rows (`min_rows`)",
-            f"at most {most} rows in one",
-            FEWER_ROWS,
+            f"a segment with at least {min_rows} rows (`min_rows`)", f"at most {most} rows in one{fewer}", FEWER_ROWS
         )
-    n, k, mean, value, low, high, sign, equal = (
-        np.concatenate([getattr(of.totals, name) for of in families])
-        for name in ("n", "k", "mean_predicted", "value", "low", "high", "sign", "equal_scores")
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):  # all scores are 0
-        ratio = k / (n * mean)
-    columns: dict[str, npt.NDArray[Any]] = {
-        "segment": np.array(labels),
-        "rows": n,
-        "share": n / found.n,
-        "observed_rate": k / n,
-        "mean_predicted": mean,
-        "observed_expected": ratio,
-        "p_value": level_p_values(n, k, mean, equal, SIDES[found.direction]),
-        "error": value,
-        "low": low,
-        "high": high,
-        "direction": np.array(["", "too low", "too high"])[sign],
-    }
+    # The least probability of failure that a segment may have.
+    delta = question.delta / (6.0 * len(labels) * len(listed))
+    families, seen = [], []
+    for family, totals, cells, kept in listed:
+        judged: EventCells | Parts
+        if isinstance(totals, CellRows):
+            judged = Parts([part_of(kept[cell], question, delta) for cell in cells.tolist()])
+        else:
+            judged = EventCells(totals.pick(cells), family.identical[cells] & (len(listed) == 1))
+        families.append(Listed(totals.n[cells], found.n, judged))
+        seen.append(_columns(judged, totals.n[cells], found.n, SIDES[found.direction]))
+    columns = {name: np.concatenate([each[name] for each in seen]) for name in seen[0]}
+    parts = [part for family in families if isinstance(family.judged, Parts) for part in family.judged.parts]
+    least = next((part for part in parts if not part.proved), parts[0]) if parts else None
     return Judged(
         n=found.n,
         families=families,
-        columns=columns,
+        columns={"segment": np.array(labels), **columns},
         names=names,
         levels=levels,
         unlisted=unlisted,
         min_rows=min_rows,
-        mixed=len(families) > 1 or not all(bool(of.identical.all()) for of in families),
+        mixed=len(families) > 1 or not all(bool(of.identical[cells].all()) for of, _, cells, _ in listed),
         errors=found.direction,
+        assumptions=_ASSUMPTIONS if least is None else (*least.assumptions, _CHOSEN),
+        unit="" if least is None else least.unit_words,
+        limit="" if least is None else least.limit,
+        lower_proved=least is not None and least.lower_proved,
+        certifies=not (isinstance(least, AmountPart) and least.extrapolated),
     )
+
+
+def _columns(judged: EventCells | Parts, n: IntArray, of_all: int, side: int) -> dict[str, npt.NDArray[Any]]:
+    """Return what is seen in the segments of one family, whatever is claimed."""
+    if isinstance(judged, Parts):
+        each, p_value = judged.each, judged.each("p_value")
+    else:
+        totals = judged.totals
+        each = partial(getattr, totals)
+        p_value = level_p_values(n, totals.k, totals.predicted, totals.equal_scores, side)
+    return {
+        "rows": n,
+        "share": n / of_all,
+        "observed_rate": each("observed"),
+        "mean_predicted": each("predicted"),
+        "observed_expected": each("ratio"),
+        "p_value": p_value,
+        "error": each("value"),
+        "low": each("low"),
+        "high": each("high"),
+        "direction": np.array(["", "too low", "too high"])[each("sign")],
+    }
+
+
+def writer(unit: str) -> Writer:
+    """Return what writes errors in a unit."""
+    return number if not unit else share if unit.startswith("of ") else significant
+
+
+def in_unit(unit: str) -> str:
+    """Name the unit of errors after a number; labels have none."""
+    return f" {unit}" if unit else ""
 
 
 def of_mixtures(*, mixed: bool) -> str:
@@ -177,24 +224,27 @@ def as_far(errors: str) -> str:
 
 def level_text(table: SegmentTable) -> str:
     """Count the segments with another number of positives than predicted, and name the clearest; empty if none has."""
-    other = {"either": "another number of", "too low": "more", "too high": "fewer"}[table.errors]
+    other = {"either": "another number of", "too low": "more", "too high": "fewer"}[table.errors] + " positives than"
+    if table.unit:
+        other = {"either": "another total than", "too low": "more than", "too high": "less than"}[table.errors]
     corrected = table.p_value * table.n_segments
     off = int((corrected <= _CHANCE).sum())
     if not off:
         return ""
     named = [_level(table, i, float(corrected[i])) for i in score_order(corrected)[: min(off, _NAMED)]]
-    have = f"segments {'has' if off == 1 else 'have'} {other} positives than predicted" + " (clearest first)" * (
-        off > 1
-    )
+    have = f"segments {'has' if off == 1 else 'have'} {other} predicted" + " (clearest first)" * (off > 1)
     return f"{rows(off)} of {rows(table.n_segments)} {have}: {', '.join(named)}"
 
 
 def _level(table: SegmentTable, i: int, corrected: float) -> str:
     """Write how many positives a segment has, and how many are predicted."""
     n, more = float(table.rows[i]), table.observed_rate[i] > table.mean_predicted[i]
+    corrected_p = f"(p = {significant(corrected, digits=2)}, Bonferroni)"
+    if table.unit:
+        return f"{visible(table.segment[i])} has {number(float(table.observed_expected[i]))} times that {corrected_p}"
     return (
         f"{visible(table.segment[i])} has {'more' if more else 'fewer'}, {rows(round(n * table.observed_rate[i]))} "
-        f"where {n * table.mean_predicted[i]:,.1f} are predicted (p = {significant(corrected, digits=2)}, Bonferroni)"
+        f"where {n * table.mean_predicted[i]:,.1f} are predicted {corrected_p}"
     )
 
 
@@ -207,17 +257,18 @@ def grid(
     found: SegmentTable, places: Iterable[int], further: Mapping[str, Sequence[str]], tolerance: float | None = None
 ) -> Grid:
     """Heads and rows of a table of segments; `further` has columns that only one kind of result has, by their heads."""
-    heads = tuple(head for head in HEADS if head in further or head not in _NOT_OF_ALL)
+    heads, write = tuple(head for head in HEADS if head in further or head not in _NOT_OF_ALL), writer(found.unit)
+    mean = significant if found.unit else share
     lines = [
         {
             "Segment": str(found.segment[i]),
             "Rows": rows(float(found.rows[i])),
-            "Observed": share(float(found.observed_rate[i])),
-            "Predicted": share(float(found.mean_predicted[i])),
+            "Observed": mean(float(found.observed_rate[i])),
+            "Predicted": mean(float(found.mean_predicted[i])),
             "O:E": number(float(found.observed_expected[i])),
-            "p": significant(float(found.p_value[i]), digits=2),
-            "Error": number(float(found.error[i])),
-            "Lower": write_lower(float(found.lower[i]), tolerance),
+            "p": significant(p, digits=2) if (p := float(found.p_value[i])) >= 0.0 else "",
+            "Error": write(float(found.error[i])),
+            "Lower": write_lower(float(found.lower[i]), tolerance, write=write),
             "Where": "" if math.isnan(found.high[i]) else f"{found.direction[i]} {scores_of(found, i)}",
         }
         | {head: cells[i] for head, cells in further.items()}
@@ -298,6 +349,9 @@ def find_segments(
     label: str | None = None,
     score: str | None = None,
     pos_label: Any = None,
+    count: npt.ArrayLike | str | None = None,
+    clusters: Clusters | str | Sequence[str] | None = None,
+    missing: Literal["raise", "drop"] = "raise",
     depth: int | None = None,
     direction: Direction = "either",
     confidence_level: float = 0.95,
@@ -311,7 +365,7 @@ def find_segments(
 
     Parameters
     ----------
-    y_true, y_proba, by, label, score, pos_label, direction, min_rows, cuts
+    y_true, y_proba, by, label, score, pos_label, count, clusters, missing, direction, min_rows, cuts
         As in `calibrant.audit_segments`.
     depth : {1, 2}, optional
         With 2, also the segments of every pair of columns; by default where there are two columns.
@@ -358,12 +412,15 @@ def find_segments(
         label=label,
         score=score,
         pos_label=pos_label,
+        count=count,
+        clusters=clusters,
+        missing=missing,
         depth=depth,
         direction=direction,
         min_rows=min_rows,
         cuts=cuts,
     )
-    judged = judged_segments(family_totals, min_rows)
+    judged = judged_segments(family_totals, min_rows, Question(direction=direction, confidence_level=confidence_level))
     n_segments, columns = len(judged.names), judged.columns
     delta = (1.0 - confidence_level) / n_segments
     lower = lower_bounds(judged.families, np.full(n_segments, delta))
@@ -389,6 +446,8 @@ def find_segments(
 def _detectable(family_totals: SegmentTotals, min_rows: int, delta: float) -> dict[str, float]:
     """Return the errors that would be found in segments with some shares of the rows, of those that are searched."""
     whole = family_totals.totals[0]  # the cells of one family are all rows
+    if isinstance(whole, CellRows):
+        return {}
     squares, rise, fall = (float(each.sum()) for each in (whole.squares, whole.rise, whole.fall))
     variance = max(squares, rise + fall - squares) / family_totals.n
     mean_score = (family_totals.k - rise + fall) / family_totals.n

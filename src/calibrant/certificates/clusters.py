@@ -8,7 +8,7 @@ rotations of the clusters (`calibrant.distributions.rotations`), and hidden even
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -23,7 +23,7 @@ from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_boun
 from calibrant.distributions.rotations import Rotations, nothing_hidden, rotate
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals
-from calibrant.table.clusters import ClusteredRows
+from calibrant.table.clusters import ClusteredRows, cap_clusters
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes, largest_move
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between
@@ -52,6 +52,18 @@ def choose_method(method: str, rows: ClusteredRows, delta: float) -> str:
     need_cluster_method(method)
     enough = rows.cap < math.inf and rows.effective_clusters >= -_CLUSTERS_PER_LOG * math.log(delta)
     return method if enough else "asymptotic"
+
+
+def as_judged(rows: ClusteredRows, question: Question) -> tuple[ClusteredRows, Question]:
+    """Let clusters count as a question wants it, and say what is asked of them.
+
+    A verdict allows for clusters of a kind that none shows, and is proved where clusters are many: those count the same
+    then. A bound alone is about all rows, and asymptotic; it is the same with and without a tolerance.
+    """
+    if question.tolerance is None or question.bound_method != "default":
+        return cap_clusters(rows, question.max_rows_per_cluster), question
+    judged = cap_clusters(rows, question.max_rows_per_cluster or 1)
+    return judged, replace(question, guarantee="unseen clusters")
 
 
 def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:

@@ -9,46 +9,82 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from calibrant.certificates.widths import brownian_width
 from calibrant.distributions.sharp_mean import simultaneous_width
 from calibrant.segments.totals import CellTotals
-from calibrant.table.pooling import BoolArray, FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray, IntArray
 
 # Parts of the probability of failure for: the statement about the worst segment, upper bounds, lower bounds.
 SHARES = (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0)
 _EQUALLY = 0.5  # part of a family's share that is divided equally among its segments, the rest by their rows
 
 
+class Judged(Protocol):
+    """Segments that are judged, with bounds on their calibration errors."""
+
+    def upper(self, deltas: FloatArray) -> FloatArray:
+        """Return upper bounds, each of which fails with its own probability."""
+
+    def lower(self, deltas: FloatArray) -> FloatArray:
+        """Return lower bounds, at least 0."""
+
+
 class Listed(NamedTuple):
     """The segments of one family that are judged."""
 
+    n: IntArray  # rows of each
+    rows: int  # of all cells of the family, listed or not
+    judged: Judged
+
+
+class EventCells(NamedTuple):
+    """Segments of independent rows with labels, of which sums tell all that bounds need."""
+
     totals: CellTotals
     identical: BoolArray  # whether the rows of each are identically distributed
-    rows: int  # of all cells of the family, listed or not
+
+    def upper(self, deltas: FloatArray) -> FloatArray:
+        """Return upper bounds, at most 1."""
+        of = self.totals
+        n, squares, fourths = (each.astype(np.float64) for each in (of.n, of.squares, of.fourths))
+        squares, fourths = (np.minimum(1.0, total / n) for total in (squares, fourths))
+        moments, variance = (n, squares, fourths, deltas), of.null_variance
+        width = simultaneous_width(*moments, estimate=of.at_most, identical=self.identical, variance=variance)
+        return np.asarray(np.minimum(1.0, of.at_most + width))
+
+    def lower(self, deltas: FloatArray) -> FloatArray:
+        """Return asymptotic lower bounds, over all intervals of scores."""
+        of = self.totals
+        variance = np.maximum(of.brier, of.null_variance)
+        each = zip(of.n.tolist(), variance.tolist(), deltas.tolist(), strict=True)
+        return np.asarray(np.maximum(0.0, of.value - np.array([brownian_width(*one) for one in each])))
 
 
 def confidence_shares(families: Sequence[Listed]) -> FloatArray:
     """Part of a probability of failure that each segment of all families gets; they add up to at most 1."""
-    used = [family for family in families if len(family.identical)]
-    parts = [_EQUALLY / len(of.identical) + (1.0 - _EQUALLY) * of.totals.n / of.rows for of in used]
+    used = [family for family in families if len(family.n)]
+    parts = [_EQUALLY / len(of.n) + (1.0 - _EQUALLY) * of.n / of.rows for of in used]
     return np.asarray(np.concatenate(parts) / len(families))
 
 
 def upper_bounds(families: Sequence[Listed], deltas: FloatArray) -> FloatArray:
-    """Upper bounds on the calibration errors of all segments, each failing with its own probability; at most 1."""
-    n, most, squares, fourths = (
-        np.concatenate([getattr(family.totals, name) for family in families]).astype(np.float64)
-        for name in ("n", "at_most", "squares", "fourths")
-    )
-    squares, fourths = (np.minimum(1.0, total / n) for total in (squares, fourths))
-    variance = np.concatenate([family.totals.null_variance for family in families])
-    identical = _identical(families)
-    width = simultaneous_width(n, squares, fourths, deltas, estimate=most, identical=identical, variance=variance)
-    return np.asarray(np.minimum(1.0, most + width))
+    """Upper bounds on the calibration errors of all segments, each failing with its own probability."""
+    each = zip(families, _by_family(families, deltas), strict=True)
+    return np.concatenate([family.judged.upper(part) for family, part in each])
+
+
+def lower_bounds(families: Sequence[Listed], deltas: FloatArray) -> FloatArray:
+    """Lower bounds on the calibration errors of all segments, at least 0."""
+    each = zip(families, _by_family(families, deltas), strict=True)
+    return np.concatenate([family.judged.lower(part) for family, part in each])
+
+
+def _by_family(families: Sequence[Listed], deltas: FloatArray) -> list[FloatArray]:
+    return np.split(deltas, np.cumsum([len(family.n) for family in families])[:-1])
 
 
 def largest_error(families: Sequence[Listed], delta: float) -> float:
@@ -57,26 +93,8 @@ def largest_error(families: Sequence[Listed], delta: float) -> float:
     The worst segment is one fixed segment, and its own bound fails with probability at most `delta`: their number does
     not matter (intersection-union).
     """
-    n_segments = sum(len(family.identical) for family in families)
+    n_segments = sum(len(family.n) for family in families)
     return float(upper_bounds(families, np.full(n_segments, delta)).max())
-
-
-def _identical(families: Sequence[Listed]) -> BoolArray:
-    """Whether the rows of each segment are identically distributed, given who is in which segment.
-
-    Where families overlap, the segments of the others say which mixture of them is in a segment.
-    """
-    identical = np.concatenate([family.identical for family in families])
-    return identical if len(families) == 1 else np.zeros_like(identical)
-
-
-def lower_bounds(families: Sequence[Listed], deltas: FloatArray) -> FloatArray:
-    """Asymptotic lower bounds on the calibration errors of all segments, over all intervals of scores; at least 0."""
-    totals = [family.totals for family in families]
-    variance = np.concatenate([np.maximum(of.brier, of.null_variance) for of in totals])
-    n, value = (np.concatenate([getattr(of, name) for of in totals]) for name in ("n", "value"))
-    widths = [brownian_width(*each) for each in zip(n.tolist(), variance.tolist(), deltas.tolist(), strict=True)]
-    return np.asarray(np.maximum(0.0, value - np.array(widths)))
 
 
 def verdict_within(lower: float, upper: float, tolerance: float | None) -> str:

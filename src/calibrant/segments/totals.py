@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -19,8 +19,9 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.columns import SegmentColumn
 from calibrant.segments.values import column_values
 from calibrant.table.identifiers import Repeated
+from calibrant.table.missing import LeftOut
 from calibrant.table.parameters import SIDES, Direction, check_count
-from calibrant.table.pooling import BoolArray, FloatArray, IntArray, NumberArray, key_order, score_order
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, NumberArray, key_order, score_order
 
 # Cells of all families together: what fits memory and can be told apart in a result.
 _MOST_CELLS = 1 << 18
@@ -120,7 +121,7 @@ class CellTotals:
         return CellTotals(*(getattr(self, field.name)[which] for field in fields(self)))
 
     @property
-    def mean_predicted(self) -> FloatArray:
+    def predicted(self) -> FloatArray:
         """Mean score."""
         return np.asarray((self.k - self.rise + self.fall) / self.n)
 
@@ -137,8 +138,40 @@ class CellTotals:
     @property
     def equal_scores(self) -> BoolArray:
         """Whether all scores of a cell are equal, but for rounding: their variance is nothing beside mean s (1 - s)."""
-        mean, chance = self.mean_predicted, self.null_variance
+        mean, chance = self.predicted, self.null_variance
         return np.asarray(mean * (1.0 - mean) - chance <= _NO_SPREAD * chance)
+
+    @property
+    def observed(self) -> FloatArray:
+        """Share of positives."""
+        return np.asarray(self.k / self.n)
+
+    @property
+    def ratio(self) -> FloatArray:
+        """Observed over expected number of positives; NaN or infinite where all scores are 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.k / (self.n * self.predicted))
+
+
+@dataclass(frozen=True, eq=False)
+class CellRows:
+    """The rows of each cell of a family, for bounds that need more than their sums."""
+
+    n: IntArray  # rows
+    ends: IntArray  # of each cell in `order`, from a 0 on
+    order: IndexArray
+    take: Callable[[IndexArray], Any]  # rows at some places
+
+    @classmethod
+    def of(cls, code: IntArray, cells: int, take: Callable[[IndexArray], Any], count: NumberArray | None) -> CellRows:
+        """Put rows into cells, of which `code` is the number of that of each row, which stands for `count` rows."""
+        entries = np.bincount(code, minlength=cells)
+        n = entries if count is None else np.bincount(code, count, cells)
+        return cls(n.astype(np.int64), np.append(0, np.cumsum(entries)), key_order(code), take)
+
+    def __getitem__(self, cell: int) -> Any:
+        """Return the rows of a cell."""
+        return self.take(self.order[self.ends[cell] : self.ends[cell + 1]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +180,7 @@ class SortedRows:
 
     score: FloatArray
     positive: BoolArray
+    count: NumberArray | None = None  # of equal rows that each stands for; one each by default
 
     def totals(self, code: IntArray, cells: int, side: int = 0) -> CellTotals:
         """Add up the rows of each cell, of which `code` is the number of that of each row, from 0 to ``cells - 1``.
@@ -155,20 +189,22 @@ class SortedRows:
         """
         away = np.where(self.positive, 1.0 - self.score, self.score)
         squares = away * away
-        n = np.bincount(code, minlength=cells).astype(np.int64)
-        k = np.bincount(code[self.positive], minlength=cells).astype(np.int64)
+        count = np.broadcast_to(np.int64(1), len(code)) if self.count is None else self.count
+        entries = np.bincount(code, minlength=cells).astype(np.int64)
+        n, k = (_added(code, each, cells).astype(np.int64) for each in (count, count * self.positive))
+        squared, fourths = (_added(code, count * each, cells) for each in (squares, squares * squares))
+        away *= count
         risen = _added(code[self.positive], away[self.positive], cells)
-        squared, fourths = (_added(code, each, cells) for each in (squares, squares * squares))
         fallen = _added(code, away, cells) - risen
         del away, squares
-        bits = min(_MOST_BITS, _WORD - math.ceil(math.log2(len(code) + 1)))
+        bits = min(_MOST_BITS, _WORD - math.ceil(math.log2(float(count.sum()) + 1.0)))
         order = key_order(code)
         score = self.score[order]
         units = (score * 2.0**bits + 0.5).astype(np.int64)
-        steps = np.where(self.positive[order], (1 << bits) - units, -units)
-        same_cell = np.repeat(np.arange(cells), n)
+        steps = count[order] * np.where(self.positive[order], (1 << bits) - units, -units)
+        same_cell = np.repeat(np.arange(cells), entries)
         ends = np.append((score[1:] != score[:-1]) | (same_cell[1:] != same_cell[:-1]), True)
-        value, low, high, sign = _ranges(n, np.cumsum(steps), score, ends, side)
+        value, low, high, sign = _ranges(entries, np.cumsum(steps), score, ends, side)
         value = value * (2.0**-bits / np.maximum(n, 1))
         return CellTotals(
             n=n,
@@ -329,17 +365,54 @@ class SegmentTotals:
     n: int
     k: int
     families: tuple[Family, ...]
-    totals: tuple[CellTotals, ...]  # of the cells of each family
+    totals: tuple[CellTotals | CellRows, ...]  # of the cells of each family
     exact: bool  # whether errors are known exactly, not only within limits
     direction: Direction = "either"  # which errors count
     repeated: Repeated | None = None  # identifiers that have values again
+    left_out: LeftOut | None = None  # rows that lacked a value
 
 
 def segments_of_arrays(
-    label: npt.NDArray[Any], score: npt.NDArray[Any], by: Mapping[str, Any], request: Request
+    label: npt.NDArray[Any],
+    score: npt.NDArray[Any],
+    by: Mapping[str, Any],
+    request: Request,
+    count: NumberArray | None = None,
 ) -> SegmentTotals:
     """Add up checked rows in arrays; `by` has a column of as many values for each name."""
-    n, columns, codes = len(label), [], {}
+    families, of_column = _families(by, len(label), request)
+    score = score.astype(np.float64) + 0.0
+    order = score_order(score, label)
+    in_order = SortedRows(score[order], label[order].astype(bool), None if count is None else count[order])
+    codes = {name: code[order] for name, code in of_column.items()}
+    side = SIDES[request.direction]
+    totals = tuple(
+        in_order.totals(family.codes([codes[column.name] for column in family.columns]), len(family), side)
+        for family in families
+    )
+    n, k = int(totals[0].n.sum()), int(totals[0].k.sum())
+    return SegmentTotals(n, k, families, totals, exact=True, direction=request.direction)
+
+
+def segments_of_rows(
+    n: int,
+    take: Callable[[IndexArray], Any],
+    by: Mapping[str, Any],
+    request: Request,
+    count: NumberArray | None = None,
+) -> SegmentTotals:
+    """Put rows into segments, of which `take` returns those at some places."""
+    families, codes = _families(by, n, request)
+    kept = tuple(
+        CellRows.of(family.codes([codes[column.name] for column in family.columns]), len(family), take, count)
+        for family in families
+    )
+    return SegmentTotals(int(kept[0].n.sum()), 0, families, kept, exact=True, direction=request.direction)
+
+
+def _families(by: Mapping[str, Any], n: int, request: Request) -> tuple[tuple[Family, ...], dict[str, IntArray]]:
+    """Return the families of columns, and the number of the segment of each row in each column."""
+    columns, codes = [], {}
     request.check_names(list(by))
     for name, values in by.items():
         array = column_values(values, name)
@@ -348,12 +421,4 @@ def segments_of_arrays(
             raise DataError("as many values as scores", lengths, "pass columns of the same table")
         columns.append(SegmentColumn.fit(array, name, min_rows=request.min_rows, cuts=request.cuts.get(name)))
         codes[name] = columns[-1].codes(array)
-    score = score.astype(np.float64) + 0.0
-    order = score_order(score, label)
-    in_order = SortedRows(score[order], label[order].astype(bool))
-    codes = {name: code[order] for name, code in codes.items()}
-    families = families_of(columns, request.depth)
-    cells = (family.codes([codes[column.name] for column in family.columns]) for family in families)
-    side = SIDES[request.direction]
-    totals = tuple(in_order.totals(code, len(family), side) for code, family in zip(cells, families, strict=True))
-    return SegmentTotals(n, int(label.sum()), families, totals, exact=True, direction=request.direction)
+    return families_of(columns, request.depth), codes

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.totals import Request, SegmentTotals
-from calibrant.table.clusters import ClusteredRows, cluster_rows
+from calibrant.segments.values import column_values
+from calibrant.table.clusters import ClusteredRows, cluster_numbers, cluster_rows
 from calibrant.table.identifiers import Repeated
 from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, words_for_missing
 from calibrant.table.parameters import check_choice
@@ -107,6 +109,15 @@ class HeldRows(NamedTuple):
     clusters: Any  # the cluster of each row; None if no column names it
     by: dict[str, Any]  # columns that make segments
     names: Sequence[str] | None = None  # of clusters that are numbers from 0 on, if these are few
+
+    def one_by_one(self) -> HeldRows:
+        """Return each row as often as it counts."""
+        if self.counts is None:
+            return self
+        at = np.repeat(np.arange(len(self.label)), self.counts)
+        clusters = None if self.clusters is None else cluster_numbers(self.clusters, len(self.label))[at]
+        by = {name: column_values(values, name)[at] for name, values in self.by.items()}
+        return HeldRows(self.label[at], self.score[at], None, clusters, by, self.names)
 
 
 class ModelRows(NamedTuple):

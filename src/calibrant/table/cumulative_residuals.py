@@ -14,7 +14,6 @@ import numpy as np
 from calibrant.table.fixed_point import UNIT
 from calibrant.table.pooling import FloatArray
 from calibrant.table.remember import remembered
-from calibrant.table.score_table import ScoreTable
 from calibrant.table.table_sums import TableSums
 
 
@@ -102,7 +101,7 @@ def _range_at_most(top: float, bottom: float, cumulative: ResidualPath) -> float
     return max(highest - bottom, top - lowest)
 
 
-def largest_move(table: ScoreTable, side: int = 0) -> Extremes:
+def largest_move(table: TableSums, side: int = 0) -> Extremes:
     """Extremes of a table, in which only its largest rise (`side` 1: predictions too low) or fall (-1) may count.
 
     In `at_most`, cells may have both the highest and the lowest point that they could have.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +45,8 @@ class OutcomeRows:
         Rows that lacked a value and are not here, where ``missing="drop"`` asked for that.
     unit_weight : float
         The unit of weights, in those that were given.
+    by : mapping of str to ndarray
+        Columns that make segments.
     """
 
     prediction: FloatArray
@@ -55,6 +58,7 @@ class OutcomeRows:
     relative_to: str
     left_out: LeftOut | None = None
     unit_weight: float = 1.0
+    by: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.prediction)
@@ -96,7 +100,8 @@ class OutcomeRows:
         ones = np.broadcast_to(1.0, len(prediction))
         weight = ones if self.weighting == "none" else _frozen(self.weight[rows])
         cluster = None if self.cluster is None else self.cluster[rows]
-        return replace(self, prediction=prediction, outcome=outcome, weight=weight, cluster=cluster)
+        by = {name: values[rows] for name, values in self.by.items()}
+        return replace(self, prediction=prediction, outcome=outcome, weight=weight, cluster=cluster, by=by)
 
     def with_weight(self) -> OutcomeRows:
         """Return the rows that have a weight; where all are 1 there are none."""

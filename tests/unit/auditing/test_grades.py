@@ -285,12 +285,23 @@ def test_refusals(keywords, error, message):
     ("keywords", "message"),
     [
         ({"by": {"x": [1]}}, "expected by or grade, found both"),
-        ({"sample_weight": [1] * 9500}, "where by or grade puts them into groups, found weights"),
+        ({"sample_weight": np.linspace(0.5, 2, 9500)}, "found weights that count no rows"),
     ],
 )
 def test_an_audit_refuses(keywords, message):
-    with pytest.raises(ArgumentError, match=message):
+    with pytest.raises((ArgumentError, DataError), match=message):
         cal.audit(*portfolio(SCALE)[:2], grade=[0.01], **keywords)
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+def test_grades_from_counts_are_those_of_as_many_obligors(clusters):
+    grade, pd = np.array(["A", "A", "B", "B"]), [0.01, 0.01, 0.04, 0.04]
+    default, count = [0, 1, 0, 1], [485, 15, 480, 20]
+    further = {"clusters": np.arange(4)} if clusters else {}
+    of_counts = cal.audit(default, pd, grade=grade, count=count, **further).grades
+    rows = [np.repeat(each, count) for each in (default, pd, grade)]
+    further = {name: np.repeat(values, count) for name, values in further.items()}
+    assert of_counts.to_dict() == audit_grades(*rows, **further).to_dict()
 
 
 def clustered(counts, pd, **keywords):

@@ -202,10 +202,79 @@ def test_refused_beside_arrays(frame):
         with pytest.raises((ArgumentError, DataError)) as caught:
             audit_segments(*arguments, **keywords)
         assert says in str(caught.value)
-    with pytest.raises(ArgumentError, match="weights"):
-        audit(y, p, by={"sex": frame["sex"]}, sample_weight=np.ones(len(y)))
-    with pytest.raises(ArgumentError, match="clusters"):
-        audit(y, p, by={"sex": frame["sex"]}, clusters=frame["branch"])
+    with pytest.raises(DataError, match="weights that count no rows"):
+        audit(y, p, by={"sex": frame["sex"]}, sample_weight=np.linspace(0.5, 2.0, len(y)))
+    with pytest.raises(DataError, match="whose clusters are worth fewer than five"):
+        audit_segments(y, p, by={"sex": frame["sex"]}, clusters=np.arange(len(y)) % 4)
+
+
+def rows_in_clusters(clusters=60, rows=20):
+    rng = np.random.default_rng(3)
+    cluster = np.repeat(np.arange(clusters), rows)
+    score = rng.uniform(0.1, 0.6, clusters * rows)
+    rate = np.clip(score * rng.normal(1.0, 0.1, clusters)[cluster], 0.0, 1.0)
+    return rng.uniform(size=len(score)) < rate, score, cluster
+
+
+@pytest.mark.parametrize("tolerance", [None, 0.1])
+def test_a_segment_of_clusters_is_judged_as_its_rows_alone(tolerance):
+    label, score, cluster = rows_in_clusters()
+    region = np.array(["n", "s"])[cluster % 2]
+    found = audit_segments(label, score, by={"region": region}, clusters=cluster, tolerance=tolerance)
+    for name, error, ratio in zip(found.segment, found.error, found.observed_expected, strict=True):
+        inside = region == name.removeprefix("region = ")
+        alone = audit(label[inside], score[inside], clusters=cluster[inside], tolerance=tolerance)
+        assert error == pytest.approx(alone.certificate.estimate, rel=1e-9)
+        if tolerance is None:
+            assert ratio == pytest.approx(alone.performance.observed_expected.value, rel=1e-9)
+    # At a third of the probability of failure, the worst segment is the one with the largest bound by itself.
+    level = 1.0 - (1.0 - found.confidence_level) / 3.0
+    alone = [
+        audit(label[of], score[of], clusters=cluster[of], tolerance=tolerance, confidence_level=level).certificate.bound
+        for of in (region == "n", region == "s")
+    ]
+    assert found.bound == pytest.approx(max(alone), rel=1e-9)
+    assert (found.lower <= found.error).all()
+    assert (found.error <= found.upper).all()
+    assert (found.upper <= found.bound).all()
+
+
+def test_names_and_order_of_clusters_change_no_segment():
+    label, score, cluster = rows_in_clusters()
+    region, order = np.array(["n", "s"])[cluster % 2], np.random.default_rng(0).permutation(len(label))
+    one = audit_segments(label, score, by={"region": region}, clusters=cluster)
+    names = np.array([f"clinic {i * 7 % 60}" for i in range(60)])[cluster]
+    other = audit_segments(label[order], score[order], by={"region": region[order]}, clusters=names[order])
+    assert one.to_dict() == other.to_dict()
+
+
+def test_a_count_is_as_many_rows():
+    label, score, cluster = rows_in_clusters()
+    region, count = np.array(["n", "s"])[cluster % 2], 1 + np.arange(len(label)) % 3
+    repeated = [np.repeat(each, count) for each in (label, score, region, cluster)]
+    for keywords in ({}, {"clusters": 3}):
+        further = dict.fromkeys(keywords, cluster)
+        one = audit_segments(label, score, by={"region": region}, count=count, **further)
+        further = dict.fromkeys(keywords, repeated[3])
+        two = audit_segments(*repeated[:2], by={"region": repeated[2]}, **further)
+        for name in ("rows", "error", "lower", "upper", "p_value", "observed_expected"):
+            np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-9, atol=1e-12)
+
+
+def test_a_count_in_an_audit_judges_segments_too():
+    label, score, cluster = rows_in_clusters()
+    by, count = {"region": np.array(["n", "s"])[cluster % 2]}, np.full(len(label), 2)
+    result = audit(label, score, by=by, count=count)
+    assert result.segments.n == 2 * len(label)
+    assert audit_segments(label, score, by=by, count=count).bound == result.segments.bound
+
+
+def test_rows_without_a_segment_are_left_out_if_asked():
+    label, score, cluster = rows_in_clusters()
+    region = np.array(["n", "s"], dtype=object)[cluster % 2]
+    region[:7] = None
+    assert audit_segments(label, score, by={"region": region}, min_rows=1).n == len(label)
+    assert audit_segments(label, score, by={"region": region}, missing="drop").n == len(label) - 7
 
 
 @pytest.mark.slow

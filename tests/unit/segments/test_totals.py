@@ -32,7 +32,7 @@ def test_sorted_rows(rows):
         assert (found.n[i], found.k[i]) == (len(y), y.sum())
         assert found.brier[i] == pytest.approx(brier_score(y, p))
         assert found.fourths[i] == pytest.approx(((y - p) ** 4).sum())
-        assert found.mean_predicted[i] == pytest.approx(p.mean())
+        assert found.predicted[i] == pytest.approx(p.mean())
         assert found.null_variance[i] == pytest.approx((p * (1.0 - p)).mean())
 
 

@@ -7,8 +7,9 @@ outcomes, or asymptotically. Derivation: docs/theory/16-means.md.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -148,39 +149,24 @@ def certify_means(
         relative_to=relative_to,
         clusters=clusters,
     )
-    rng = generator_for(table, random_state)
-    too_low = _draws(table)
-    most = cluster_limit
-    if cluster_limit is not None:
-        most = _check_cluster_limit(table, too_low, cluster_limit)
-    draws = {1: too_low, -1: too_low.flip()}
-    reaches, aside = _reaches(table, too_low, most, rng)
-    seen = extremes(cumulative_residuals(table))
-    estimates = {1: seen.under, -1: seen.over}
-    lower = repeated_lower_bounds(too_low.n, delta, rng, partial(_lower_of_split, too_low, reaches, aside))
+    bounds = AmountBounds.of(table, random_state, method=method, cluster_limit=cluster_limit)
+    lower = bounds.lower(delta)
     sides = {}
     for side, of_side in zip((1, -1), lower, strict=False):
-        upper, how, note = _upper(table, draws[side], reaches[side], aside, method, delta, rng)
-        # Relative to a total that cannot be negative, nothing can exceed all of it.
-        positive = table.outcome_limits[0] == 0.0 and table.score[0] >= 0.0
-        whole = 1.0 if table.relative_to == _WHOLE[side] and positive else math.inf
-        upper = min(max(upper, estimates[side]), whole)
-        if upper == math.inf and how != "none":
-            how, note = "none", f"there are too few {'rows' if too_low.cluster is None else 'clusters'}."
-        bounds = SideBounds(estimates[side], upper, float(of_side), how, note)
-        sides[side] = conclude_side(table, side, bounds, tolerance, cluster_limit, confidence_level)
+        upper = bounds.upper(side, delta)
+        stated = SideBounds(bounds.estimate(side), upper.value, float(of_side), upper.method, upper.note)
+        sides[side] = conclude_side(table, side, stated, tolerance, cluster_limit, confidence_level)
     judged = [sides[asked]] if asked else list(sides.values())
     lower_bound = judged[0].lower if asked else float(lower[2])
     bound, extrapolated = max(each.upper for each in judged), any(each.method == EXTRAPOLATED for each in judged)
     verdict = mean_verdict(bound, lower_bound, tolerance, extrapolated=extrapolated)
-    assumptions = INDEPENDENT_ROWS if too_low.cluster is None else _INDEPENDENT_CLUSTERS, _MODEL, _UP_TO, _PLAN
     needed = None
     if tolerance is not None and verdict == "undecided":
-        needed = _rows_needed(too_low, table.n_rows, judged, lower_bound, tolerance)
+        needed = _rows_needed(bounds.draws[1], table.n_rows, judged, lower_bound, tolerance)
     return MeanCertificate(
         verdict=verdict,
         tolerance=tolerance,
-        estimate=estimates.get(asked, seen.value),
+        estimate=bounds.estimate(asked),
         bound=bound,
         lower_bound=lower_bound,
         too_low=sides[1],
@@ -192,9 +178,79 @@ def certify_means(
         direction=direction,
         claim=mean_claim(table, confidence_level, judged, tolerance, direction),
         confidence_level=confidence_level,
-        assumptions=(*assumptions, _SEEN) if extrapolated else assumptions,
+        assumptions=amount_assumptions(table, extrapolated=extrapolated),
         references=("gao2017", "waudbysmith2024"),
     )
+
+
+def amount_assumptions(table: OutcomeTable, *, extrapolated: bool) -> tuple[str, ...]:
+    """Return what must hold for bounds of such rows."""
+    drawn = INDEPENDENT_ROWS if table.rows.cluster is None else _INDEPENDENT_CLUSTERS
+    return drawn, _MODEL, _UP_TO, _PLAN, *((_SEEN,) if extrapolated else ())
+
+
+class Upper(NamedTuple):
+    """Upper bound of the error of a side, how it was made, and what more there is to say of it."""
+
+    value: float
+    method: str
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class AmountBounds:
+    """Bounds of the error of predicted means on either side: 1 where they are too low, -1 where they are too high."""
+
+    table: OutcomeTable
+    draws: dict[int, DrawnRows]
+    reaches: dict[int, Reach]
+    aside: BoolArray
+    method: str
+    rng: np.random.Generator
+
+    @classmethod
+    def of(
+        cls,
+        table: OutcomeTable,
+        random_state: int | np.random.Generator = 0,
+        *,
+        method: str = "default",
+        cluster_limit: float | None = None,
+    ) -> AmountBounds:
+        """Find what is known of rows, or of clusters, before their outcomes."""
+        rng, too_low = generator_for(table, random_state), _draws(table)
+        most = None if cluster_limit is None else _check_cluster_limit(table, too_low, cluster_limit)
+        reaches, aside = _reaches(table, too_low, most, rng)
+        return cls(table, {1: too_low, -1: too_low.flip()}, reaches, aside, method, rng)
+
+    def estimate(self, side: int) -> float:
+        """Error of these rows on a side; on the worse one for 0."""
+        seen = extremes(cumulative_residuals(self.table))
+        return {1: seen.under, -1: seen.over, 0: seen.value}[side]
+
+    def upper(self, side: int, delta: float) -> Upper:
+        """Bound the error of one side from above; infinite where there is no bound."""
+        table, reach = self.table, self.reaches[side]
+        bound = _upper(table, self.draws[side], reach, self.aside, self.method, delta, self.rng)
+        # Relative to a total that cannot be negative, nothing can exceed all of it.
+        positive = table.outcome_limits[0] == 0.0 and table.score[0] >= 0.0
+        whole = 1.0 if table.relative_to == _WHOLE[side] and positive else math.inf
+        bound = bound._replace(value=min(max(bound.value, self.estimate(side)), whole))
+        if bound.value == math.inf and bound.method != "none":
+            return Upper(math.inf, "none", f"there are too few {self.drawn}.")
+        return bound
+
+    def lower(self, delta: float) -> FloatArray:
+        """Lower bounds of both sides, and of the worse one."""
+        draws = self.draws[1]
+        return repeated_lower_bounds(
+            draws.n, delta, self.rng, partial(_lower_of_split, draws, self.reaches, self.aside)
+        )
+
+    @property
+    def drawn(self) -> str:
+        """What is independent of each other."""
+        return "rows" if self.draws[1].cluster is None else "clusters"
 
 
 def _draws(table: OutcomeTable) -> DrawnRows:
@@ -259,12 +315,12 @@ def _upper(
     method: str,
     delta: float,
     rng: np.random.Generator,
-) -> tuple[float, str, str]:
-    """Upper bound of the error of a side, how it was made, and what more there is to say of it."""
+) -> Upper:
+    """Upper bound of the error of a side, before what holds whatever the rows."""
     if reach.top <= 0.0:
-        return 0.0, "moments", ""
+        return Upper(0.0, "moments")
     if method == "default" and reach.top < math.inf:
-        return *upper_limit(draws, aside, delta, reach, rng), ""
+        return Upper(*upper_limit(draws, aside, delta, reach, rng))
     note, end = "", reach.top
     sums = draws.total(draws.residual)
     if end == math.inf:
@@ -272,7 +328,7 @@ def _upper(
         events = int(np.count_nonzero((sums > 0.0) & (totals != 0.0)))
         if events < _LEAST_EVENTS:
             few = f"only {events} outcomes are above the predictions, and without a cap it takes {_LEAST_EVENTS}."
-            return math.inf, "none", f"{few} Pass the largest outcome that there can be, outcome_limits=(0, M)."
+            return Upper(math.inf, "none", f"{few} Pass the largest outcome that there can be, outcome_limits=(0, M).")
         # So many times the outcome less what is predicted for it, or of negative predictions the residual as often.
         end = float((sums + (_TAIL_FACTOR - 1.0) * np.maximum(totals, sums)).max())
         note = (
@@ -286,7 +342,7 @@ def _upper(
     unseen = float(bounded_mean_limit(1, Draws(sums, np.ones(n)), end, 1.0 - 2.0 * delta)) - mean
     rest = max(0.0, unseen - z * deviation / math.sqrt(n)) if end > mean else 0.0
     limit = width_limit(draws, lambda squares, _: z * np.sqrt(np.asarray(squares) / n) + rest, float(draws.unit.mean()))
-    return limit, how, note
+    return Upper(limit, how, note)
 
 
 def _lower_of_split(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -12,11 +10,11 @@ from calibrant.certificates.segments import Listed, confidence_shares
 
 def test_shares_of_all_segments_are_at_most_one():
     """Half goes to the segments of a family equally, half by their rows: 1 where all are listed."""
-    families = [Listed(SimpleNamespace(n=np.array(n)), np.ones(len(n), bool), sum(n)) for n in ([1, 9], [4, 4, 2])]
+    families = [Listed(np.array(n), sum(n), None) for n in ([1, 9], [4, 4, 2])]
     shares = confidence_shares(families)
     assert shares.sum() == pytest.approx(1.0)
     assert (shares > 0.0).all()
     assert shares[1] > shares[0]
     assert shares[2] == shares[3]
-    half = [Listed(SimpleNamespace(n=np.array([1])), np.ones(1, bool), 10)]
+    half = [Listed(np.array([1]), 10, None)]
     assert confidence_shares(half)[0] < 1.0

@@ -55,7 +55,7 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
     bound : float
         No segment listed is off by more than this; see `claim`.
     lower_bound : float
-        Some segment is off by at least this; asymptotic, as all of `lower`.
+        Some segment is off by at least this; asymptotic, as all of `lower`, unless `lower_proved`.
     errors : {"either", "too low", "too high"}
         Which errors count: those of predictions that are off either way, or one way.
     confidence_level : float
@@ -94,12 +94,9 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
         Share times error: an estimate of the most that the segment adds to the error of all rows. At the shares of
         these rows it adds at most ``share * upper``.
     exact : bool
-        Whether errors are exact. Of more than a million rows in files or engines they are known within limits, which
-        the bounds include.
-    unit : str
-        Unit of errors of amounts, such as "of the predicted total"; empty of labels.
-    lower_proved : bool
-        Whether the lower bounds are proved, not asymptotic.
+        Whether errors are exact; of more than a million rows in files or engines the bounds include limits of them.
+    unit, lower_proved : str, bool
+        Unit of errors of amounts, such as "of the predicted total", empty of labels; whether `lower` is proved.
     warnings : tuple of DataWarning
         Signs that rows are not independent; those of an audit with segments are in its own.
     columns_of, levels : tuple

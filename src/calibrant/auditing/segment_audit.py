@@ -88,13 +88,11 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
     lower, upper : ndarray
         Bounds on the true error of the segment.
     verdicts : ndarray of str
-        "certified" if `upper` is within the tolerance, "refuted" if `lower` is above it, else "undecided"; without a
-        tolerance empty.
+        "certified" if `upper` is within the tolerance, "refuted" if `lower` is above it, else "undecided", or empty.
     contribution : ndarray
-        Share times error: an estimate of the most that the segment adds to the error of all rows. At the shares of
-        these rows it adds at most ``share * upper``.
+        Share times error: an estimate of the most that the segment adds to the error of all rows.
     exact : bool
-        Whether errors are exact; of more than a million rows in files or engines the bounds include limits of them.
+        Whether errors are exact; of more than a million rows in files or engines bounds include limits of them.
     unit, lower_proved : str, bool
         Unit of errors of amounts, such as "of the predicted total", empty of labels; whether `lower` is proved.
     warnings : tuple of DataWarning
@@ -161,18 +159,14 @@ def audit_segments(
         Predicted probabilities of the positive class, in [0, 1].
     by : str, sequence of str, mapping of str to array-like, or dataframe
         Columns that make segments: their names, or beside arrays the columns themselves, by name. A segment is a level
-        of a column; missing values are one (in CSV and JSON files and in SQLite empty text too), and levels with fewer
-        than `min_rows` rows are one together. Numbers with more than 20 different values are cut at about their
-        quintiles, or at `cuts`.
+        of a column; missing values are one (in text files and SQLite empty text too), as are levels with fewer than
+        `min_rows` rows. Numbers with more than 20 different values are cut at about their quintiles, or at `cuts`.
     label, score : str, optional
         Names of columns, where the first argument has columns.
     pos_label : scalar, optional
         The label value that counts as 1.
-    count, clusters : array-like of shape (n,) or names of columns, optional
-        How many equal, independent rows each stands for; the cluster of each row, as in `calibrant.audit`: rows of one
-        may depend on each other. Clusters then count as they do there, with a tolerance each the same.
-    missing : {"raise", "drop"}
-        Refuse rows without a value that is used, or leave them out, those without a segment too.
+    count, clusters, missing : optional
+        As in `calibrant.audit`; rows without a segment are dropped too. With a tolerance clusters count the same.
     depth : {1, 2}
         With 2, also the segments of every pair of columns.
     tolerance : float, optional

@@ -223,19 +223,19 @@ def grade_columns(grade: Any, by: Any = None) -> Any:
     return by if grade is None else named if edges_of(grade) is None else {}
 
 
-def grade_audit(held: HeldRows, grade: Any, confidence_level: float, direction: str) -> GradeAudit:
+def grade_audit(obligors: HeldRows, grade: Any, confidence_level: float, direction: str) -> GradeAudit:
     """Judge the grades of rows in memory, read with the columns of grades and of clusters, if there are any."""
     level = failure_probability(confidence_level)
     check_choice("direction", direction, tuple(SIDES))
-    held = held.one_by_one()
-    names, number = _graded(held, grade)
-    judged = _judged_rows if held.clusters is None else _judged_clusters
-    grades, everyone = judged(held, names, number, direction, level), np.zeros(len(number), dtype=np.int64)
-    total = judged(held, ("all",), everyone, direction, level)
+    obligors = obligors.one_by_one()
+    names, number = _graded(obligors, grade)
+    judged = _judged_rows if obligors.clusters is None else _judged_clusters
+    grades, everyone = judged(obligors, names, number, direction, level), np.zeros(len(number), dtype=np.int64)
+    total = judged(obligors, ("all",), everyone, direction, level)
     sure = f"{numbers.confidence(confidence_level)} confidence"
     about: dict[str, Any] = {}
-    alone = "rows" if held.clusters is None else "obligors"
-    if held.clusters is not None:
+    alone = "rows" if obligors.clusters is None else "obligors"
+    if obligors.clusters is not None:
         sure += ", asymptotic in the number of obligors that default"
         about = {"assumptions": (_OF_CLUSTERS, FIXED_CLASSIFIER), "references": ("ecb2019", "fay1997", "holm1979")}
     return GradeAudit(

@@ -131,24 +131,24 @@ def segment_totals(
     request = segment_request(by, depth, direction, min_rows, cuts)
     columns: dict[str, Any] = {"label": label, "score": score, "count": count, "clusters": clusters}
     with given_rows(y_true, y_proba, **columns, pos_label=pos_label, by=by, missing=missing) as rows:
-        found = segments_of(rows, request, clusters, count)
-        return replace(found, repeated=rows.repeated, left_out=rows.intake.left_out)
+        totals = segments_of(rows, request, clusters, count)
+        return replace(totals, repeated=rows.repeated, left_out=rows.intake.left_out)
 
 
 def segments_of(rows: Rows, request: Request, *further: Any) -> SegmentTotals:
     """Add up rows by segment, one by one where they have further columns: clusters, a count, or weights (refused)."""
     if all(column is None for column in further):
         return rows.segments(request)
-    held = rows.held()
-    if held.clusters is None:
-        return segments_of_arrays(held.label, held.score, held.by, request, held.counts)
-    cluster, counts = cluster_numbers(held.clusters, len(held.label)), held.counts
+    arrays = rows.held()
+    if arrays.clusters is None:
+        return segments_of_arrays(arrays.label, arrays.score, arrays.by, request, arrays.counts)
+    cluster, counts = cluster_numbers(arrays.clusters, len(arrays.label)), arrays.counts
 
     def take(at: IndexArray) -> ClusteredRows:
         count = None if counts is None else counts[at]
-        return cluster_rows(held.label[at], held.score[at], cluster[at], count=count, limits=ANY_NUMBER)
+        return cluster_rows(arrays.label[at], arrays.score[at], cluster[at], count=count, limits=ANY_NUMBER)
 
-    return segments_of_rows(len(held.label), take, held.by, request, counts)
+    return segments_of_rows(len(arrays.label), take, arrays.by, request, counts)
 
 
 def segment_request(

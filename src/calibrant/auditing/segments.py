@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.rows import segment_totals
-from calibrant.certificates.parts import AmountPart, Parts, has_enough, part_of
+from calibrant.certificates.parts import AmountPart, RowParts, has_enough, part_of
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import EventCells, Listed, detectable_error, lower_bounds
 from calibrant.distributions.binomial import level_p_values
@@ -134,11 +134,11 @@ def judged_segments(found: SegmentTotals, min_rows: int, question: Question) -> 
     unlisted, listed = 0, []
     for family, totals in zip(found.families, found.totals, strict=True):
         cells = np.flatnonzero(totals.n >= max(1, min_rows))
-        kept = {cell: totals[cell] for cell in cells.tolist()} if isinstance(totals, CellRows) else {}
-        if kept:
-            cells = np.array([cell for cell, of in kept.items() if has_enough(of, question)], dtype=np.intp)
+        rows_in = {cell: totals[cell] for cell in cells.tolist()} if isinstance(totals, CellRows) else {}
+        if rows_in:
+            cells = np.array([cell for cell, of in rows_in.items() if has_enough(of, question)], dtype=np.intp)
         unlisted += int((totals.n > 0).sum()) - len(cells)
-        listed.append((family, totals, cells, kept))
+        listed.append((family, totals, cells, rows_in))
         labels += family.labels(cells)
         levels += family.levels(cells)
         names += [tuple(column.name for column in family.columns)] * len(cells)
@@ -151,16 +151,16 @@ def judged_segments(found: SegmentTotals, min_rows: int, question: Question) -> 
     # The least probability of failure that a segment may have.
     delta = question.delta / (6.0 * len(labels) * len(listed))
     families, seen = [], []
-    for family, totals, cells, kept in listed:
-        judged: EventCells | Parts
+    for family, totals, cells, rows_in in listed:
+        judged: EventCells | RowParts
         if isinstance(totals, CellRows):
-            judged = Parts([part_of(kept[cell], question, delta) for cell in cells.tolist()])
+            judged = RowParts([part_of(rows_in[cell], question, delta) for cell in cells.tolist()])
         else:
             judged = EventCells(totals.pick(cells), family.identical[cells] & (len(listed) == 1))
         families.append(Listed(totals.n[cells], found.n, judged))
         seen.append(_columns(judged, totals.n[cells], found.n, SIDES[found.direction]))
     columns = {name: np.concatenate([each[name] for each in seen]) for name in seen[0]}
-    parts = [part for family in families if isinstance(family.judged, Parts) for part in family.judged.parts]
+    parts = [part for family in families if isinstance(family.judged, RowParts) for part in family.judged.parts]
     least = next((part for part in parts if not part.proved), parts[0]) if parts else None
     return Judged(
         n=found.n,
@@ -180,9 +180,9 @@ def judged_segments(found: SegmentTotals, min_rows: int, question: Question) -> 
     )
 
 
-def _columns(judged: EventCells | Parts, n: IntArray, of_all: int, side: int) -> dict[str, npt.NDArray[Any]]:
+def _columns(judged: EventCells | RowParts, n: IntArray, of_all: int, side: int) -> dict[str, npt.NDArray[Any]]:
     """Return what is seen in the segments of one family, whatever is claimed."""
-    if isinstance(judged, Parts):
+    if isinstance(judged, RowParts):
         each, p_value = judged.each, judged.each("p_value")
     else:
         totals = judged.totals

@@ -235,7 +235,7 @@ def part_of(rows: Units, question: Question, delta: float) -> Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class RowParts:
     """Parts of one family, and what is seen in each of them, as arrays."""
 
     parts: Sequence[Part]

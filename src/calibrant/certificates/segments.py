@@ -23,7 +23,7 @@ SHARES = (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0)
 _EQUALLY = 0.5  # part of a family's share that is divided equally among its segments, the rest by their rows
 
 
-class Judged(Protocol):
+class SegmentBounds(Protocol):
     """Segments that are judged, with bounds on their calibration errors."""
 
     def upper(self, deltas: FloatArray) -> FloatArray:
@@ -38,7 +38,7 @@ class Listed(NamedTuple):
 
     n: IntArray  # rows of each
     rows: int  # of all cells of the family, listed or not
-    judged: Judged
+    judged: SegmentBounds
 
 
 class EventCells(NamedTuple):

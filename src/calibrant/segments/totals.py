@@ -403,11 +403,11 @@ def segments_of_rows(
 ) -> SegmentTotals:
     """Put rows into segments, of which `take` returns those at some places."""
     families, codes = _families(by, n, request)
-    kept = tuple(
+    cells = tuple(
         CellRows.of(family.codes([codes[column.name] for column in family.columns]), len(family), take, count)
         for family in families
     )
-    return SegmentTotals(int(kept[0].n.sum()), 0, families, kept, exact=True, direction=request.direction)
+    return SegmentTotals(int(cells[0].n.sum()), 0, families, cells, exact=True, direction=request.direction)
 
 
 def _families(by: Mapping[str, Any], n: int, request: Request) -> tuple[tuple[Family, ...], dict[str, IntArray]]:

@@ -171,7 +171,7 @@ def test_no_rows(spark):
 def test_an_audit(parquet):
     y, s, _ = CASES["bent both ways"]
     found = audit(ScoreTable.from_frame(parquet("bent both ways"), **NAMES), tolerance=0.02)
-    assert str(found) == str(audit(y, s, tolerance=0.02))
+    assert str(found) == str(audit(ScoreTable.from_scores(y, s), tolerance=0.02))
 
 
 def test_number_of_jobs(parquet, monkeypatch):

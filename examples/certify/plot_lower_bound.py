@@ -13,7 +13,7 @@ bound: chance makes it too large.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from calibrant.certificates import cutoff_interval, split_lower_bound
+from calibrant.certificates import certify, cutoff_interval
 from calibrant.certificates.widths import brownian_width, monotone_width
 
 rng = np.random.default_rng(0)
@@ -23,7 +23,7 @@ for shift in shifts:
     p = rng.uniform(0.2, 0.8, size=1_000)
     y = rng.uniform(size=len(p)) < p - shift
     found.append(cutoff_interval(y, p))
-    lower.append(split_lower_bound(y, p))
+    lower.append(certify(y, p).lower_bound)
 
 # %%
 # Points are empirical errors, at 0 all of them too large. Vertical lines are 95% intervals
@@ -51,9 +51,9 @@ ax.set(xlabel="true calibration error", ylabel="calibration error", ylim=(-0.005
 ax.legend(loc="upper left")
 
 # %%
-# The lower limit comes from a split of the rows: one half picks an interval of scores, the
-# other measures there. A single one-sided bound, ``split_lower_bound``, is closer than the
-# limit of the two-sided interval. Without a split, a bound must allow for all intervals at
+# For the lower limit a third of the rows picks an interval of scores, and the others bet on
+# it, many times. A single one-sided bound, that of ``certify``, is closer than the limit of
+# the two-sided interval. Without others that pick, a bound must allow for all intervals at
 # once, which costs more; its asymptotic form costs less.
 print(
     "mean distance of the lower bound from the truth: "

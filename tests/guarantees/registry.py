@@ -195,7 +195,6 @@ WORST_CASES = {
     "certificates.cumulative_band": SEARCH,
     "certificates.cutoff_interval": SEARCH,
     "certificates.isotonic_band": SEARCH,
-    "certificates.split_lower_bound": SEARCH,
     "certificates.window_band": "guarantees/test_bands.py::test_windows_chosen_after_looking_are_covered",
     "curves.binned_curve": WILSON,
     "curves.local_curve": "guarantees/test_local_intervals.py::test_clopper_pearson_holds_the_average_of_the_window",

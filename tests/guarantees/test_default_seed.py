@@ -12,7 +12,8 @@ import pytest
 from calibrant import ScoreTable
 from calibrant.auditing import cross_fitted
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.certificates import calibration_test, certify, cutoff_interval, split_lower_bound
+from calibrant.certificates import calibration_test, certify, cutoff_interval
+from calibrant.certificates.lower_bound import lower_bound
 from calibrant.table.clusters import cluster_rows
 from support.counting import assert_probability_within, assert_seldom, failure_probability, per_count
 
@@ -45,8 +46,7 @@ def failures(name, n, repetitions, fails):
 
 
 STATEMENTS = {
-    "lower bound": lambda table, error: split_lower_bound(table) > error,
-    "lower bound of a certificate": lambda table, error: certify(table).lower_bound > error,
+    "lower bound": lambda table, error: certify(table).lower_bound > error,
     "refuted": lambda table, error: certify(table, tolerance=error).verdict == "refuted",
     "interval": lambda table, error: not cutoff_interval(table).lower <= error <= cutoff_interval(table).upper,
 }
@@ -64,7 +64,7 @@ def test_seldom_false_at_the_default_seed(name, statement):
 @pytest.mark.parametrize("n", [500, 2000, 8000])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_lower_bound_is_seldom_false_at_the_default_seed_in_many_samples(name, n, delta):
-    found = failures(name, n, 2000, lambda table, error: split_lower_bound(table, confidence_level=1 - delta) > error)
+    found = failures(name, n, 2000, lambda table, error: lower_bound(table, delta, 0) > error)
     assert_seldom(found, 2000, delta)
 
 
@@ -76,7 +76,7 @@ def test_lower_bound_is_seldom_false_at_the_default_seed_in_many_samples(name, n
 def test_lower_bound_at_one_score_exactly(n, eta, seed, delta):
     """Seeds and rates that a search found while rows did not enter the seed: .128 at .05, .385 at .2, .054 at .05."""
     tables = [ScoreTable.from_counts([0.1], [n], [k]) for k in range(n + 1)]
-    bounds = per_count(n, lambda k: split_lower_bound(tables[k], confidence_level=1 - delta, random_state=seed))
+    bounds = per_count(n, lambda k: lower_bound(tables[k], delta, seed))
     assert_probability_within(failure_probability(n, eta, bounds > eta - 0.1), delta)
 
 

@@ -21,7 +21,6 @@ from calibrant.certificates import (
     cumulative_band,
     cutoff_interval,
     isotonic_band,
-    split_lower_bound,
 )
 from calibrant.decisions import cost_forecast, max_regret, saving_bound
 from calibrant.fits.score_map import fit_part
@@ -76,7 +75,6 @@ def priced(function, share: float, **keywords):
 
 CLAIMS = {
     "certify, lower": lower(lambda table: certify(table).lower_bound, error),
-    "split_lower_bound": lower(split_lower_bound, error),
     "cutoff_interval": Claim(
         lambda table: both(cutoff_interval(table), "lower", "upper"), lambda world, _: world.error
     ),

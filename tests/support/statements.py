@@ -284,9 +284,6 @@ STATEMENTS = {
         lambda found, world, table: [outside(found.lower, rates_at(table, world), found.upper), not found.consistent],
         worlds=NONDECREASING,
     ),
-    "certificates.split_lower_bound": Statement(
-        lambda found, world, _: [found > world.error + ROUNDING], worlds=APART, n=2500, repetitions=600
-    ),
     "certificates.window_band": Statement(
         lambda found, world, table: [outside(found.lower, window_means(found, world, table), found.upper)],
         arguments=lambda table: (binned_curve(table), table),

@@ -21,7 +21,6 @@ from calibrant.certificates.means import certify_means
 from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
 from calibrant.certificates.results import CalibrationTest, Certificate, CutoffInterval
 from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size
-from calibrant.certificates.split import split_lower_bound
 from calibrant.certificates.validation_size import ValidationPlan, validation_sample_size
 from calibrant.keywords import check_package
 
@@ -60,7 +59,6 @@ __all__ = [
     "required_sample_size",
     "required_sample_size_ece",
     "required_sample_size_means",
-    "split_lower_bound",
     "validation_sample_size",
     "window_band",
 ]

@@ -9,13 +9,14 @@ import numpy as np
 
 from calibrant.certificates import results
 from calibrant.certificates.clusters import certify_clusters, cluster_interval
+from calibrant.certificates.lower_bound import lower_bound as proved_lower_bound
 from calibrant.certificates.question import Question
 from calibrant.certificates.results import ASSUMPTIONS, Certificate, CutoffInterval, Method
 from calibrant.certificates.sample_size import rows_to_decide, width_of
-from calibrant.certificates.split import split_lower_bound, split_width
 from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width
 from calibrant.certificates.widths.default import charged_bound
 from calibrant.distributions.cluster_jackknife import Guarantee
+from calibrant.distributions.mean_of_bets import bets_width
 from calibrant.distributions.null_distribution import null_mean
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes, largest_move
@@ -83,7 +84,8 @@ def certify(
     count, pos_label : optional
         How many equal, independent rows each row stands for; the label value that counts as 1.
     random_state : int or numpy.random.Generator
-        Seeds the lower bound, together with a digest of the rows, see `split_lower_bound`. Choose before seeing bounds.
+        Seeds the lower bound, together with a digest of the rows: these are treated alike in any order, another sample
+        anew. Choose it before seeing bounds: the largest of several is not a bound.
 
     Returns
     -------
@@ -100,7 +102,7 @@ def certify(
     Notes
     -----
     docs/theory/1-upper-bound.md derives the upper bound, 3-clusters.md those for clusters, 18-one-direction.md those of
-    one direction. The lower bound is `split_lower_bound`, or by `brownian_width` ("asymptotic"). The error is that of
+    one direction, 2-lower-bound.md the lower bound; that of "asymptotic" is by `brownian_width`. The error is that of
     Gao, Parameswaran & Peng (2017).
 
     Examples
@@ -141,12 +143,11 @@ def certify_table(table: ScoreTable, question: Question) -> Certificate:
     def lower_width(rows: int) -> float:
         if method == "asymptotic":
             return brownian_width(rows, max(brier, table.mean_variance), delta)
-        return math.inf if method == "anytime" else split_width(rows, brier, delta)
+        return math.inf if method == "anytime" else bets_width(rows, brier, delta)
 
     if method == "default":
         width = charged_bound(table, residual_range, delta, question.side) - estimate
-        level, seed = question.confidence_level, question.random_state
-        lower_bound = split_lower_bound(table, confidence_level=level, direction=question.direction, random_state=seed)
+        lower_bound = proved_lower_bound(table, delta, question.random_state, question.side)
     else:
         width = upper_width(n) + (residual_range.at_most - estimate)
         lower_bound = max(0.0, estimate - lower_width(n))
@@ -199,7 +200,7 @@ def cutoff_interval(
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     method : {"finite", "asymptotic"}
-        "finite" holds for every n, its lower limit is `split_lower_bound`; "asymptotic" is narrower.
+        "finite" holds for every n; "asymptotic" is narrower.
     clusters, max_rows_per_cluster, guarantee : optional
         The cluster of each row, how many rows a cluster counts at most, and whether clusters of a kind that none shows
         are allowed for, as in `certify`; not with a table.
@@ -260,7 +261,7 @@ def cutoff_interval(
     residual_range, n, half = extremes(cumulative_residuals(table)), table.total, 0.5 * question.delta
     limit, references, assumptions = "", _METHODS["default"].references, ASSUMPTIONS
     if method == "finite":
-        lower = split_lower_bound(table, confidence_level=1.0 - half, random_state=random_state)
+        lower = proved_lower_bound(table, half, random_state)
         above = charged_bound(table, residual_range, half) - residual_range.value
         if table.cells is not None:
             assumptions = (*ASSUMPTIONS, results.SIMULATED_LOWER_BOUND)

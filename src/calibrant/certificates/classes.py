@@ -19,10 +19,9 @@ from calibrant.certificates.certify import certify_table
 from calibrant.certificates.question import Question
 from calibrant.certificates.results import Bounds
 from calibrant.certificates.widths.default import charged_bound
-from calibrant.distributions.mean_limits import mean_width
-from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound
+from calibrant.distributions.mean_of_bets import DrawKinds, KeyedRows, all_lists, lower_limit, worst_event
 from calibrant.distributions.sharp_mean import single_width
-from calibrant.metrics.all_classes import pooled_extremes, signed_residuals
+from calibrant.metrics.all_classes import pooled_error
 from calibrant.metrics.classes import ClassCalibration, class_fields
 from calibrant.printable import visible_name
 from calibrant.sources.class_rows import class_scores_of
@@ -31,7 +30,7 @@ from calibrant.table.class_scores import ClassRows, ClassScores, tables_of
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper, column_writer, given, number, these, write_lower, write_upper
 from calibrant.table.parameters import check_choice
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import BoolArray, FloatArray, IntArray, score_order
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.statements import INDEPENDENT, Statement, verdict_on
@@ -246,36 +245,31 @@ def _bounds(scores: ClassScores, notion: str, question: Question, fields: Mappin
     if notion == "worst_class":
         estimate, bound = fields["worst"], float(fields["upper"].max())
     else:
-        estimate = pooled_extremes(scores)[0] if notion == "pooled" else fields["total"]
+        estimate = pooled_error(scores) if notion == "pooled" else fields["total"]
         most, squares = _SIZE[notion], np.square(scores.miss if notion in _BY_CLASS else scores.confidence_residuals)
         moments = squares.mean(), np.square(squares).mean()
         bound = min(most, estimate + most * single_width(len(scores), *moments, question.delta, estimate / most))
     rng = generator_for(scores, question.random_state)
-    lower_bound = repeated_lower_bound(len(scores), question.delta, rng, partial(_split_bound, scores, notion))
+    draws, lists = DrawKinds(np.ones(len(scores), dtype=np.int64)), _lists(scores, notion)
+    if notion in ("sum", "top_label"):
+        propose = partial(all_lists, lists, bottom=_SIZE[notion])
+    else:
+        propose = partial(worst_event, lists, unit=np.ones(len(scores)) if notion == "pooled" else None)
+    lower_bound = lower_limit(draws, question.delta, rng, propose)
     return Bounds(estimate, bound, lower_bound, bound - estimate)
 
 
-def _split_bound(scores: ClassScores, notion: str, delta: float, rng: np.random.Generator) -> float:
-    """Lower bound of one split: a third of the rows proposes intervals and signs, the others judge them."""
-    chosen = rng.random(len(scores)) < PROPOSE
-    if chosen.all() or not chosen.any():
-        return 0.0
-    terms, largest = np.zeros(len(scores)), 0.0
-    of_all = pooled_extremes(scores, chosen)[1] if notion == "pooled" else None
-    for part in _parts(scores, notion):
-        if not chosen[part.rows].any():
-            continue
-        interval = of_all or extremes(cumulative_residuals(part.table(chosen)))
-        if notion == "worst_class":
-            if interval.value <= largest:
-                continue
-            largest = interval.value
-            terms[:] = 0.0
-        terms[part.rows] += signed_residuals(part, interval)
-    terms /= _SIZE[notion]
-    judged, expected = terms[~chosen], float(np.square(terms[chosen]).mean())
-    width = mean_width(len(judged), np.square(judged).mean(), delta, expected=max(expected, 1.0 / len(scores)))
-    return max(0.0, _SIZE[notion] * float(judged.mean() - width))
+def _lists(scores: ClassScores, notion: str) -> Iterator[KeyedRows]:
+    """Rows of each part in the order of their probabilities; of all in one list where they are pooled."""
+    parts: Iterable[tuple[FloatArray, BoolArray, IntArray]] = (
+        (part.score, part.outcome, np.arange(len(scores))[part.rows]) for part in _parts(scores, notion)
+    )
+    if notion == "pooled":
+        score, outcome, kind = (np.concatenate(each) for each in zip(*parts, strict=True))
+        parts = [(score, outcome, kind)]
+    for score, outcome, kind in parts:
+        order = score_order(score)
+        yield KeyedRows(score[order], (outcome - score)[order], kind[order])
 
 
 def _trivial_bound(scores: ClassScores, notion: str, mean_predicted: FloatArray) -> float:

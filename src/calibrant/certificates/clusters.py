@@ -17,9 +17,9 @@ from calibrant.certificates.question import Question, need_cluster_method
 from calibrant.certificates.results import Bounds, CalibrationTest, Certificate, CutoffInterval, Method, conclude
 from calibrant.certificates.sample_size import rows_to_decide
 from calibrant.distributions.brownian import MEAN_RANGE
-from calibrant.distributions.cluster_bound import ClusterSums, largest_error, largest_ratio
+from calibrant.distributions.cluster_bound import largest_error
 from calibrant.distributions.cluster_draws import hidden_share
-from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound
+from calibrant.distributions.mean_of_bets import DrawKinds, KeyedRows, lower_limit, worst_event
 from calibrant.distributions.rotations import Rotations, nothing_hidden, rotate
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals
@@ -27,8 +27,6 @@ from calibrant.table.clusters import ClusteredRows, cap_clusters
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes, largest_move
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between
-from calibrant.table.pooling import pool_counts
-from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.statements import weighting
 
@@ -160,8 +158,7 @@ def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
 class ClusterBounds:
     """Bounds on the error of grouped rows, each of which fails with a probability of its own.
 
-    The proved ones are the upper limit of Theorem 3.3, and the lower limit of Theorem 3.5 for several splits (Theorem
-    2.3); with `dependence` they are asymptotic.
+    The proved ones are those of Theorem 3.3 and Theorem 2.1; with `dependence` they are asymptotic.
     """
 
     rows: ClusteredRows
@@ -192,8 +189,11 @@ class ClusterBounds:
         """Return the lower bound."""
         if self.dependence:
             return min(self.estimate(side), self.rotations.lower_bound(delta, side))
-        rng = generator_for(self.rows, self.random_state)
-        return repeated_lower_bound(len(self.rows.size), delta, rng, partial(_lower_of_split, self.rows, side))
+        rows, sides = self.rows, (side,) if side else (1, -1)
+        lists = [KeyedRows(rows.score, rows.step, rows.cluster)]
+        propose = partial(worst_event, lists, sides=sides, cap=rows.cap, unit=rows.size)
+        draws = DrawKinds(np.ones(len(rows.size), dtype=np.int64), rows.cap)
+        return lower_limit(draws, delta, generator_for(rows, self.random_state), propose)
 
     def both(self, side: int, delta: float) -> tuple[Bounds, float]:
         """Return both bounds, and how far below a large error the lower one is."""
@@ -207,23 +207,6 @@ class ClusterBounds:
         """The clusters rotated, where bounds are asymptotic."""
         assert self.dependence is not None
         return self.dependence.rotations(self.n_simulations, self.random_state)
-
-
-def _lower_of_split(rows: ClusteredRows, side: int, delta: float, rng: np.random.Generator) -> float:
-    """A third of the clusters proposes an interval, the others judge it."""
-    clusters = len(rows.size)
-    proposes = rng.permutation(clusters) < PROPOSE * clusters
-    # The interval on which the residuals of those that propose add up to most.
-    mine = np.flatnonzero(proposes[rows.cluster])
-    n, k = (values[mine].astype(np.float64) for values in (rows.n, rows.k))
-    interval = largest_move(ScoreTable(*pool_counts(rows.score[mine], n, k)), side)
-    if interval.sign == 0 or proposes.all():
-        return 0.0
-    inside = (rows.score > interval.low) & (rows.score <= interval.high)
-    sums = interval.sign * rows.by_cluster(np.where(inside, rows.step, 0.0))[~proposes]
-    size = rows.size[~proposes]
-    sizes = {"rows": float(size.sum()), "squared_sizes": float(np.dot(size, size)), "clusters": len(size)}
-    return max(0.0, -largest_ratio(ClusterSums.of(-sums, size), **sizes, cap=rows.cap, delta=delta))
 
 
 # With fewer clusters of equal size, or fewer that count, the asymptotic statement is too wide to be useful.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -26,8 +25,8 @@ from calibrant.certificates.mean_results import (
 from calibrant.certificates.sample_size import too_near
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limit
 from calibrant.distributions.brownian import MEAN_RANGE, normal_quantile, range_quantile
-from calibrant.distributions.interval_means import DrawnRows, Reach, lower_limit, upper_limit, width_limit
-from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bounds
+from calibrant.distributions.interval_means import DrawnRows, Reach, upper_limit, width_limit
+from calibrant.distributions.mean_of_bets import DrawKinds, KeyedRows, Wager
 from calibrant.distributions.self_normalised import HEAVY, tail_index
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.clusters import Clusters
@@ -99,7 +98,7 @@ def certify_means(
         The default is proved, except for predictions that are too low without a cap of outcomes, which it does not
         certify. "asymptotic" is narrower. Choose before seeing bounds.
     random_state : int or numpy.random.Generator
-        Seeds the order of the bets and the splits of the lower bounds, together with a digest of the rows.
+        Seeds the order of the bets and the thirds of the lower bounds, together with a digest of the rows.
 
     Returns
     -------
@@ -120,7 +119,7 @@ def certify_means(
     betting (Theorem 16.2), for which outcomes may be of any size. With a cap, some rows drawn at random foresee whether
     betting or moments (Theorem 16.4) give less. Without one, the bound for predictions that are too low is asymptotic:
     it relies on the largest outcomes having been seen, allows for one three times as large, and certifies nothing; with
-    fewer than 50 rows with an outcome above the prediction there is none. Lower bounds are those of Theorem 16.6, which
+    fewer than 50 rows with an outcome above the prediction there is none. Lower bounds are those of Theorem 2.1, which
     need the limit that the upper bound of the other side does.
 
     Each bound holds with the confidence level, and so does `bound`, as only one side is the worse. The upper bounds of
@@ -152,12 +151,12 @@ def certify_means(
     bounds = AmountBounds.of(table, random_state, method=method, cluster_limit=cluster_limit)
     lower = bounds.lower(delta)
     sides = {}
-    for side, of_side in zip((1, -1), lower, strict=False):
+    for side in (1, -1):
         upper = bounds.upper(side, delta)
-        stated = SideBounds(bounds.estimate(side), upper.value, float(of_side), upper.method, upper.note)
+        stated = SideBounds(bounds.estimate(side), upper.value, lower[side], upper.method, upper.note)
         sides[side] = conclude_side(table, side, stated, tolerance, cluster_limit, confidence_level)
     judged = [sides[asked]] if asked else list(sides.values())
-    lower_bound = judged[0].lower if asked else float(lower[2])
+    lower_bound = lower[asked]
     bound, extrapolated = max(each.upper for each in judged), any(each.method == EXTRAPOLATED for each in judged)
     verdict = mean_verdict(bound, lower_bound, tolerance, extrapolated=extrapolated)
     needed = None
@@ -240,12 +239,26 @@ class AmountBounds:
             return Upper(math.inf, "none", f"there are too few {self.drawn}.")
         return bound
 
-    def lower(self, delta: float) -> FloatArray:
-        """Lower bounds of both sides, and of the worse one."""
-        draws = self.draws[1]
-        return repeated_lower_bounds(
-            draws.n, delta, self.rng, partial(_lower_of_split, draws, self.reaches, self.aside)
-        )
+    def lower(self, delta: float) -> dict[int, float]:
+        """Lower bounds of both sides, by their sign, and at 0 that of the one that seems the worse to each third.
+
+        A side has none if it is not known how far draws can be off the other way.
+        """
+        draws, reaches = self.draws[1], self.reaches
+        rows = KeyedRows(draws.prediction, draws.residual, draws.cluster)
+        known = DrawKinds(np.ones(draws.n, dtype=np.int64), reaches[1].most, np.flatnonzero(self.aside))
+        bets: dict[int, list[Wager | None]] = {1: [], -1: [], 0: []}
+        for mine in known.thirds(self.rng):
+            made: dict[int, Wager | None] = {1: None, -1: None}
+            above = dict.fromkeys(made, -math.inf)
+            for side, reach in reaches.items():
+                interval = rows.steepest(mine, (side,)) if reach.bottom < math.inf else None
+                if interval is not None:
+                    made[side] = known.bet(rows.of_interval(interval, reach.bottom, draws.unit), mine, delta)
+                    above[side] = interval.above_chance
+            for side, of_side in bets.items():
+                of_side.append(made[side or max(above, key=above.__getitem__)])
+        return {side: known.limit(of_side, delta) for side, of_side in bets.items()}
 
     @property
     def drawn(self) -> str:
@@ -343,19 +356,6 @@ def _upper(
     rest = max(0.0, unseen - z * deviation / math.sqrt(n)) if end > mean else 0.0
     limit = width_limit(draws, lambda squares, _: z * np.sqrt(np.asarray(squares) / n) + rest, float(draws.unit.mean()))
     return Upper(limit, how, note)
-
-
-def _lower_of_split(
-    draws: DrawnRows, reaches: dict[int, Reach], aside: BoolArray, delta: float, rng: np.random.Generator
-) -> tuple[float, float, float]:
-    """Lower bounds of both sides, and of the one that seems the worse to a third of the draws; the others judge it."""
-    proposes = rng.permutation(draws.n) < PROPOSE * draws.n
-    if proposes.all():
-        return 0.0, 0.0, 0.0
-    chosen, judged, extreme = draws.pick(proposes), draws.pick(~proposes), aside[~proposes]
-    seen_low, low = lower_limit(chosen, judged.only_loss(extreme), delta, reaches[1])
-    seen_high, high = lower_limit(chosen.flip(), judged.flip().only_loss(extreme), delta, reaches[-1])
-    return low, high, low if seen_low > seen_high else high
 
 
 def _rows_needed(draws: DrawnRows, n: int, sides: list[Side], lower_bound: float, tolerance: float) -> int | None:

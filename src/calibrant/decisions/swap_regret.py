@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from calibrant.decisions.cost_matrix import read_costs
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.distributions.repeated_splits import PROPOSE, repeated_lower_bound
+from calibrant.distributions.mean_of_bets import DrawKinds, Proposal, lower_limit
 from calibrant.distributions.sharp_mean import single_width
 from calibrant.errors import ArgumentError
 from calibrant.printable import visible_name
@@ -20,7 +20,7 @@ from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import as_class_scores
 from calibrant.table.numbers import claim_upper, given, number, significant, these, write_interval, write_lower
 from calibrant.table.parameters import check_between, check_random_state, failure_probability
-from calibrant.table.pooling import FloatArray, IntArray
+from calibrant.table.pooling import FloatArray, IntArray, NumberArray
 from calibrant.table.results import Tabular, WithTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.statements import INDEPENDENT, Statement, verdict_on
@@ -184,7 +184,8 @@ def swap_regret(
     moments = float((share * squares).sum()), float((share * squares**2).sum())
     bound = min(unit, estimate + unit * single_width(n, *moments, delta, estimate / unit))
     rng = generator_for(scores, random_state)
-    lower_bound = repeated_lower_bound(n, delta, rng, partial(_split_bound, cell, cost, unit))
+    propose = partial(_instead, cost=cost, unit=unit)
+    lower_bound = unit * lower_limit(DrawKinds(_counts(cell, cost).ravel()), delta, rng, propose)
     trivial = float(share.sum(axis=1) @ (cost - least).max(axis=1))
     paid = cost[taken, scores.code]
     # Beyond the least that an action can cost: exactly 0 for one that always costs the same.
@@ -233,15 +234,8 @@ def _savings(share: FloatArray, cost: FloatArray) -> tuple[FloatArray, IntArray]
     return saving, np.where(saving > 0.0, instead, np.arange(len(cost)))
 
 
-def _split_bound(cell: IntArray, cost: FloatArray, unit: float, delta: float, rng: np.random.Generator) -> float:
-    """Lower bound of one split: a third of the rows proposes what to do instead, the others judge it."""
-    chosen = rng.random(len(cell)) < PROPOSE
-    if chosen.all() or not chosen.any():
-        return 0.0
-    proposing, judging = _counts(cell[chosen], cost), _counts(cell[~chosen], cost)
-    _, instead = _savings(proposing / chosen.sum(), cost)
-    gain = (cost - cost[instead]) / unit
-    expected = float((proposing * gain**2).sum()) / chosen.sum()
-    m = int(judging.sum())
-    mean, square = float((judging * gain).sum()) / m, float((judging * gain**2).sum()) / m
-    return max(0.0, unit * (mean - float(mean_width(m, square, delta, expected=max(expected, 1.0 / len(cell))))))
+def _instead(thirds: Iterable[NumberArray], cost: FloatArray, unit: float) -> Iterator[Proposal]:
+    """For each third of the rows, counted by action and class, what it proposes to do instead."""
+    for mine in thirds:
+        _, instead = _savings(mine.reshape(cost.shape).astype(np.float64), cost)
+        yield Proposal(slice(None), ((cost - cost[instead]) / unit).ravel(), 1.0, 1.0)

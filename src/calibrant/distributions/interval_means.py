@@ -82,10 +82,6 @@ class DrawnRows:
         residual = np.where(self.of_row(extreme), np.maximum(self.residual, 0.0), self.residual)
         return replace(self, residual=residual, unit=np.where(extreme, 0.0, self.unit))
 
-    def only_loss(self, extreme: BoolArray) -> DrawnRows:
-        """Return the same without the residuals above 0 of extreme draws, for a lower limit."""
-        return replace(self, residual=np.where(self.of_row(extreme), np.minimum(self.residual, 0.0), self.residual))
-
     def flip(self) -> DrawnRows:
         """Return the same for the other side."""
         return replace(self, residual=-self.residual)
@@ -273,37 +269,3 @@ def expected_width(n: int, sums: FloatArray, chances: FloatArray, delta: float, 
         return _betting_width(sums, n, square, delta, reach.top, chances)
     by_moments = float(moment_width(rest, delta, reach, reach.most, square, 0.0))
     return min(by_moments, _betting_width(sums, rest, square, delta, reach.top, chances))
-
-
-def lower_limit(chosen: DrawnRows, judged: DrawnRows, delta: float, reach: Reach) -> tuple[float, float]:
-    """Theorem 16.6: error of the interval that some draws choose, as they see it, and its lower limit from others."""
-    rise, first, stop = largest_rise(chosen.residual, chosen.ends)
-    if rise <= 0.0 or not chosen.unit.any() or not judged.unit.any():
-        return 0.0, 0.0
-    seen, middle, n = rise / float(chosen.unit.sum()), float(chosen.unit.mean()), judged.n
-    inside = (judged.prediction >= chosen.prediction[first]) & (judged.prediction <= chosen.prediction[stop - 1])
-    sums, unit = judged.total(np.where(inside, judged.residual, 0.0)), judged.unit
-    rows = np.arange(len(chosen.residual))
-    terms = chosen.total(np.where((rows >= first) & (rows < stop), chosen.residual, 0.0)) - seen * chosen.unit
-    square, top = float(np.square(terms).mean()), reach.bottom + 2.0 * seen * reach.most
-    if not top < math.inf or not square:
-        return seen, 0.0
-    if reach.limited and n * delta >= MANY:
-        width = partial(moment_width, n, delta, reach, middle, lower=True)
-        if float(width(square, seen)) < _betting_width(-terms, n, square, delta, top):
-            mean, mean_unit = float(sums.mean()), float(unit.mean())
-            ratio = max(0.0, mean / mean_unit)
-            # Convex in the ratio, so largest at one of the ends.
-            squares = max(float(np.square(sums - each * (unit - middle)).mean()) for each in (0.0, ratio))
-            return seen, max(0.0, (mean - float(width(squares, ratio))) / mean_unit)
-    rate = betting_rate(n, square, delta, top)
-
-    def excess(negative: float) -> tuple[float, float]:
-        """Evidence against minus a ratio, above log(1 / delta), and its slope."""
-        factors = 1.0 + rate * (sums + negative * unit)
-        return float(np.log(factors).sum()) + math.log(delta), rate * float((unit / factors).sum())
-
-    if excess(0.0)[0] <= 0.0:
-        return seen, 0.0
-    ceiling = 2.0 * seen  # to which the rate is safe
-    return seen, ceiling if excess(-ceiling)[0] >= 0.0 else -concave_root(excess, -ceiling, 0.0)

@@ -14,7 +14,7 @@ from calibrant.metrics.binned import Norm, Strategy, bin_gaps, combine_gaps
 from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count
-from calibrant.table.pooling import BoolArray, FloatArray, row_order
+from calibrant.table.pooling import FloatArray, row_order
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
@@ -45,20 +45,15 @@ def pooled_calibration_error(y_true: Any, y_proba: Any = None, *, classes: Seque
     0.3
     """
     scores = as_class_scores(y_true, y_proba, classes=classes)
-    return pooled_extremes(scores)[0]
+    return pooled_error(scores)
 
 
-def pooled_extremes(scores: ClassScores, chosen: BoolArray | None = None) -> tuple[float, Extremes]:
-    """Error of all classes in one list, of all rows or those chosen, and where it is."""
-    outcome, score = [], []
-    for part in scores.by_class():
-        here = slice(None) if chosen is None else chosen[part.rows]
-        outcome.append(part.outcome[here])
-        score.append(part.score[here])
-    table = ScoreTable.from_clean(CleanRows(np.concatenate(outcome).view(np.int8), np.concatenate(score), None))
-    largest = extremes(cumulative_residuals(table))
-    n = len(scores) if chosen is None else int(chosen.sum())
-    return largest.value * float(table.total) / n, largest
+def pooled_error(scores: ClassScores) -> float:
+    """Error of all classes in one list."""
+    parts = ((part.outcome, part.score) for part in scores.by_class())
+    outcome, score = (np.concatenate(each) for each in zip(*parts, strict=True))
+    table = ScoreTable.from_clean(CleanRows(outcome.view(np.int8), score, None))
+    return extremes(cumulative_residuals(table)).value * float(table.total) / len(scores)
 
 
 def top_m_calibration_error(y_true: Any, y_proba: Any = None, *, m: int, classes: Sequence[Any] | None = None) -> float:

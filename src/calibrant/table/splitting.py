@@ -27,7 +27,7 @@ def split_counts(
     else:
         raise ArgumentError("at least 2 parts", repr(parts), "ask for 2 or more, or give the chance of each")
     kind = np.min_scalar_type(-int(n.max(initial=0)) - 1)
-    positives, negatives = (_parts(counts, chances, rng, kind) for counts in (k, n - k))
+    positives, negatives = (part_counts(counts, chances, rng, kind) for counts in (k, n - k))
     for hit, miss in zip(positives, negatives, strict=True):
         yield hit + miss, hit
 
@@ -42,7 +42,7 @@ def held_out_units(
     return [drawn % n_folds == fold for fold in range(min(units, n_folds))]
 
 
-def _parts(
+def part_counts(
     counts: NumberArray, chances: FloatArray, rng: np.random.Generator, kind: npt.DTypeLike
 ) -> Iterator[NumberArray]:
     """Draw the part of every row; return what the parts have of each count, one part after the other."""

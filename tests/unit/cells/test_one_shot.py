@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from calibrant import ScoreTable
 from calibrant.cells import gathering
-from calibrant.certificates import calibration_test, certify, certify_sample, cutoff_interval, split_lower_bound
+from calibrant.certificates import calibration_test, certify, certify_sample, cutoff_interval
 from calibrant.metrics import cutoff_calibration, cutoff_calibration_error
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support import oracles, score_distributions
@@ -71,7 +71,7 @@ def test_random_streams(small_limits, distribution, labels):
         assert ours.bound >= theirs.bound - 1e-15
         assert ours.bound == pytest.approx(min(1.0, ours.estimate + ours.width))
         assert ours.lower_bound <= theirs.lower_bound + 1e-15 or method == "default"
-    assert split_lower_bound(table) <= truth
+    assert certify(table).lower_bound <= truth
     for method in ("finite", "asymptotic"):
         assert cutoff_interval(table, method=method).upper >= cutoff_interval(exact, method=method).upper - 1e-15
     assert (

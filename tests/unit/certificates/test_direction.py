@@ -5,7 +5,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import ArgumentError, ScoreTable, certify_means
-from calibrant.certificates import certify, split_lower_bound
+from calibrant.certificates import certify
 from calibrant.distributions.cluster_bound import ClusterSums, largest_error, largest_ratio
 from calibrant.table import cluster_residuals as residuals
 from calibrant.table.clusters import cap_clusters, cluster_rows
@@ -57,12 +57,11 @@ def test_each_direction_has_its_own_bounds(method):
     assert "too" not in either.claim
 
 
-def test_verdicts_and_splits_follow_the_direction():
+def test_verdicts_and_lower_bounds_follow_the_direction():
     assert certify(TOO_HIGH, P, tolerance=0.03, direction="too low").verdict == "certified"
     assert certify(TOO_HIGH, P, tolerance=0.02, direction="too high").verdict == "refuted"
-    lower = split_lower_bound(TOO_HIGH, P, direction="too high")
-    assert lower == certify(TOO_HIGH, P, direction="too high").lower_bound > 0.02
-    assert split_lower_bound(TOO_HIGH, P, direction="too low") == 0.0
+    assert certify(TOO_HIGH, P, direction="too high").lower_bound > 0.02
+    assert certify(TOO_HIGH, P, direction="too low").lower_bound == 0.0
 
 
 def test_labels_turned_round_turn_the_direction():

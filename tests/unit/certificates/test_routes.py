@@ -9,8 +9,8 @@ import pytest
 import calibrant as cal
 from calibrant import ScoreTable
 from calibrant.cells import gathering
-from calibrant.certificates import certify, split_lower_bound
-from calibrant.certificates.split import HALF_WIDTH
+from calibrant.certificates import certify
+from calibrant.certificates.lower_bound import HALF_WIDTH
 
 # As in docs/explanation/large_data.md: sums of squares in cells are limits, `2**-36` too much for each row.
 NEAR = 1e-9
@@ -54,7 +54,7 @@ def test_buckets_never_raise_the_lower_bound(monkeypatch, end, by):
     table = ScoreTable.from_counts([score], [100_000], [round(100_000 * (score + by))])
 
     def bound() -> float:
-        return split_lower_bound(table, random_state=np.random.default_rng(0))  # the same split of the same counts
+        return certify(table, random_state=np.random.default_rng(0)).lower_bound  # the same split of the same counts
 
     exact = bound()
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 0)

@@ -15,7 +15,6 @@ from calibrant.distributions.interval_means import (
     DrawnRows,
     Reach,
     betting_limit,
-    lower_limit,
     moment_width,
     width_limit,
 )
@@ -132,27 +131,3 @@ def test_a_reach_below_serves_bennett_alone():
     np.testing.assert_array_equal(mean_width(2_000, squares, DELTA, reach=1.5, below=1.5), same)
     assert (mean_width(2_000, squares, DELTA, reach=1.5, below=0.2) <= same).all()
     assert float(chernoff_limit(0.0, 2_000, DELTA)) > 0.0
-
-
-def test_a_lower_limit_judges_what_others_chose():
-    draws, rng = book(5, n=900)
-    first = rng.random(900) < 0.3
-    seen, lower = lower_limit(draws.pick(first), draws.pick(~first), DELTA, Reach(0.55, math.inf, 0.0, 1.0))
-    assert (seen > 0.0, lower) == (True, 0.0)  # nothing without a limit of the other side
-    turned = draws.flip()
-    seen, lower = lower_limit(turned.pick(first), turned.pick(~first), DELTA, Reach(math.inf, 0.55, 0.0, 1.0))
-    assert 0.0 < lower < seen
-
-
-def test_extreme_draws_only_lower_a_lower_limit():
-    draws, rng = book(5, n=900, clusters=True)
-    draws, first = draws.flip(), rng.random(draws.n) < 0.3
-    chosen, judged = draws.pick(first), draws.pick(~first)
-    gains = judged.total(judged.residual)
-    extreme = gains >= np.sort(gains)[-5]
-    loss = judged.only_loss(extreme)
-    assert (loss.total(loss.residual)[extreme] <= np.minimum(gains[extreme], 0.0)).all()
-    np.testing.assert_array_equal(loss.residual[~judged.of_row(extreme)], judged.residual[~judged.of_row(extreme)])
-    np.testing.assert_array_equal(loss.unit, judged.unit)
-    reach = Reach(math.inf, 10.0, 0.0, 1.0)
-    assert 0.0 < lower_limit(chosen, loss, DELTA, reach)[1] < lower_limit(chosen, judged, DELTA, reach)[1]

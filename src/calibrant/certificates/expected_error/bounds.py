@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.certificates.expected_error.constants import SquareCells
-from calibrant.certificates.split import BUCKETS, buckets_of, run_starts
+from calibrant.certificates.lower_bound import BUCKETS, buckets_of, run_starts
 from calibrant.distributions.bisection import bisect
 from calibrant.distributions.mean_limits import bernstein_rate, psi
 from calibrant.errors import DataError

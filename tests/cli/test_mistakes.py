@@ -182,7 +182,7 @@ IN_PYTHON = {
     "a path without names": (lambda: cal.audit("scores.csv"), "labels and scores", "a str and no scores", "label='y'"),
     "one name of two": (lambda: cal.audit(FRAME, label="y"), "the names of both columns", "label", "score='p'"),
     "names beside arrays": (
-        lambda: cal.audit(Y, P, label="y", score="p"), "no scores beside", "y_proba", "audit(y, p, sample_weight=w)",
+        lambda: cal.audit(Y, P, label="y", score="p"), "no arrays", "y_proba", "audit(y, p, sample_weight=w)",
     ),
     "a misspelt column": (lambda: cal.audit(FRAME, label="Y", score="p"), "a column 'Y'", "y, p", "did you mean 'y'?"),
     "one outcome only, to be recalibrated": (
@@ -293,11 +293,16 @@ SEVERAL = WORLD[["p_1", "p_2", "p_3"]].to_numpy()
             lambda: cal.audit(np.eye(3)[WORLD.z].argmax(axis=1), SEVERAL),
         ),
         (
-            lambda: cal.audit([None, *WORLD.z[1:]], SEVERAL), "drop or repair", "missing=",
-            lambda: cal.audit(WORLD.z[1:], SEVERAL[1:]),
+            lambda: cal.audit([None, *WORLD.z[1:]], SEVERAL), "missing='drop'", "--",
+            lambda: cal.audit([None, *WORLD.z[1:]], SEVERAL, missing="drop"),
         ),
         (
-            lambda: cal.certify(Y, [np.nan, *P[1:]]), "drop or repair", "missing=", lambda: cal.certify(Y[1:], P[1:]),
+            lambda: cal.certify(Y, [np.nan, *P[1:]]), "missing='drop'", "--",
+            lambda: cal.certify(Y, [np.nan, *P[1:]], missing="drop"),
+        ),
+        (
+            lambda: cal.brier_score(Y, [np.nan, *P[1:]]), "drop or repair", "missing=",
+            lambda: cal.brier_score(Y[1:], P[1:]),
         ),
         (
             lambda: cal.SegmentCalibrator(cal.AutoMeanCalibrator()).fit(P, Y, {"g": Y}), "such a one",

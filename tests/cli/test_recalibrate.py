@@ -143,7 +143,7 @@ def test_isotonic_can_be_made_of_steps(scores, tmp_path):
     [
         (["--method", "magic"], "'venn-abers'"),
         (["--method", "offset"], "--central-tendency with the method offset"),
-        (["--central-tendency", 0.3, "--by", "y"], "--by without --weight, --count and --central-tendency"),
+        (["--central-tendency", 0.3, "--by", "y"], "--by without --weight and --central-tendency"),
         (["--cap", 1], "found --cap without --outcome"),
         (["--outcome", "y", "--prediction", "p"], "found --label with --outcome"),
         (["--interpolation", "cubic", "--method", "isotonic"], "'linear', 'step'"),

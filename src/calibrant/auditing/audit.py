@@ -175,14 +175,20 @@ def audit(
         from calibrant.auditing.class_audit import audit_classes
 
         others = {"score": score, "pos_label": pos_label, "weight": weight, "sample_weight": sample_weight}
-        others |= {"count": count, "by": by}
+        others |= {"by": by}
         others |= {"clusters": clusters, "max_rows_per_cluster": max_rows_per_cluster, "target_error": target_error}
-        defaults = {"method": None, "guarantee": "ordinary", "depth": 1, "missing": "raise", "direction": "either"}
-        chosen = {"method": method, "guarantee": guarantee, "depth": depth, "missing": missing, "direction": direction}
+        defaults = {"method": None, "guarantee": "ordinary", "depth": 1, "direction": "either"}
+        chosen = {"method": method, "guarantee": guarantee, "depth": depth, "direction": direction}
         others |= {name: value for name, value in chosen.items() if value != defaults[name]}
         need_alone(_ONE_CLASS + _REVIEW * (target_error is not None), grade=grade, **others)
         given: dict[str, Any] = {"label": label, "scores": scores, "classes": classes, "tolerance": tolerance}
-        given |= {"costs": costs, "confidence_level": confidence_level, "n_folds": n_folds}
+        given |= {
+            "count": count,
+            "missing": missing,
+            "costs": costs,
+            "confidence_level": confidence_level,
+            "n_folds": n_folds,
+        }
         given |= {"random_state": random_state}
         return audit_classes(y_true, y_proba, **given, name=name, title=title, note=note, author=author)
     question = Question(

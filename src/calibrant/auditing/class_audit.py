@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.auditing import class_facts
 from calibrant.auditing.advice import NO_ADVICE
@@ -85,6 +86,8 @@ def audit_classes(
     label: str | None = None,
     scores: str | Sequence[str] | None = None,
     classes: Sequence[Any] | None = None,
+    count: npt.ArrayLike | str | None = None,
+    missing: Literal["raise", "drop"] = "raise",
     tolerance: float | None = None,
     confidence_level: float = 0.95,
     costs: Any = None,
@@ -108,6 +111,10 @@ def audit_classes(
         Names of the columns of probabilities, or a pattern such as ``'p_*'``.
     classes : sequence of length K, optional
         Label of each column of probabilities, such as `classes_` of the model; see `ClassScores.from_scores`.
+    count : array-like of shape (n,) or str, optional
+        How many equal, independent rows each row stands for, or the column that says so.
+    missing : {"raise", "drop"}
+        Refuse rows that lack a value, or leave them out; the audit then says how many for which cause.
     tolerance : float, optional
         Largest acceptable calibration error of any class, in (0, 1); asks for a verdict.
     confidence_level : float
@@ -143,7 +150,9 @@ def audit_classes(
         tolerance=tolerance, confidence_level=confidence_level, n_folds=n_folds, random_state=random_state
     )
     with subtask(READ):
-        rows = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
+        further: dict[str, Any] = {"classes": classes, "count": count, "missing": missing}
+        rows = class_scores_of(y_true, y_proba, label=label, scores=scores, **further)
+    left_out, rows = rows.left_out, replace(rows, left_out=None)  # said once
     asked: dict[str, Any] = {"confidence_level": confidence_level, "random_state": random_state}
     decision = None if costs is None else swap_regret(rows, costs=costs, **asked)
     report_progress("Certificates")
@@ -160,12 +169,13 @@ def audit_classes(
     with subtask(_FOLDS):
         recalibration = class_recalibration(rows, n_folds=n_folds, random_state=random_state)
     statements: tuple[Any, ...] = (certificate, table, test, decision)
-    sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "scores": scores, "classes": classes}
+    sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "scores": scores}
     words = {"name": name, "title": title, "note": note, "author": author}
-    given = vars(question) | sources | {"costs": costs} | words
+    given = vars(question) | sources | further | {"costs": costs} | words
     result = ClassAudit(
         name=name,
         n=len(rows),
+        left_out=left_out,
         classes=tuple(map(str, rows.classes)),
         n_listed=None if rows.listed is None else rows.proba.shape[1],
         certificate=certificate,

@@ -122,6 +122,7 @@ def _headline(audit: ClassFindings) -> Iterator[Fact]:
     for key, label, rank in (("top_label", "Top label", 6), ("confidence", "Confidence", 8)):
         yield fact(key, label, f"{_at_most(audit, key)}; {_by_chance(audit, key)}", rank=rank)
     yield fact("losses", "Losses", _losses(audit), rank=9)
+    yield fact("left_out", "Left out", str(audit.left_out) if audit.left_out and audit.left_out.n else "", rank=2)
     yield fact("data", "Data", _data(audit), rank=6)
     yield fact("cost", "Cost", _cost(audit), rank=7)
     yield fact("advice", "Advice", advice_sentence(audit), rank=3)
@@ -239,6 +240,7 @@ def _details(audit: ClassFindings) -> Iterator[Fact]:
         yield Fact("test", "Test", further, section="calibration")
     yield Fact("losses", "Losses", _losses(audit), section="accuracy")
     yield Fact("data", "Data", _data(audit), section="data")
+    yield Fact("left_out", "Left out", "" if audit.left_out is None else str(audit.left_out), section="data")
     if audit.confusion is not None:
         pairs = [
             f"{short_name(was, _NAME)} where {short_name(said, _NAME)} is predicted {off} ({n} observed, {expected})"
@@ -261,7 +263,8 @@ def assumptions(audit: ClassFindings) -> Iterator[str]:
     """Yield what an audit assumes."""
     yield "The classifier was fixed before these rows were seen: none of them was used to fit, tune or choose it."
     yield "Rows are independent draws from the population that the statements are about."
-    yield "Labels are recorded correctly, and no row is missing because of its label."
+    which = "row is missing" if audit.left_out is None or not audit.left_out.n else "row was left out"
+    yield f"Labels are recorded correctly, and no {which} because of its label."
     if audit.certificate.n_rescaled:
         yield "Probabilities are used after division by their sum, not as they were given."
 

@@ -16,6 +16,7 @@ from calibrant.curves import Curve
 from calibrant.decisions import ClassConfusion, SwapRegret
 from calibrant.metrics.all_classes import ClassSum
 from calibrant.table.class_scores import ClassScores
+from calibrant.table.missing import LeftOut
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Count, Estimate, Result
 
@@ -115,6 +116,8 @@ class ClassFindings(AuditFindings):
         What was audited, for headings.
     n : int
         Rows.
+    left_out : LeftOut or None
+        Rows without a label or a probability, where ``missing="drop"`` asked to leave them out.
     classes : tuple of str
         All classes, in the order of the columns.
     n_listed : int or None
@@ -165,6 +168,7 @@ class ClassFindings(AuditFindings):
 
     name: str
     n: Count
+    left_out: LeftOut | None
     classes: tuple[str, ...]
     n_listed: int | None
     certificate: ClassCertificate

@@ -22,7 +22,6 @@ from calibrant.segments.values import distinct_values
 from calibrant.sources.protocol import HeldRows
 from calibrant.table import numbers
 from calibrant.table.clusters import Clusters, cluster_numbers
-from calibrant.table.missing import LeftOut
 from calibrant.table.parameters import SIDES, Direction, check_choice, failure_probability
 from calibrant.table.pooling import FloatArray, IntArray, distinct_numbers, score_order
 from calibrant.table.results import Drawable, WithTable
@@ -79,8 +78,6 @@ class GradeAudit(WithTable, Statement, Drawable):
         number of defaults, as a sum over clusters. It and the limits are those of Fay & Feuer (1997), asymptotic.
     total : dict
         The same of all obligors together, by themselves.
-    left_out : LeftOut or None
-        Rows without a value, where ``missing="drop"`` asked to leave them out.
     warnings : tuple of DataWarning
         Signs that rows are not independent; those of an audit with grades are in its own.
     assumptions, references : tuple of str
@@ -93,7 +90,6 @@ class GradeAudit(WithTable, Statement, Drawable):
     direction: str
     grades: dict[str, npt.NDArray[Any]]
     total: dict[str, Any]
-    left_out: LeftOut | None = None
     warnings: tuple[DataWarning, ...] = ()
     assumptions: tuple[str, ...] = (f"{INDEPENDENT_CASES}.", FIXED_CLASSIFIER)
     references: tuple[str, ...] = ("ecb2019", "brown2001", "clopper1934", "hoeffding1956", "holm1979")
@@ -111,11 +107,10 @@ class GradeAudit(WithTable, Statement, Drawable):
 
     def sentences(self) -> list[str]:
         """Say what is claimed, which grades are off, and what the sizes are."""
-        gaps = [f"Left out: {self.left_out}."] if self.left_out and self.left_out.n else []
         last = "Size: probability that this test alone rejects right PDs."
         if "rows" in self.grades:
             last = "Obligors: clusters of rows, which may depend on each other. Defaults: rows; defaulted: obligors."
-        return [*(one.message for one in self.warnings), f"{self.off_sentence()}.", self.claim, *gaps, last]
+        return [*(one.message for one in self.warnings), f"{self.off_sentence()}.", self.claim, *self.gaps, last]
 
     def lines(self) -> list[list[str]]:
         """Return heads and rows of the table, all obligors last."""
@@ -132,6 +127,7 @@ def audit_grades(
     *,
     label: str | None = None,
     score: str | None = None,
+    count: npt.ArrayLike | str | None = None,
     pos_label: Any = None,
     direction: Direction = "either",
     confidence_level: float = 0.95,
@@ -151,6 +147,8 @@ def audit_grades(
         ``[0.01, 0.1]`` there are three, up to 0.01, over 0.01 to 0.1, and over 0.1. A missing name is a grade.
     label, score : str, optional
         Names of columns, where the first argument has columns.
+    count : array-like of shape (n,) or str, optional
+        How many equal, independent obligors each row stands for, or the column that says so.
     pos_label : scalar, optional
         The label value that means default.
     direction : {"either", "too low", "too high"}
@@ -199,6 +197,7 @@ def audit_grades(
     if grade is None and not isinstance(y_true, ScoreTable):  # of which rows are asked first
         raise ArgumentError("`grade`", "none", "name the column, pass a grade for each row, or edges: [0.01, 0.03]")
     columns: dict[str, Any] = {"label": label, "score": score, "pos_label": pos_label, "clusters": clusters}
+    columns["count"] = count
     with given_rows(y_true, y_proba, by=grade_columns(grade), **columns, missing=missing) as rows:
         judged = grade_audit(rows.held(), grade, confidence_level, direction)
         return replace(judged, left_out=rows.intake.left_out, warnings=tuple(repeated_ids(rows.repeated)))

@@ -24,7 +24,7 @@ from calibrant.certificates.means import certify_means
 from calibrant.curves.means import binned_means, concentration_curve, isotonic_means
 from calibrant.errors import ArgumentError
 from calibrant.metrics.means import concentration, mean_bias, mean_decomposition
-from calibrant.sources.mixed import MixedColumns
+from calibrant.sources.mixed import MixedColumns, by_names
 from calibrant.table.clusters import Clusters
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
@@ -75,6 +75,7 @@ def audit_means(
     prediction: str | None = None,
     exposure: Any = None,
     sample_weight: Any = None,
+    count: Any = None,
     clusters: Clusters | str | None = None,
     missing: Literal["raise", "drop"] = "raise",
     outcome_limits: tuple[float, float | None] = (0.0, None),
@@ -103,6 +104,8 @@ def audit_means(
         Exposure of each row, or its column: `y_true` is then a total and `y_pred` a rate per unit of exposure.
     sample_weight : array-like or str, optional
         Weight of each row, or its column: outcomes are then means per unit already. Not together with `exposure`.
+    count : array-like or str, optional
+        How many equal rows each row stands for, or the column that says so.
     clusters : sequence of length n or str, optional
         Cluster of each row, or its column. Rows of one may depend on each other.
     missing : {"raise", "drop"}
@@ -146,19 +149,18 @@ def audit_means(
     how: dict[str, Any] = {"exposure": exposure, "outcome_limits": outcome_limits, "relative_to": relative_to}
     how["missing"] = missing
     with subtask(READ):
-        if outcome is None and prediction is None:
-            table = as_outcome_table(y_true, y_pred, sample_weight=sample_weight, clusters=clusters, **how)
-        elif outcome is None or prediction is None or y_pred is not None:
-            expected = "the names of both columns, `outcome` and `prediction`, and no array of predictions"
-            passed = {"outcome": outcome, "prediction": prediction, "an array": y_pred}
-            named = " and ".join(what for what, value in passed.items() if value is not None)
-            raise ArgumentError(expected, named, "name both, or pass two arrays")
-        else:
+        example = "audit_means(frame, outcome='z', prediction='f'), or two arrays"
+        if by_names({"outcome": outcome, "prediction": prediction}, {"an array": y_pred}, example):
             mixed = MixedColumns(y_true)
-            columns: Any = {"outcome": outcome, "prediction": prediction, "exposure": exposure, "weight": sample_weight}
+            columns: Any = {"outcome": outcome, "prediction": prediction, "exposure": exposure}
+            columns |= {"weight": sample_weight, "count": count}
             columns = {what: mixed.name(what, value) for what, value in columns.items()}
             columns["cluster"] = one_column(mixed.names("cluster", clusters))
             table = OutcomeTable.from_source(mixed.source, **how | columns)
+        else:
+            further = {"sample_weight": sample_weight, "count": count, "clusters": clusters}
+            table = as_outcome_table(y_true, y_pred, **further, **how)
+    left_out, table = table.rows.left_out, replace(table, rows=replace(table.rows, left_out=None))  # said once
     asked: dict[str, Any] = {"confidence_level": confidence_level, "random_state": random_state}
     if tolerance is not None and table.relative_to in ("predicted", "observed"):
         remedy = f"it is a share of the {table.relative_to} total: 0.05 for 5%"
@@ -171,7 +173,13 @@ def audit_means(
     report_progress("Measures and curves")
     rows, bias = table.rows, mean_bias(table, confidence_level=confidence_level).balance
     given = {"y_true": y_true, "y_pred": y_pred, "outcome": outcome, "prediction": prediction}
-    given |= {"sample_weight": sample_weight, "clusters": clusters, "tolerance": tolerance, "method": method}
+    given |= {
+        "sample_weight": sample_weight,
+        "count": count,
+        "clusters": clusters,
+        "tolerance": tolerance,
+        "method": method,
+    }
     given |= how | asked | {"name": name, "title": title, "note": note, "author": author}
     deviance: Any = "squared" if min(float(rows.outcome.min()), float(rows.prediction[0])) < 0.0 else "poisson"
     result = MeanAudit(
@@ -181,7 +189,7 @@ def audit_means(
         weight=table.total,
         weighting=table.weighting,
         clusters=None if rows.cluster is None else int(rows.cluster.max()) + 1,
-        left_out=rows.left_out,
+        left_out=left_out,
         **_totals(table, slice(None)),
         certificate=certificate,
         band=_band(table),

@@ -15,7 +15,7 @@ from calibrant.errors import ArgumentError
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import Request, SegmentTotals, check_depth, segments_of_arrays, segments_of_rows
 from calibrant.sources.array_rows import ArrayRows, TableRows
-from calibrant.sources.mixed import MixedColumns, is_values, own_name
+from calibrant.sources.mixed import MixedColumns, by_names, is_values, own_name
 from calibrant.sources.protocol import Columns, Rows
 from calibrant.sources.rows import rows_of
 from calibrant.table.clusters import ClusteredRows, cluster_numbers, cluster_rows
@@ -23,8 +23,8 @@ from calibrant.table.identifiers import Repeated
 from calibrant.table.missing import Intake
 from calibrant.table.parameters import SIDES, Direction, check_choice, check_count
 from calibrant.table.pooling import IndexArray
+from calibrant.table.rules import ANY_NUMBER, PROBABILITIES
 from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
-from calibrant.table.validation import ANY_NUMBER, PROBABILITIES
 
 # What to do where there are no bounds that hold together for all segments: those of each, by Bonferroni.
 EACH_ALONE = "audit each segment by itself, at a `confidence_level` of 1 - 0.05 / K for K of them: so all hold together"
@@ -68,7 +68,10 @@ def given_rows(
     """
     check_choice("missing", missing, ("raise", "drop"))
     segments = {} if by is None else columns_of(by)
-    if label is None and score is None and weight is None and not isinstance(count, str):
+    arrays = {"y_proba": y_proba} | ({} if weight is None else {"sample_weight": sample_weight})
+    named = {"weight": weight, "count": count if isinstance(count, str) else None}
+    example = "audit(frame, label='y', score='p', weight='w'), or audit(y, p, sample_weight=w)"
+    if not by_names({"label": label, "score": score}, arrays, example, **named):
         if isinstance(y_true, ScoreTable) or y_proba is None:
             yield TableRows(as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label))
             return
@@ -80,22 +83,13 @@ def given_rows(
         rows = ArrayRows(y_true, y_proba, sample_weight, count, clusters, segments, pos_label, limits=limits)
         yield rows.without_gaps() if missing == "drop" else rows
         return
-    both = weight is not None and sample_weight is not None
-    if label is None or score is None or y_proba is not None or both:
-        given = {"label": label, "score": score, "weight": weight, "y_proba": y_proba, "sample_weight": sample_weight}
-        given["count"] = count
-        raise ArgumentError(
-            "the names of both columns, label and score, and no scores beside them",
-            " and ".join(name for name, value in given.items() if value is not None),
-            "pass audit(frame, label='y', score='p', weight='w'), or audit(y, p, sample_weight=w)",
-        )
     mixed = MixedColumns(y_true)
-    label, score = mixed.name("label", label), mixed.name("score", score)
-    check_names(list(segments), label, score)
+    named_label, named_score = mixed.name("label", label), mixed.name("score", score)
+    check_names(list(segments), named_label, named_score)
     weight = mixed.name("weight", weight if sample_weight is None else sample_weight)
     counted: Any = mixed.name("count", count)
-    named, inside = tuple(mixed.names("cluster", clusters)), tuple(mixed.names("by", segments))
-    columns = Columns(label, score, weight, pos_label, named, inside, missing, counted, limits=limits)
+    cluster, inside = tuple(mixed.names("cluster", clusters)), tuple(mixed.names("by", segments))
+    columns = Columns(named_label, named_score, weight, pos_label, cluster, inside, missing, counted, limits=limits)
     with rows_of(mixed.source, columns) as opened:
         yield opened
 
@@ -103,7 +97,7 @@ def given_rows(
 def audited_rows(rows: Rows, *, grouped: bool) -> AuditedRows:
     """Pool rows, if they are `grouped` by cluster too."""
     clustered = rows.clustered() if grouped else None
-    table = rows.table() if clustered is None else clustered.table
+    table = replace(rows.table() if clustered is None else clustered.table, intake=Intake())  # said of the audit, once
     need_both_classes(table)
     order = None
     if isinstance(rows, ArrayRows) and rows.weight is None and rows.count is None:
@@ -112,25 +106,10 @@ def audited_rows(rows: Rows, *, grouped: bool) -> AuditedRows:
 
 
 def segment_totals(
-    y_true: Any,
-    y_proba: npt.ArrayLike | None,
-    *,
-    by: Any,
-    label: str | None,
-    score: str | None,
-    pos_label: Any,
-    depth: int | None,
-    direction: Direction,
-    min_rows: int,
-    cuts: Mapping[str, Sequence[float]] | None,
-    count: Any = None,
-    clusters: Any = None,
-    missing: str = "raise",
+    y_true: Any, y_proba: npt.ArrayLike | None, request: Request, *, count: Any, clusters: Any, **columns: Any
 ) -> SegmentTotals:
-    """Add up rows by segment, however they were handed over, with the arguments of `calibrant.audit_segments`."""
-    request = segment_request(by, depth, direction, min_rows, cuts)
-    columns: dict[str, Any] = {"label": label, "score": score, "count": count, "clusters": clusters}
-    with given_rows(y_true, y_proba, **columns, pos_label=pos_label, by=by, missing=missing) as rows:
+    """Add up rows by segment, however they were handed over, with columns as of `given_rows`."""
+    with given_rows(y_true, y_proba, count=count, clusters=clusters, **columns) as rows:
         totals = segments_of(rows, request, clusters, count)
         return replace(totals, repeated=rows.repeated, left_out=rows.intake.left_out)
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing import segments
-from calibrant.auditing.rows import segment_totals, segments_of
+from calibrant.auditing.rows import segment_request, segment_totals, segments_of
 from calibrant.auditing.warnings import DataWarning, repeated_ids
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import (
@@ -25,13 +25,13 @@ from calibrant.certificates.segments import (
 from calibrant.printable import visible
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import Request, SegmentTotals
-from calibrant.segments.values import column_values
 from calibrant.sources.protocol import Rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.numbers import confidence, given, rows, write_lower, write_upper
 from calibrant.table.parameters import Direction
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.results import Drawable, Report, joined
+from calibrant.table.rules import column_values
 from calibrant.table.shown import html_grid
 
 _PRINTED = 20  # segments of a printed table
@@ -208,21 +208,9 @@ def audit_segments(
     ['certified', 'refuted']
     """
     question = Question(tolerance=tolerance, direction=direction, confidence_level=confidence_level)
-    family_totals = segment_totals(
-        y_true,
-        y_proba,
-        by=by,
-        label=label,
-        score=score,
-        pos_label=pos_label,
-        count=count,
-        clusters=clusters,
-        missing=missing,
-        depth=depth,
-        direction=direction,
-        min_rows=min_rows,
-        cuts=cuts,
-    )
+    columns: dict[str, Any] = {"by": by, "label": label, "score": score, "pos_label": pos_label, "missing": missing}
+    request = segment_request(by, depth, direction, min_rows, cuts)
+    family_totals = segment_totals(y_true, y_proba, request, count=count, clusters=clusters, **columns)
     return segment_audit(family_totals, question, min_rows)
 
 
@@ -303,6 +291,7 @@ def audit_rows(audit: SegmentAudit, most: int | None = None) -> segments.Grid:
 
 def sentences(audit: SegmentAudit) -> Iterator[str]:
     """Say what is wrong in segments, which verdicts they have, how far any may be off, and how many are too small."""
+    yield from audit.gaps
     yield from (warning.message for warning in audit.warnings)
     level, worst = segments.level_text(audit), int(np.argmax(audit.lower))
     if level:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.rows import segment_totals
+from calibrant.auditing.rows import segment_request, segment_totals
 from calibrant.certificates.parts import AmountPart, RowParts, has_enough, part_of
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import EventCells, Listed, detectable_error, lower_bounds
@@ -22,6 +22,7 @@ from calibrant.printable import visible
 from calibrant.segments.columns import FEWER_ROWS, MIN_ROWS
 from calibrant.segments.totals import CellRows, SegmentTotals
 from calibrant.table.clusters import Clusters
+from calibrant.table.missing import LeftOut
 from calibrant.table.numbers import Writer, confidence, interval_text, number, rows, share, significant, write_lower
 from calibrant.table.parameters import SIDES, Direction, failure_probability
 from calibrant.table.pooling import FloatArray, IntArray, score_order
@@ -106,6 +107,7 @@ class Judged(NamedTuple):
     limit: str  # in which upper bounds hold; empty where they are proved
     lower_proved: bool
     certifies: bool  # whether upper bounds may certify
+    left_out: LeftOut | None
 
     def fields(self, lower: FloatArray, order: npt.NDArray[np.intp] | None = None) -> dict[str, Any]:
         """Return the fields of a `SegmentTable` that say no more than the lower bounds do, in an order of segments."""
@@ -116,6 +118,7 @@ class Judged(NamedTuple):
             "n": self.n,
             "n_segments": len(lower),
             "n_unlisted": self.unlisted,
+            "left_out": self.left_out,
             "min_rows": self.min_rows,
             **{name: values[order] for name, values in self.columns.items()},
             "lower": lower[order],
@@ -176,6 +179,7 @@ def judged_segments(found: SegmentTotals, min_rows: int, question: Question) -> 
         unit="" if least is None else least.unit_words,
         limit="" if least is None else least.limit,
         lower_proved=least is not None and least.lower_proved,
+        left_out=found.left_out,
         certifies=not (isinstance(least, AmountPart) and least.extrapolated),
     )
 
@@ -331,7 +335,7 @@ class SegmentSearch(SegmentTable):
             f"Found with a probability of about 80%: an error of {errors} of the rows, if scores are like those of all."
         )
         level = f"{text}." if (text := level_text(self)) else ""
-        return grid_text([self.claim, level, power if errors else ""], *self._rows(5))
+        return grid_text([*self.gaps, self.claim, level, power if errors else ""], *self._rows(5))
 
     def _repr_html_(self) -> str:
         return html_grid(self.claim, *self._rows(20))
@@ -405,28 +409,16 @@ def find_segments(
     'sex = F, branch = 3'
     """
     failure_probability(confidence_level)
-    family_totals = segment_totals(
-        y_true,
-        y_proba,
-        by=by,
-        label=label,
-        score=score,
-        pos_label=pos_label,
-        count=count,
-        clusters=clusters,
-        missing=missing,
-        depth=depth,
-        direction=direction,
-        min_rows=min_rows,
-        cuts=cuts,
-    )
+    columns: dict[str, Any] = {"by": by, "label": label, "score": score, "pos_label": pos_label, "missing": missing}
+    request = segment_request(by, depth, direction, min_rows, cuts)
+    family_totals = segment_totals(y_true, y_proba, request, count=count, clusters=clusters, **columns)
     judged = judged_segments(family_totals, min_rows, Question(direction=direction, confidence_level=confidence_level))
-    n_segments, columns = len(judged.names), judged.columns
+    n_segments = len(judged.names)
     delta = (1.0 - confidence_level) / n_segments
     lower = lower_bounds(judged.families, np.full(n_segments, delta))
-    order = score_order(-lower, -columns["error"] * np.sqrt(columns["rows"]))
+    order = score_order(-lower, -judged.columns["error"] * np.sqrt(judged.columns["rows"]))
     n_found, most = int((lower > 0.0).sum()), float(lower.max())
-    worst = str(columns["segment"][order[0]]) if n_found else None
+    worst = str(judged.columns["segment"][order[0]]) if n_found else None
     claim = f"None of {rows(n_segments)} segments is shown to be off in an interval of scores{as_far(direction)}."
     if worst is not None:  # else it is no statement about the population, so none of confidence
         others = f", {rows(n_found)} of {rows(n_segments)} are shown to be miscalibrated" if n_found > 1 else ""

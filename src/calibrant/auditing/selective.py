@@ -21,9 +21,10 @@ from calibrant.table.class_scores import ClassScores, as_class_scores
 from calibrant.table.clusters import ClusteredRows, Clusters, one_row_each
 from calibrant.table.parameters import check_between, failure_probability
 from calibrant.table.pooling import distinct_numbers
+from calibrant.table.rules import ANY_NUMBER
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT, Sampling
-from calibrant.table.validation import ANY_NUMBER, CleanRows
+from calibrant.table.validation import CleanRows
 
 _DOUBT = (
     "Wrong decisions tend to have the higher scores: {}. Does the score count doubt, or the column what was wrong? "

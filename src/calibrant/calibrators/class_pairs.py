@@ -15,7 +15,7 @@ from calibrant.fits.softmax import softmax
 from calibrant.table.class_checks import clean_probabilities
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.validation import weighting_of
+from calibrant.table.rules import weighting_of
 
 _MOST_REPEATED = 1 << 25  # probabilities up to which rows that count several are repeated
 # Neighbouring scores that differ by less than this share of the larger one are taken as equal before a fit: rounding

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -88,6 +89,7 @@ class MulticlassAutoCalibrator(BaseEstimator, Interpreted, MulticlassAuto):  # t
         y: npt.ArrayLike | None = None,
         *,
         classes: Sequence[Any] | None = None,
+        count: npt.ArrayLike | None = None,
         groups: Clusters | None = None,
     ) -> Self:
         """Fit the maps, and weigh them.
@@ -101,6 +103,8 @@ class MulticlassAutoCalibrator(BaseEstimator, Interpreted, MulticlassAuto):  # t
         classes : sequence of length K, optional
             Label of each column, such as ``model.classes_``; needed where an array has columns of classes that no row
             is of.
+        count : array-like of shape (n,), optional
+            Whole numbers: each row stands for so many equal rows.
         groups : array-like of shape (n,), optional
             Cluster of each row, such as the patient: rows of one may depend on each other. They stay whole in folds,
             and count as one row where it is decided whether probabilities are changed.
@@ -121,12 +125,12 @@ class MulticlassAutoCalibrator(BaseEstimator, Interpreted, MulticlassAuto):  # t
             if groups is not None:
                 expected, remedy = "labels and probabilities together with groups", "pass the rows"
                 raise ArgumentError(expected, "ClassScores", remedy)
-            scores = as_class_scores(proba, y, classes=classes)
+            scores = as_class_scores(proba, y, classes=classes, count=count)
         elif y is None:
             raise ArgumentError("labels for the probabilities", "none", "pass y as second argument")
         else:
-            scores = as_class_scores(y, proba, classes=classes)
-        cluster = None if groups is None else cluster_numbers(groups, len(scores))[scores.order]
+            scores = as_class_scores(y, proba, classes=classes, count=count)
+        cluster = None if groups is None else cluster_numbers(groups, len(np.asarray(y)))[scores.order]
         self.fit_scores(scores, cluster=cluster)
         if hasattr(proba, "shape"):
             validate_data(self, proba, skip_check_array=True)  # remembers the names of columns

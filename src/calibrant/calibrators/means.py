@@ -29,6 +29,7 @@ class MeanCalibrator(Estimator, MeanMap):
         *,
         exposure: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        count: npt.ArrayLike | None = None,
         groups: Clusters | None = None,
     ) -> Self:
         """Fit the map.
@@ -43,6 +44,8 @@ class MeanCalibrator(Estimator, MeanMap):
         exposure, sample_weight : array-like of shape (n,), optional
             Exposure, where `y_true` is the total of a row and `y_pred` a rate per unit; or weights, where both are per
             unit. Not both.
+        count : array-like of shape (n,), optional
+            Whole numbers: each row stands for so many equal rows.
         groups : array-like of shape (n,), optional
             Cluster of each row, such as the policyholder: rows of one may depend on each other. `AutoMeanCalibrator`
             keeps clusters whole in its folds and judges by them; other fits are the same without.
@@ -59,7 +62,8 @@ class MeanCalibrator(Estimator, MeanMap):
         ArgumentError
             If a parameter of the calibrator is out of range.
         """
-        further: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight, "clusters": groups}
+        further: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight, "count": count}
+        further["clusters"] = groups
         if isinstance(y_pred, OutcomeTable):
             table = as_outcome_table(y_pred, y_true, **further)
         elif y_true is None:

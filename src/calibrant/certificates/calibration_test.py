@@ -51,6 +51,7 @@ def calibration_test(
     guarantee: Guarantee = "ordinary",
     count: Weights = None,
     pos_label: Any = None,
+    missing: Literal["raise", "drop"] = "raise",
     random_state: int | np.random.Generator = 0,
 ) -> CalibrationTest:
     """Test the hypothesis that a score of s means a probability of s, for every score.
@@ -73,8 +74,8 @@ def calibration_test(
         give a p-value from .003 to .13; of several classes 199 if these give .3 or more.
     clusters, max_rows_per_cluster, guarantee : optional
         As in `certify`; not with method "exact", nor with a table.
-    count, pos_label : optional
-        How many equal, independent rows each row stands for; the label value that counts as 1.
+    count, pos_label, missing : optional
+        As in `certify`.
     random_state : int or numpy.random.Generator
         Seeds the simulation, together with a digest of the rows. Choose it before seeing p-values: another seed gives
         another one, at .05 with a standard deviation of about .002.
@@ -119,18 +120,34 @@ def calibration_test(
     if isinstance(y_true, ClassScores) or classes is not None or is_of_several(y_proba):
         other = method if method == "asymptotic" else None
         remedy = "leave it out: the test of several classes is exact, and takes independent rows"
-        need_alone(remedy, method=other, clusters=clusters, count=count, pos_label=pos_label)
-        scores = as_class_scores(y_true, y_proba, classes=classes)
+        need_alone(remedy, method=other, clusters=clusters, pos_label=pos_label)
+        scores = as_class_scores(y_true, y_proba, classes=classes, count=count, missing=missing)
         if len(scores.classes) > 2:
-            return class_test(scores, n_simulations, random_state)
-        y_true, y_proba = scores.code, scores.need_matrix("the test")[:, 1]
+            return class_test(scores, n_simulations, random_state).without(scores.left_out)
+        test = calibration_test(
+            scores.code,
+            scores.need_matrix("the test")[:, 1],
+            method=method,
+            n_simulations=n_simulations,
+            random_state=random_state,
+        )
+        assert isinstance(test, CalibrationTest)
+        return test.without(scores.left_out)
     if clusters is not None:
-        rows = cluster_rows(y_true, y_proba, clusters, count=count, pos_label=pos_label)
+        rows = cluster_rows(y_true, y_proba, clusters, count=count, pos_label=pos_label, missing=missing)
         if method != "default":
             need_cluster_method(method, ("asymptotic",))
         question = Question(guarantee=guarantee, n_simulations=n_simulations, random_state=random_state)
-        return cluster_test(cap_clusters(rows, max_rows_per_cluster), question)
-    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
+        left_out = rows.table.intake.left_out
+        return cluster_test(cap_clusters(rows, max_rows_per_cluster), question).without(left_out)
+    table = as_table(y_true, y_proba, count=count, pos_label=pos_label, missing=missing)
+    return table_test(table, method, n_simulations, random_state).without(table.intake.left_out)
+
+
+def table_test(
+    table: ScoreTable, method: str, n_simulations: int, random_state: int | np.random.Generator
+) -> CalibrationTest:
+    """Test independent rows, with arguments as in `calibration_test`."""
     need_counts(table, "a test needs rows")
     statistic = extremes(cumulative_residuals(table)).value
     if method == "asymptotic":

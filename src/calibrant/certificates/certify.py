@@ -52,6 +52,7 @@ def certify(
     n_simulations: int = 999,
     count: Weights = None,
     pos_label: Any = None,
+    missing: Literal["raise", "drop"] = "raise",
     random_state: int | np.random.Generator = 0,
 ) -> Certificate:
     """Bound the true cutoff calibration error of a classifier fixed before these rows.
@@ -81,8 +82,8 @@ def certify(
         With clusters and method "asymptotic": whether clusters of a kind that none of these shows are allowed for.
     n_simulations : int
         With clusters and method "asymptotic": simulations behind the lower bound, at least ``1 / delta - 1``.
-    count, pos_label : optional
-        How many equal, independent rows each row stands for; the label value that counts as 1.
+    count, pos_label, missing : optional
+        How many equal rows each row stands for; the label value that counts as 1; "drop" leaves out rows with gaps.
     random_state : int or numpy.random.Generator
         Seeds the lower bound, together with a digest of the rows: these are treated alike in any order, another sample
         anew. Choose it before seeing bounds: the largest of several is not a bound.
@@ -122,9 +123,11 @@ def certify(
         random_state=random_state,
     )
     if clusters is not None:
-        rows = cluster_rows(y_true, y_proba, clusters, count=count, pos_label=pos_label)
-        return certify_clusters(cap_clusters(rows, max_rows_per_cluster), question)
-    return certify_table(as_table(y_true, y_proba, count=count, pos_label=pos_label), question)
+        rows = cluster_rows(y_true, y_proba, clusters, count=count, pos_label=pos_label, missing=missing)
+        left_out = rows.table.intake.left_out
+        return certify_clusters(cap_clusters(rows, max_rows_per_cluster), question).without(left_out)
+    table = as_table(y_true, y_proba, count=count, pos_label=pos_label, missing=missing)
+    return certify_table(table, question).without(table.intake.left_out)
 
 
 def certify_table(table: ScoreTable, question: Question) -> Certificate:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -123,6 +123,8 @@ def certify_each_class(
     classes: Sequence[Any] | None = None,
     tolerance: float | None = None,
     confidence_level: float = 0.95,
+    count: npt.ArrayLike | str | None = None,
+    missing: Literal["raise", "drop"] = "raise",
 ) -> ClassTable:
     """Bound the true calibration error of every class against the rest, with bounds that hold for all together.
 
@@ -141,6 +143,8 @@ def certify_each_class(
         An error of a class that would be acceptable, in (0, 1); asks for verdicts.
     confidence_level : float
         Probability with which everything that is said of the classes holds together, in (0, 1).
+    count, missing : optional
+        As in `certify_classes`.
 
     Returns
     -------
@@ -177,7 +181,8 @@ def certify_each_class(
     ['certified', 'refuted', 'refuted']
     """
     question = Question(tolerance=tolerance, confidence_level=confidence_level)
-    with class_tables_of(y_true, y_proba, label=label, scores=scores, classes=classes) as data:
+    further: dict[str, Any] = {"classes": classes, "count": count, "missing": missing}
+    with class_tables_of(y_true, y_proba, label=label, scores=scores, **further) as data:
         delta, n_classes = question.delta, len(data.classes)
         fields = class_fields(
             len(data),
@@ -194,6 +199,7 @@ def certify_each_class(
     return ClassTable(
         count_bounds=_count_bounds(fields.pop("counted").tolist(), n_classes),
         **fields,
+        left_out=data.left_out,
         claim=f"{INDEPENDENT.sure(confidence_level)}, {data.scope}the cutoff calibration error of every class "
         f"against the rest is at most {claim_upper(bound, tolerance)} (finite-sample bound), and between its two "
         "bounds (the lower one asymptotic).",

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.certificates.certify import certify_table
 from calibrant.certificates.question import Question
@@ -68,7 +69,7 @@ class ClassStatement(Statement, ClassCalibration):
 
     def sentences(self) -> Iterable[str]:
         """Say what is claimed, and what there is to say of these classes."""
-        return self.claim, *self.remarks(), *of_rescaled(self.n_rescaled)
+        return self.claim, *self.gaps, *self.remarks(), *of_rescaled(self.n_rescaled)
 
     @abstractmethod
     def remarks(self) -> Iterable[str]:
@@ -135,6 +136,8 @@ def certify_classes(
     tolerance: float | None = None,
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator = 0,
+    count: npt.ArrayLike | str | None = None,
+    missing: Literal["raise", "drop"] = "raise",
 ) -> ClassCertificate:
     """Bound the true calibration error of the probabilities of several classes, fixed before these rows.
 
@@ -159,6 +162,8 @@ def certify_classes(
         Probability with which each bound holds, in (0, 1).
     random_state : int or numpy.random.Generator
         Seeds the lower bound, together with a digest of the rows. Choose before seeing bounds.
+    count, missing : optional
+        How many equal rows each row stands for, or the column that says so; "drop" leaves out rows that lack a value.
 
     Returns
     -------
@@ -174,7 +179,7 @@ def certify_classes(
 
     Notes
     -----
-    Rows are independent draws; weights and clusters are not taken. The worst class costs no more than the bound of one
+    Rows are independent draws. The worst class costs no more than the bound of one
     class, and the width for the sum does not depend on how many there are (docs/theory/14-classes.md). Of two classes,
     "worst_class" gives the bounds of `certify` for the second.
 
@@ -185,6 +190,7 @@ def certify_classes(
     Examples
     --------
     >>> import numpy as np
+    import numpy.typing as npt
     >>> from calibrant import certify_classes
     >>> rng = np.random.default_rng(0)
     >>> p = rng.dirichlet([1, 1, 1], 20_000)
@@ -194,13 +200,15 @@ def certify_classes(
     """
     question = Question(tolerance=tolerance, confidence_level=confidence_level, random_state=random_state)
     check_choice("notion", notion, tuple(_CLAIMS))
-    data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes)
+    further: dict[str, Any] = {"classes": classes, "count": count, "missing": missing}
+    data = class_scores_of(y_true, y_proba, label=label, scores=scores, **further)
     fields = class_fields(len(data), tables_of(_parts(data, notion)), upper=partial(own_bound, delta=question.delta))
     bounds = _bounds(data, notion, question, fields)
     trivial = _trivial_bound(data, notion, fields["mean_predicted"])
     sure = INDEPENDENT.sure(confidence_level)
     return ClassCertificate(
         **fields,
+        left_out=data.left_out,
         claim=f"{sure}, {data.scope}{_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
         confidence_level=confidence_level,
         assumptions=(*_ASSUMPTIONS, *of_lists(data.scope), NOT_ALL),

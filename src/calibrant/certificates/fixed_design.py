@@ -13,9 +13,9 @@ from calibrant.errors import ArgumentError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
+from calibrant.table.rules import clean_weights
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.statements import INDEPENDENT_CASES, Sampling, Statement
-from calibrant.table.validation import clean_weights
 
 _ASSUMPTIONS = (
     f"{INDEPENDENT_CASES} of anything, and nothing is said about other cases.",

@@ -103,7 +103,7 @@ class MeanCertificate(Statement):
     direction: str = "either"
 
     def __str__(self) -> str:
-        lines = [self.claim, self.too_low.sentence, self.too_high.sentence]
+        lines = [self.claim, *self.gaps, self.too_low.sentence, self.too_high.sentence]
         if self.tolerance is not None:
             lines.append(f"At tolerance {given(self.tolerance)}: {self.verdict}.")
         return "\n".join(lines)

@@ -20,9 +20,9 @@ from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
 from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
 from calibrant.table.parameters import check_choice, check_count, check_random_state
 from calibrant.table.pooling import FloatArray, IntArray
-from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
+from calibrant.table.statements import OfRows
 
 _LEVEL = 0.05  # at which two tests are said to disagree
 _WHOLE = 1e-6  # distance from a whole number that is rounding
@@ -37,7 +37,7 @@ NAMES = {"poisson": "Poisson", "binomial": "binomial"}
 
 
 @dataclass(frozen=True)
-class MeanTest(Result):
+class MeanTest(OfRows):
     """P-values for the hypothesis that every prediction is the mean of the outcomes at that prediction.
 
     Attributes
@@ -88,17 +88,19 @@ def mean_calibration_test(
     *,
     exposure: npt.ArrayLike | None = None,
     sample_weight: npt.ArrayLike | None = None,
+    count: npt.ArrayLike | None = None,
     outcome_limits: Limits = ANY_OUTCOME,
     relative_to: str = "predicted",
     distribution: Distribution | None = None,
     n_simulations: int = 999,
     random_state: int | np.random.Generator = 0,
+    missing: Literal["raise", "drop"] = "raise",
 ) -> MeanTest:
     """Test the hypothesis that outcomes predicted to be f on average are so, for every f.
 
     Parameters
     ----------
-    y_true, y_pred, exposure, sample_weight, outcome_limits, relative_to
+    y_true, y_pred, exposure, sample_weight, count, outcome_limits, relative_to, missing
         As in `OutcomeTable.from_outcomes`; or an `OutcomeTable` in place of `y_true`.
     distribution : {"poisson", "binomial"}, optional
         Of counts, tested beside: Poisson with the predictions, times the exposure, as means; or binomial with the
@@ -153,8 +155,10 @@ def mean_calibration_test(
         y_pred,
         exposure=exposure,
         sample_weight=sample_weight,
+        count=count,
         outcome_limits=outcome_limits,
         relative_to=relative_to,
+        missing=missing,
     )
     rows = table.rows
     if rows.cluster is not None:
@@ -176,6 +180,7 @@ def mean_calibration_test(
     if distribution is not None and distribution_p_value is not None:
         tests.append(f"{write_p_value(distribution_p_value, made)} (exact test of {NAMES[distribution]} counts)")
     return MeanTest(
+        left_out=rows.left_out,
         claim=f"If every prediction were the mean of its outcomes, {len(rows):,} rows with these predictions would "
         f"show a mean calibration error of {statistic:.4g} or more with {' and '.join(tests)}.",
         p_value=p_value,

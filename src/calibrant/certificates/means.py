@@ -69,6 +69,7 @@ def certify_means(
     *,
     exposure: npt.ArrayLike | None = None,
     sample_weight: npt.ArrayLike | None = None,
+    count: npt.ArrayLike | None = None,
     clusters: Clusters | None = None,
     outcome_limits: Limits = ANY_OUTCOME,
     cluster_limit: float | None = None,
@@ -78,12 +79,13 @@ def certify_means(
     confidence_level: float = 0.95,
     method: Literal["default", "asymptotic"] = "default",
     random_state: int | np.random.Generator = 0,
+    missing: Literal["raise", "drop"] = "raise",
 ) -> MeanCertificate:
     """Bound the true calibration error of predicted means, by a model fixed before these rows.
 
     Parameters
     ----------
-    y_true, y_pred, exposure, sample_weight, clusters, outcome_limits, relative_to
+    y_true, y_pred, exposure, sample_weight, count, clusters, outcome_limits, relative_to, missing
         As in `OutcomeTable.from_outcomes`; or an `OutcomeTable` in place of all of them. Rows of one cluster may depend
         on each other. Choose limits of outcomes before seeing them: a cap may be generous.
     cluster_limit : float, optional
@@ -144,9 +146,11 @@ def certify_means(
         y_pred,
         exposure=exposure,
         sample_weight=sample_weight,
+        count=count,
         outcome_limits=outcome_limits,
         relative_to=relative_to,
         clusters=clusters,
+        missing=missing,
     )
     bounds = AmountBounds.of(table, random_state, method=method, cluster_limit=cluster_limit)
     lower = bounds.lower(delta)
@@ -163,6 +167,7 @@ def certify_means(
     if tolerance is not None and verdict == "undecided":
         needed = _rows_needed(bounds.draws[1], table.n_rows, judged, lower_bound, tolerance)
     return MeanCertificate(
+        left_out=table.rows.left_out,
         verdict=verdict,
         tolerance=tolerance,
         estimate=bounds.estimate(asked),

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from calibrant.certificates.question import Question
 from calibrant.table.numbers import claim_upper
-from calibrant.table.results import Count, Result
-from calibrant.table.statements import INDEPENDENT, ClusterStatement, Sampling, verdict_on
+from calibrant.table.results import Count
+from calibrant.table.statements import INDEPENDENT, ClusterStatement, OfRows, Sampling, verdict_on
 
 ASSUMPTIONS = INDEPENDENT.assumptions("the confidence level, the tolerance and the method")
 SIMULATED_BAND = "The constants of the band were simulated; for finite numbers of rows they were checked, not proved."
@@ -97,7 +97,7 @@ class CutoffInterval(ClusterStatement):
 
 
 @dataclass(frozen=True)
-class CalibrationTest(Result):
+class CalibrationTest(OfRows):
     """A p-value for the hypothesis that every score is the true probability at that score.
 
     Attributes

@@ -15,8 +15,9 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table.parameters import check_between, failure_probability
 from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.results import Result
+from calibrant.table.rules import clean_weights
 from calibrant.table.score_table import Weights
-from calibrant.table.validation import clean_scores, clean_weights
+from calibrant.table.validation import clean_scores
 
 _LABELS = {
     "observed_expected": "O:E",

@@ -66,6 +66,7 @@ def compare(
     clusters: Clusters | str | Sequence[str] | None = None,
     guarantee: Guarantee = "ordinary",
     confidence_level: float = 0.95,
+    count: npt.ArrayLike | str | None = None,
     pos_label: Any = None,
     missing: Literal["raise", "drop"] = "raise",
     name: str = "models",
@@ -94,6 +95,8 @@ def compare(
         and are wide for it. Ordinary ones do so only where few rows carry a difference, see ``few_rows``.
     confidence_level : float
         Probability with which all intervals hold together, in (0, 1).
+    count : array-like of shape (n,) or str, optional
+        How many equal rows each row stands for, or the column that says so.
     pos_label : scalar, optional
         The label value that counts as 1.
     missing : {"raise", "drop"}
@@ -118,7 +121,7 @@ def compare(
     -----
     Every pair of models is compared, on every measure. The intervals are asymptotic; docs/theory/9-comparison.md
     derives them, after DeLong, DeLong & Clarke-Pearson (1988) and Hothorn, Bretz & Westfall (2008), and counts how
-    often they fail. Weights are not taken: repeat rows that stand for several.
+    often they fail. Weights that count no rows are not taken.
 
     Examples
     --------
@@ -142,6 +145,7 @@ def compare(
         unseen=unseen,
         pos_label=pos_label,
         missing=missing,
+        count=count,
     )
     pooled, own = np.concatenate(list(rows.scores.values())), question.threshold
     pooled = pooled[score_order(pooled)]
@@ -170,7 +174,7 @@ def compare(
     words = {"name": name, "title": title, "note": note, "author": author}
     # By the names of the parameters, as passed.
     given = vars(question) | sources | words
-    given |= {"guarantee": guarantee, "pos_label": pos_label, "missing": missing}
+    given |= {"guarantee": guarantee, "pos_label": pos_label, "missing": missing, "count": count}
     result = Comparison(
         claim=f"With probability at least {at_least(confidence_level)} (asymptotic) over the draw of the {drawn}, all "
         "differences between these models in the population lie in their intervals.",

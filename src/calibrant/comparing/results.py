@@ -18,7 +18,6 @@ from calibrant.curves import CumulativeResiduals, Curve
 from calibrant.decisions import NetBenefit
 from calibrant.metrics import CutoffCalibration
 from calibrant.printable import visible
-from calibrant.table.missing import LeftOut
 from calibrant.table.numbers import confidence, number, rows, share, signed, write_interval
 from calibrant.table.results import Drawable, Fact, Result, joined
 from calibrant.table.shown import html_table, short_name, wrapped
@@ -126,8 +125,6 @@ class Comparison(Statement, Drawable, Documented):
         Number of clusters of equal size that would be worth as much.
     costs : tuple of float or None
         Cost of a false positive and of a false negative.
-    left_out : LeftOut or None
-        Rows that were left out because of missing values, where that was asked for.
     models : dict of str to ComparedModel
         The models by name, in the order given.
     differences : tuple of MeasureDifference
@@ -150,7 +147,6 @@ class Comparison(Statement, Drawable, Documented):
     n_clusters: int | None
     effective_clusters: float | None
     costs: tuple[float, float] | None
-    left_out: LeftOut | None
     models: dict[str, ComparedModel]
     differences: tuple[MeasureDifference, ...]
     ranks: dict[str, dict[str, int]]

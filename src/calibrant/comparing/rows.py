@@ -18,15 +18,16 @@ from calibrant.decisions.cost import cost_pair
 from calibrant.distributions.cluster_jackknife import LEAST_CLUSTERS, LEAST_EFFECTIVE
 from calibrant.errors import ArgumentError, DataError
 from calibrant.sources.array_rows import ArrayRows, TableRows
-from calibrant.sources.mixed import MixedColumns
+from calibrant.sources.mixed import MixedColumns, by_names
 from calibrant.sources.protocol import Columns, ModelRows
 from calibrant.sources.rows import rows_of
 from calibrant.table.clusters import cluster_numbers
-from calibrant.table.missing import NOT_KNOWN, LeftOut
+from calibrant.table.missing import LeftOut
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, number_values, score_order
 from calibrant.table.progress import subtask
 from calibrant.table.row_errors import describe_one_outcome
+from calibrant.table.rules import repeated
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
 
@@ -103,21 +104,16 @@ def compared_rows(
     unseen: bool,
     pos_label: Any,
     missing: str,
+    count: Any = None,
 ) -> ComparedRows:
     """Return the rows that the arguments of `calibrant.compare` stand for."""
     check_choice("missing", missing, ("raise", "drop"))
     left_out = None
-    if label is not None or scores is not None:
-        if label is None or scores is None or y_proba is not None:
-            given = {"label": label, "scores": scores, "y_proba": y_proba}
-            raise ArgumentError(
-                "the names of the columns, label and scores, and no arrays of scores",
-                " and ".join(name for name, value in given.items() if value is not None),
-                "pass compare(frame, label='y', scores=['old', 'new']), or compare(y, {'old': p, 'new': q})",
-            )
+    example = "compare(frame, label='y', scores=['old', 'new']), or compare(y, {'old': p, 'new': q})"
+    if by_names({"label": label, "scores": scores}, {"y_proba": y_proba}, example):
         with subtask(READ):
-            named = _named(y_true, label, scores, clusters, pos_label, missing)
-        y_true, y_proba, clusters, pos_label, left_out = named
+            named = _named(y_true, label, scores, clusters, pos_label, missing, count)
+        y_true, y_proba, clusters, pos_label, left_out, count = named
     if hasattr(y_proba, "columns"):
         import narwhals as nw
 
@@ -132,31 +128,29 @@ def compared_rows(
     if isinstance(y_true, ScoreTable):
         TableRows(y_true).models()
     if missing == "drop" and label is None:
-        first, *others = y_proba
-        beside = {str(name): y_proba[name] for name in others}
-        arrays = ArrayRows(y_true, y_proba[first], None, None, clusters, beside, pos_label)
-        known = arrays.without_gaps(NOT_KNOWN)
-        y_true, y_proba, clusters, left_out = (
-            known.label,
-            {first: known.score, **known.by},
-            known.clusters,
-            known.left_out,
-        )
+        first, models = next(iter(y_proba.values())), dict(y_proba)
+        arrays = ArrayRows(y_true, first, None, count, clusters, pos_label=pos_label, scores=models)
+        y_true, y_proba, clusters, pos_label, left_out, count = arrays.without_gaps().models()
     cleaned = {}
     for name, score in y_proba.items():
         try:
-            rows = clean_rows(y_true, score, pos_label=pos_label)
+            rows = clean_rows(y_true, score, pos_label=pos_label, count=count)
         except DataError as error:
             raise error.but(found=f"{error.found} (model {str(name)!r})") from None
         labels, cleaned[str(name)] = rows.label, rows.score.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+    code = None if clusters is None else cluster_numbers(clusters, len(labels))
+    if rows.weight is not None:
+        each = repeated(rows.weight)
+        labels, cleaned = labels[each], {name: score[each] for name, score in cleaned.items()}
+        code = None if code is None else code[each]
     if not 0 < np.count_nonzero(labels) < len(labels):
         raise describe_one_outcome(f"only {'positives' if labels[0] else 'negatives'} in {len(labels)} rows")
     tables = {name: ScoreTable.from_scores(labels, score) for name, score in cleaned.items()}
     order = score_order(*cleaned.values(), labels)
     cluster = None
-    if clusters is not None:
+    if code is not None:
         # Numbered in the order in which they appear, so that their names do not show.
-        code = cluster_numbers(clusters, len(labels))[order]
+        code = code[order]
         first = np.full(int(code.max()) + 1, len(code))
         np.minimum.at(first, code, np.arange(len(code)))
         cluster = number_values(first[code])
@@ -183,7 +177,7 @@ def _need_several(names: Sequence[str]) -> None:
         raise ArgumentError(f"at most {_MOST_MODELS} models", f"{len(names)}", remedy)
 
 
-def _named(source: Any, label: str, scores: Sequence[str], clusters: Any, pos_label: Any, missing: str) -> ModelRows:
+def _named(source: Any, label: Any, scores: Any, clusters: Any, pos_label: Any, missing: str, count: Any) -> ModelRows:
     """Read the columns."""
     if isinstance(scores, str):
         raise ArgumentError("the names of several columns of scores", repr(scores), "pass scores=['old', 'new']")
@@ -192,8 +186,8 @@ def _named(source: Any, label: str, scores: Sequence[str], clusters: Any, pos_la
     _need_several(names)
     if label in names:
         raise ArgumentError("different columns for label and scores", f"{label!r} for both", "name other columns")
-    named = tuple(mixed.names("cluster", clusters))
-    columns = Columns(label, names[0], None, pos_label, named, missing=missing, models=tuple(names))
+    named, counted = tuple(mixed.names("cluster", clusters)), mixed.name("count", count)
+    columns = Columns(label, names[0], None, pos_label, named, missing=missing, models=tuple(names), count=counted)
     with rows_of(mixed.source, columns) as rows:
         return rows.models()
 

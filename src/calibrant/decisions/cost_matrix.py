@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.errors import ArgumentError
 from calibrant.table import class_checks
 from calibrant.table.pooling import FloatArray, IntArray
-from calibrant.table.validation import as_array
+from calibrant.table.rules import as_array
 
 # Expected costs are equal if they differ by less than this share of the smaller one, or than rounding in what they are
 # made of can do. Both are of the row: what actions cost for a class that it excludes does not count.

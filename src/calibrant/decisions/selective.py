@@ -17,7 +17,6 @@ import numpy as np
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.walk_boundary import WalkBoundary, walk_boundary
 from calibrant.errors import ArgumentError
-from calibrant.table.missing import LeftOut
 from calibrant.table.numbers import given, share, significant
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, distinct_numbers
@@ -129,8 +128,6 @@ class Selection(Statement, Drawable, Report):
         Which rows it is about, if not about all.
     all_rows : AllRows or None
         With clusters: the same of all rows.
-    left_out : LeftOut or None
-        Rows without a value, if these were to be left out.
     warnings : tuple of DataWarning
         Signs that scores are not what they are taken for.
     """
@@ -155,7 +152,6 @@ class Selection(Statement, Drawable, Report):
     curve: RiskCoverageCurve
     group: str | None = None
     all_rows: AllRows | None = None
-    left_out: LeftOut | None = None
     warnings: tuple[Any, ...] = ()
 
     def __str__(self) -> str:
@@ -164,8 +160,7 @@ class Selection(Statement, Drawable, Report):
     def remarks(self) -> list[str]:
         """Say which rows were left out, and what they look like that are not what they are taken for."""
         of = "" if self.group is None else f" ({self.group})"
-        left_out = [f"Left out: {self.left_out}."] if self.left_out is not None and self.left_out.n else []
-        return left_out + [f"Warning{of}: {warning.message}" for warning in self.warnings]
+        return self.gaps + [f"Warning{of}: {warning.message}" for warning in self.warnings]
 
     def columns(self) -> dict[str, Any]:
         """Return the curve by the names of its arrays."""

@@ -31,7 +31,8 @@ from calibrant.monitoring.state_fields import LastUpdate, Stored
 from calibrant.monitoring.sums import Read, Sums
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Report
-from calibrant.table.validation import as_array, clean_scores
+from calibrant.table.rules import as_array
+from calibrant.table.validation import clean_scores
 
 
 class Monitor(Report):

@@ -14,8 +14,10 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.monitoring.settings import Settings
+from calibrant.table.missing import missing_values
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.validation import as_array, clean_labels, clean_rows, one_column
+from calibrant.table.rules import as_array, need_same_length, one_column
+from calibrant.table.validation import clean_labels, clean_rows
 from calibrant.typed_json import Finite, matching, sized, within
 
 _DAY = 86_400_000_000  # microseconds
@@ -28,7 +30,6 @@ UPDATES = 32  # the latest, of which each has a digest
 Time = Annotated[str, matching(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{6})?)?", "a date")] | Finite | None
 Kind = Literal["date", "number"]
 Digest = Annotated[str, matching("[0-9a-f]{16}", "16 hexadecimal digits")]
-_MISSING = ("None", "nan", "NaT", "<NA>")  # what is not known, as text
 _MISSING_TEXT = ("", "nan")  # texts that stand for such labels; the second one is how NumPy writes NaN among texts
 _RARE = math.log(1e6)
 _ONCE = "drop rows that were read twice; where a case has several rows, as one in each month, pass no identifiers"
@@ -176,7 +177,7 @@ def _refuse_digits(times: npt.NDArray[Any]) -> None:
 def _ids(identifier: Any, n: int) -> npt.NDArray[Any]:
     raw = column_of(identifier, "identifiers", n)
     if raw.dtype.kind == "O":
-        missing = _missing(raw)
+        missing = missing_values(raw, ())
         if missing.any():
             where = f"none in row {int(np.argmax(missing))}"
             raise DataError("an identifier in every row", where, "leave out rows without one, or the column")
@@ -188,10 +189,8 @@ def _ids(identifier: Any, n: int) -> npt.NDArray[Any]:
 
 def column_of(values: Any, what: str, n: int) -> npt.NDArray[Any]:
     """Return what should be a column, such as "labels", with a value for each of `n` scores."""
-    column = one_column(as_array(values, what), f"{what} in one column", "pass a one-dimensional array")
-    if len(column) != n:
-        lengths = f"{len(column)} {what} and {n} scores"
-        raise DataError(f"as many {what} as scores", lengths, "pass columns of the same table")
+    column = one_column(as_array(values, what), f"{what} in one column")
+    need_same_length({"scores": range(n), what: column})
     return column
 
 
@@ -300,7 +299,7 @@ def labels_of(
         label = clean_rows(y, score, pos_label=pos_label, part=True).label
         return label[rows].astype(np.float64), 0
     raw = column_of(y, "labels", len(score))[rows]
-    missing = _missing(raw, _MISSING_TEXT)
+    missing = missing_values(raw, _MISSING_TEXT)
     if missing.any() and settings.missing == "refuse":
         unlabelled = f"none in {int(missing.sum())} of {len(raw)} rows of that age"
         remedy = "choose a higher `maturity`, or say `missing='negative'` if such labels are 0"
@@ -309,9 +308,3 @@ def labels_of(
     if not missing.all():
         labels[~missing] = clean_labels(np.array(raw[~missing].tolist()), pos_label, part=True)
     return labels, int(missing.sum())
-
-
-def _missing(values: npt.NDArray[Any], texts: tuple[str, ...] = ()) -> npt.NDArray[np.bool_]:
-    """Return which values are not there; of texts those that stand for such."""
-    missing = [value in texts if isinstance(value, str) else str(value) in _MISSING for value in values.tolist()]
-    return np.array(missing, dtype=bool)

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.columns import SegmentColumn
-from calibrant.segments.values import column_values
 from calibrant.table.identifiers import Repeated
 from calibrant.table.missing import LeftOut
 from calibrant.table.parameters import SIDES, Direction, check_count
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, NumberArray, key_order, score_order
+from calibrant.table.rules import column_values
 
 # Cells of all families together: what fits memory and can be told apart in a result.
 _MOST_CELLS = 1 << 18

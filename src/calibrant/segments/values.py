@@ -15,14 +15,14 @@ import numpy.typing as npt
 from calibrant.errors import DataError
 from calibrant.table.missing import is_missing
 from calibrant.table.pooling import IntArray, number_values, score_order
-from calibrant.table.validation import as_array, one_column
+from calibrant.table.row_errors import describe_nested
+from calibrant.table.rules import column_values
 
 # One value that names a segment: what JSON can hold.
 Level = str | bool | int | float
 
 # 2024-01, 202401, 2024-01-31, 2024Q1
 _PERIOD = re.compile(r"(?:19|20)\d\d[-/. ]?(?:(?:0[1-9]|1[0-2])(?:[-/.]?(?:0[1-9]|[12]\d|3[01]))?|Q[1-4])")
-_AS_TEXT = "turn them into one number or one text per row"
 
 
 class Distinct(NamedTuple):
@@ -75,52 +75,6 @@ def alike(value: Level, known: Level) -> list[Level]:
     return [value]
 
 
-def column_values(values: Any, name: str) -> npt.NDArray[Any]:
-    """Return a column of any library as an array of one dimension; missing values stay as they are, or become None.
-
-    Whole numbers beside missing values are not turned into floats, which would merge long ones.
-    """
-    if isinstance(values, np.ma.MaskedArray):
-        objects = np.ma.getdata(values).astype(object)
-        objects[np.ma.getmaskarray(values)] = None
-        return one_column(objects, *_flat(name))
-    if isinstance(values, (np.ndarray, list, tuple)):
-        return _as_array(values, name)
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
-        remedy = "pass a column of the same table, or name one of a dataframe"
-        raise DataError(f"one value per row in column {name}", repr(values), remedy)
-    import narwhals as nw
-
-    series = nw.from_native(values, allow_series=True, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        if series.dtype in (nw.Date, nw.Datetime, nw.Duration, nw.Time):
-            raise describe_dates(name)
-        if series.dtype in (nw.Categorical, nw.Enum) or series.null_count():
-            return _as_array(series.to_list(), name)
-        return _as_array(series.to_numpy(), name)
-    return _as_array(values, name)
-
-
-def _as_array(values: Any, name: str) -> npt.NDArray[Any]:
-    if isinstance(values, (list, tuple)):
-        # NumPy would turn numbers beside text into text, and True beside 2 into 1.
-        objects = np.empty(len(values), dtype=object)
-        try:
-            objects[:] = values
-        except ValueError:
-            raise _nested(name, "lists") from None
-        return objects
-    return one_column(as_array(values, f"values of column {name}"), *_flat(name))
-
-
-def _flat(name: str) -> tuple[str, str]:
-    return f"one value per row in column {name}", "pass a one-dimensional array"
-
-
-def _nested(name: str, values: str) -> DataError:
-    return DataError(f"single values in column {name}", values, _AS_TEXT)
-
-
 def distinct_values(values: Any, name: str) -> Distinct:
     """Number the different values of a column; a `DataError` if they cannot name segments."""
     raw = column_values(values, name)
@@ -137,7 +91,7 @@ def distinct_values(values: Any, name: str) -> Distinct:
             (numbers_of.setdefault(value, len(numbers_of)) for value in raw.tolist()), np.int64, len(raw)
         )
     except TypeError:
-        raise _nested(name, "values that cannot be told apart, such as lists") from None
+        raise describe_nested(name, "values that cannot be told apart, such as lists") from None
     return _ordered(list(numbers_of), index, name)
 
 
@@ -176,7 +130,7 @@ def clean_levels(values: list[Any], name: str) -> list[Level]:
         raise describe_dates(name)
     if "other" in kinds:
         odd = next(value for value in values if _kind(value) == "other")
-        raise _nested(name, f"{odd!r}, a {type(odd).__name__}")
+        raise describe_nested(name, f"{odd!r}, a {type(odd).__name__}")
     if len(kinds) > 1:
         shown = " and ".join(repr(next(value for value in values if _kind(value) == kind)) for kind in sorted(kinds))
         raise DataError(f"values of one kind in column {name}", f"{shown}", "make all of them numbers, or all text")

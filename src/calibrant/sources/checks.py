@@ -19,8 +19,8 @@ from calibrant.sources.protocol import Columns
 from calibrant.sources.source import Source, as_number
 from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, Moments, words_for_missing
 from calibrant.table.row_errors import OTHERS, describe_all_left_out
+from calibrant.table.rules import PROBABILITIES
 from calibrant.table.score_hints import OFF_BY_ROUNDING, ScoreRange
-from calibrant.table.validation import PROBABILITIES
 from calibrant.table.weights import WeightSums
 
 # Of the rows of a source, or of one of its files, the SELECT that names their columns s, w, positive and so on.

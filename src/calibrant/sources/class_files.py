@@ -13,7 +13,7 @@ import numpy as np
 
 from calibrant.errors import DataError
 from calibrant.sources.arrow_batches import read_batches
-from calibrant.sources.checks import check_scores
+from calibrant.sources.checks import check_numbers, check_scores
 from calibrant.sources.files import FileRows
 from calibrant.sources.formats import quote_text
 from calibrant.sources.protocol import Columns
@@ -21,7 +21,7 @@ from calibrant.sources.source import Source, as_number
 from calibrant.table import class_checks
 from calibrant.table.missing import is_missing
 from calibrant.table.pooling import FloatArray, IntArray
-from calibrant.table.row_errors import REPAIR, describe_missing, describe_no_rows, describe_other_rows, renumbered
+from calibrant.table.row_errors import describe_missing, describe_no_rows, describe_other_rows, renumbered
 from calibrant.table.score_table import ScoreTable
 
 
@@ -35,9 +35,13 @@ class ClassFile:
     met: list[Any]  # different labels
     n: int
     sql: str  # a SELECT of the number of the label, y, -1 where there is none, and of the probabilities, p0, p1, ...
+    count: str | None = None  # a column of numbers of equal rows, which follows them
+    missing: str = "raise"
 
     @classmethod
-    def of(cls, source: Source, label: str, names: list[str]) -> ClassFile:
+    def of(
+        cls, source: Source, label: str, names: list[str], count: str | None = None, missing: str = "raise"
+    ) -> ClassFile:
         """Number the labels."""
         value = source.column(label)
         if source.kind(label) == "text":
@@ -50,17 +54,22 @@ class ClassFile:
         known = [(value, text) for value, text, _ in met if not is_missing(value)]
         number = " ".join(f"WHEN {quote_text(text)} THEN {i}" for i, (_, text) in enumerate(known)) or "WHEN '' THEN -1"
         selected = [f"CAST(CASE {text} {number} ELSE -1 END AS BIGINT) AS y"]
-        for k, name in enumerate(names):
+        for k, name in enumerate([*names, *([] if count is None else [count])]):
             selected.append(f"coalesce({as_number(source.column(name), source.kind(name))}, 'nan'::DOUBLE) AS p{k}")
         sql = f"SELECT {', '.join(selected)} FROM ({source.sql})"
-        return cls(source, label, names, [value for value, _ in known], n, sql)
+        return cls(source, label, names, [value for value, _ in known], n, sql, count, missing)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of numbers."""
+        return [*self.names, *([] if self.count is None else [self.count])]
 
     def read(self, use: Callable[[int, IntArray, FloatArray], None]) -> None:
         """Let `use` have the rows in batches: how many were before, numbers of labels, and probabilities.
 
-        A `DataError` tells afterwards if values are missing.
+        A `DataError` tells afterwards if values are missing that may not be.
         """
-        source, complete = self.source, True
+        source, complete, drops = self.source, True, self.missing == "drop"
         gaps: list[int] = []
 
         def work() -> int:
@@ -69,24 +78,26 @@ class ClassFile:
             seen = 0
             for batch in read_batches(source.connection.sql(self.sql)):
                 number = batch["y"]
-                proba = np.stack([batch[f"p{k}"] for k in range(len(self.names))], axis=1)
+                proba = np.stack([batch[f"p{k}"] for k in range(len(self.columns))], axis=1)
                 gaps.extend((seen + np.flatnonzero(number < 0)).tolist())
                 complete &= not (gaps or np.isnan(proba).any())
                 if seen + len(number) > self.n:
                     return seen + len(number)
-                if complete:
+                if complete or drops:
                     use(seen, number, proba)
                 seen += len(number)
             return seen
 
         if source.run(work) != self.n:
             raise describe_other_rows(f"another number of them than {self.n}, as at first,")
-        if gaps:
+        if gaps and not drops:
             row = f"row {gaps[0] + 1} of column {self.label} in {source.name}"
-            raise describe_missing("label", row, len(gaps)).but(remedy=REPAIR)
+            raise describe_missing("label", row, len(gaps))
         if not complete:
             for name in self.names:
-                check_scores(source, name, complete=True)
+                check_scores(source, name, complete=not drops, drops=drops)
+            if self.count is not None:
+                check_numbers(source, self.count, "weights", drops=drops)
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,7 @@ class FileClasses:
     numbers: IntArray  # the class of each label met
     n_rescaled: int
     scope: str = ""  # every row has all classes
+    left_out: None = None
 
     @classmethod
     def of(cls, file: ClassFile, classes: Sequence[Any] | None) -> FileClasses:

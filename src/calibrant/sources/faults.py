@@ -1,7 +1,7 @@
 """What makes rows unusable: one order of checks and one wording, whatever engine looks at the rows.
 
 An engine counts, in one scan, the rows with each fault, under names such as "score_missing"; only if there are some is
-it asked for one of them. Conditions and words are those of `calibrant.table.validation`.
+it asked for one of them. Words are those of `calibrant.table.rules`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,19 @@ import difflib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from calibrant.errors import COLUMN, ROWS, DataError
 from calibrant.sources.formats import quote_name
 from calibrant.sources.protocol import Columns
 from calibrant.table import row_errors
 from calibrant.table.fixed_point import MOST_ROWS
+from calibrant.table.rules import COUNTS, PROBABILITIES
 from calibrant.table.score_hints import ScoreRange
+from calibrant.table.validation import score_rules
 from calibrant.table.weights import WeightSums
+
+_SCORES = score_rules(PROBABILITIES)
 
 
 class InspectedRows(Protocol):
@@ -127,17 +133,16 @@ def _faulty_values(
         what, kind = fault.split("_")
         if value is None or what == "label":
             yield row_errors.describe_missing(what, location, count, "an empty value" if value is None else repr(value))
-        elif kind == "text":
+            continue
+        if kind == "text":
             error = row_errors.describe_not_numbers(f"{what}s", value, location, count)
-            error.fill(COLUMN, quote_name(column))
-            yield error
-        elif what == "weight":
-            describe = row_errors.describe_bad_count if kind == "broken" else row_errors.describe_bad_weight
-            yield describe(value, location, count)
         else:
-            error = row_errors.describe_bad_scores(value, location, count, rows.score_range)
-            error.fill(COLUMN, quote_name(column))
-            yield error
+            rules = _SCORES if what == "score" else COUNTS
+            rule = next((rule for rule in rules if rule.broken(np.array([value], dtype=np.float64))[0]), rules[-1])
+            remedy = rule.remedy if isinstance(rule.remedy, str) else rows.score_range().remedy()
+            error = DataError(rule.expected, row_errors.and_more(repr(value), location, count), remedy)
+        error.fill(COLUMN, quote_name(column))
+        yield error
 
 
 def describe_no_column(name: Hashable, there: Sequence[Hashable], place: str = "") -> tuple[str, str, str]:

@@ -185,9 +185,10 @@ class FileRows(Rows):
         Memory grows with the file: 9 bytes per row, and 8 for every column of scores but the first.
         """
         names = self.columns.models
-        arrays = self._in_order(["numbered.positive", *(f"numbered.m{i}" for i in range(len(names)))])
+        counts = [] if self.columns.count is None else ["numbered.w"]
+        arrays = self._in_order(["numbered.positive", *(f"numbered.m{i}" for i in range(len(names))), *counts])
         scores = {name: arrays[f"m{i}"] for i, name in enumerate(names)}
-        return ModelRows(arrays["positive"], scores, arrays.get("number"), None, self.intake.left_out)
+        return ModelRows(arrays["positive"], scores, arrays.get("number"), None, self.intake.left_out, arrays.get("w"))
 
     def segments(self, request: Request) -> SegmentTotals:
         """See `Rows`."""

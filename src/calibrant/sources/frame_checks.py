@@ -45,7 +45,7 @@ def is_word(text: nw.Expr, words: frozenset[str]) -> nw.Expr:
     return text.str.strip_chars().str.to_lowercase().is_in(sorted(words))
 
 
-def find_gaps(frame: Frame, columns: Columns, fetch: Callable[[Frame], Any]) -> tuple[nw.Expr, LeftOut]:
+def find_gaps(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> tuple[nw.Expr, LeftOut]:
     """Return the condition that rows meet which lack something, and count them in one scan; `fetch` runs a query."""
     gaps = [reduce(and_, (_missing(frame, name, words) for name in names)) for names, words in columns.causes.values()]
     gap, kind = reduce(or_, gaps), frame.collect_schema()[columns.score]
@@ -67,7 +67,7 @@ def find_gaps(frame: Frame, columns: Columns, fetch: Callable[[Frame], Any]) -> 
     return gap, left_out
 
 
-def _missing(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str, words: frozenset[str]) -> nw.Expr:
+def _missing(frame: nw.LazyFrame[Any], name: str, words: frozenset[str]) -> nw.Expr:
     """Return where a column has no value."""
     value, kind = column_of(name, frame), frame.collect_schema()[name]
     if kind.is_float():
@@ -96,10 +96,11 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
     inspected = InspectedFrame(raw, seen, fetch)
     weights = refuse(seen, columns, inspected)
     others = other_labels(seen, columns, inspected)
-    rows = raw.select("s", "y", *(f"by{i}" for i in range(len(columns.by))))
+    named = ["s", "y", *(f"by{i}" for i in range(len(columns.by)))]
+    rows = raw.select(*named)
     if weights != "none":
         kind = nw.Int64 if weights == "whole" else nw.Float64
-        rows = raw.filter(nw.col("w") > 0.0).select("s", "y", nw.col("w").cast(kind))
+        rows = raw.filter(nw.col("w") > 0.0).select(*named, nw.col("w").cast(kind))
     different = int(seen["rows"])
     if handed_over or weights == "other":
         different = _different(raw, fetch, seen, "pairs" if weights == "other" else "scores")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -21,15 +21,15 @@ from calibrant.sources.array_rows import ArrayRows
 from calibrant.sources.arrow_batches import UnfitRowsError, read_batches
 from calibrant.sources.faults import describe_no_column
 from calibrant.sources.fit_rows import may_be_fit, most_differ, read_if_fit, rows_to_look_at, table_of_checked
-from calibrant.sources.frame_checks import checked_rows, column_of, count_of, find_gaps, holds_numbers, need_numbers
+from calibrant.sources.frame_checks import checked_rows, column_of, count_of, find_gaps, need_numbers
 from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, Rows
 from calibrant.sources.segment_scan import collect_columns, segments_of_engine
 from calibrant.table.identifiers import Repeated, identifiers, repeated_of
-from calibrant.table.missing import Intake
-from calibrant.table.pooling import IntArray
-from calibrant.table.row_errors import all_of, describe_missing, describe_no_rows, in_column, renumbered
+from calibrant.table.missing import EMPTY, Intake, missing_values
+from calibrant.table.row_errors import describe_no_rows
+from calibrant.table.rules import column_values
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import CleanRows, clean_labels, clean_scores, clean_weights
+from calibrant.table.validation import CleanRows
 
 _BATCH = 1 << 20  # rows
 _INTERRUPTED = "Query interrupted"  # what DuckDB says in place of a KeyboardInterrupt
@@ -205,63 +205,40 @@ def names_of_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
 
 def _taken_out(frame: nw.DataFrame[Any], columns: Columns) -> ArrayRows:
     """Take columns out of a frame in memory, without the rows that are to be left out."""
-    left_out = places = None
-    if columns.drops:
-        gap, left_out = find_gaps(frame, columns, _listed)
-        gaps = frame.select(gap=gap)["gap"].to_numpy().astype(bool)
-        frame, places = frame.filter((~gaps).tolist()), np.flatnonzero(~gaps)
     if not len(frame):
         raise describe_no_rows()
-    scores: dict[str, Any] = {}
-    for model in columns.models or (columns.score,):
-        arrays = _arrays(frame, replace(columns, score=model), places)
-        scores[model] = arrays["score"]
-    listed = [frame[name].to_list() for name in columns.clusters]
-    clusters = listed[0] if len(listed) == 1 else list(zip(*listed, strict=True)) if listed else None
+    for what, name in columns.of_rows.items():
+        if what != "label" and frame[name].null_count() < len(frame):
+            need_numbers(frame, name, f"{what}s", _listed)
+    arrays = {what: frame[name].to_numpy() for what, name in columns.of_rows.items()}
+    scores = {name: frame[name].to_numpy() for name in columns.models} | {columns.score: arrays["score"]}
     by = {name: frame[name].to_native() for name in columns.by}
-    label, score, weights = arrays["label"], scores[columns.score], arrays.get("weight")
-    weight, count = (weights, None) if columns.count is None else (None, weights)
-    counted = {} if columns.clusters else {name: frame[name] for name in identifiers(frame.columns, columns.names)}
-    repeated = repeated_of({name: column.n_unique() for name, column in counted.items()}, len(frame))
-    further: Any = (columns.pos_label, columns, scores, left_out, places, columns.limits, repeated)
-    return ArrayRows(label, score, weight, count, clusters, by, *further)
+    weight, count = arrays.get("weight"), None
+    if columns.count is not None:
+        weight, count = None, weight
+    of_rows = (arrays["label"], arrays["score"], weight, count, _clusters(frame, columns.clusters), by)
+    rows = ArrayRows(*of_rows, columns.pos_label, columns, scores, limits=columns.limits)
+    rows = rows.without_gaps() if columns.drops else rows
+    names = [] if columns.clusters else identifiers(frame.columns, columns.names)
+    counted = [frame[name] for name in names]
+    if rows.places is not None:
+        counted = [column[rows.places.tolist()] for column in counted]
+    values = {column.name: column.n_unique() for column in counted}
+    return replace(rows, repeated=repeated_of(values, len(rows.label)))
+
+
+def _clusters(frame: nw.DataFrame[Any], names: Sequence[str]) -> Any:
+    """Return what names the cluster of each row: values of one column, or tuples; None where all of them are empty."""
+    listed = [frame[name].to_list() for name in names]
+    if len(listed) < 2:
+        return listed[0] if listed else None
+    gaps = [missing_values(column_values(values, name), EMPTY) for name, values in zip(names, listed, strict=True)]
+    empty = np.logical_and.reduce(gaps).tolist()
+    return [None if gap else row for row, gap in zip(zip(*listed, strict=True), empty, strict=True)]
 
 
 def _listed(frame: nw.DataFrame[Any]) -> dict[str, Any]:
     return {name: frame[name].to_list() for name in frame.columns}
-
-
-def _arrays(frame: nw.DataFrame[Any], columns: Columns, places: IntArray | None) -> Arrays:
-    """Return the columns as arrays; a `DataError` about types and missing values tells the other faults too."""
-    named = columns.of_rows
-    arrays = {what: frame[name].to_numpy() for what, name in named.items()}
-    nulls = {what: frame[name].is_null().to_numpy() for what, name in named.items()}
-    texts = [what for what, name in named.items() if not nulls[what].all() and not holds_numbers(frame.schema[name])]
-    texts = [what for what in texts if what != "label"]
-    if not texts and not any(null.any() for null in nulls.values()):
-        return arrays
-    errors = []
-    for what, name in named.items():
-        if nulls[what].any():
-            row = f"row {nulls[what].argmax()} of column {name}"
-            errors.append(describe_missing(what, row, int(nulls[what].sum())))
-        rows = np.flatnonzero(~nulls[what])
-        try:
-            if what in texts:
-                need_numbers(frame, name, f"{what}s", _listed)
-            elif len(rows):
-                _CHECKS[what](arrays[what][rows], columns)
-        except DataError as error:
-            errors.append(error if what in texts else in_column(renumbered(error, rows), name))
-    raise all_of(errors) if places is None else renumbered(all_of(errors), places)
-
-
-# Beside missing values.
-_CHECKS: dict[str, Callable[[Any, Columns], Any]] = {
-    "score": lambda values, columns: clean_scores(values, columns.limits),
-    "label": lambda values, columns: clean_labels(values, columns.pos_label, part=True),
-    "weight": lambda values, _: clean_weights(values, len(values), part=True),
-}
 
 
 def _asked(frame: nw.LazyFrame[Any]) -> Arrays:

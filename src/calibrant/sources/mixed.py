@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.segments.values import column_values
 from calibrant.sources.rows import is_read
+from calibrant.table.rules import column_values
 
 
 class MixedColumns:
@@ -105,6 +105,21 @@ class MixedColumns:
         frame = as_frame(self._source)
         known = names_of_frame(frame)
         return not set(texts) & set(known) and isinstance(frame, nw.DataFrame) and len(frame) == len(texts)
+
+
+def by_names(names: Mapping[str, Any], arrays: Mapping[str, Any], example: str, **further: Any) -> bool:
+    """Whether rows are given by the names of two columns; an `ArgumentError` if one is missing, or there are arrays.
+
+    `further` are names of other columns, which need both. `example` is a right call.
+    """
+    given = [name for name, value in {**names, **further, **arrays}.items() if value is not None]
+    if not any(name in given for name in (*names, *further)):
+        return False
+    if any(name in given for name in arrays) or not all(name in given for name in names):
+        listed = " and ".join(f"`{name}`" for name in names)
+        expected = f"the names of both columns, {listed}, and no arrays of the same"
+        raise ArgumentError(expected, " and ".join(given), f"pass {example}")
+    return True
 
 
 def is_values(value: Any) -> bool:

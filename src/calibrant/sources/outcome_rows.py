@@ -18,13 +18,7 @@ if TYPE_CHECKING:
     from calibrant.sources.source import Source
 
 # What columns hold -> the argument of `clean_outcomes`.
-_ARGUMENTS = {
-    "outcomes": "y_true",
-    "predictions": "y_pred",
-    "exposures": "exposure",
-    "weights": "sample_weight",
-    "clusters": "clusters",
-}
+_ARGUMENTS = {"outcome": "y_true", "prediction": "y_pred", "weight": "sample_weight", "cluster": "clusters"}
 
 
 def read_outcomes(
@@ -32,20 +26,22 @@ def read_outcomes(
 ) -> OutcomeRows:
     """Read the columns of a source that have a name, and check them; errors name columns, and rows of a file from 1."""
     names = {what: name for what, name in columns.items() if name is not None}
-    if "exposures" in names and "weights" in names:
+    if "exposure" in names and "weight" in names:
         raise both_weightings()
     given = list(names.values())
     if repeated := [what for what, name in names.items() if given.count(name) > 1]:
         twice = ", ".join(dict.fromkeys(repr(names[what]) for what in repeated))
         remedy = "name the column of each"
-        raise SourceError(f"different columns for {' and '.join(repeated)}", f"{twice} for both", remedy)
+        raise SourceError(
+            f"different columns for {' and '.join(f'{what}s' for what in repeated)}", f"{twice} for both", remedy
+        )
     settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to, "missing": missing}
     # Imported here, since these load narwhals and DuckDB.
     if not is_read(source):
         from calibrant.sources.frames import in_memory
 
-        frame = in_memory(source, Columns(names["outcomes"], names["predictions"], by=tuple(names.values())))
-        values = {_ARGUMENTS[what]: frame[name].to_native() for what, name in names.items()}
+        frame = in_memory(source, Columns(names["outcome"], names["prediction"], by=tuple(names.values())))
+        values = {_ARGUMENTS.get(what, what): frame[name].to_native() for what, name in names.items()}
         return clean_outcomes(**values, names=names, **settings)
     from calibrant.sources.connection import open_source
 
@@ -63,25 +59,25 @@ def _arrays(source: Source, names: Mapping[str, str], *, in_order: bool = False)
     """Read columns of a file as the arguments of `clean_outcomes`; numbers that are missing are NaN, clusters None."""
     from calibrant.sources.source import as_number
 
-    numbers = [what for what in names if what != "clusters"]
+    numbers = [what for what in names if what != "cluster"]
     selected = ", ".join(
         f"coalesce({as_number(source.column(names[what]), source.kind(names[what]))}, 'nan'::DOUBLE) AS {what}"
         for what in numbers
     )
     sql = f"SELECT {selected} FROM ({source.sql})"
-    if "clusters" in names:
-        cluster = f"nullif(CAST({source.column(names['clusters'])} AS VARCHAR), '')"
+    if "cluster" in names:
+        cluster = f"nullif(CAST({source.column(names['cluster'])} AS VARCHAR), '')"
         rows = f"SELECT {selected}, {cluster} AS c, row_number() OVER () AS row FROM ({source.sql})"
         different = f"SELECT DISTINCT c FROM ({rows}) WHERE c IS NOT NULL"
         numbered = f"SELECT c, row_number() OVER () - 1 AS number FROM ({different})"
-        sql = f"SELECT {', '.join(numbers)}, number AS clusters FROM ({rows}) LEFT JOIN ({numbered}) USING (c)"
+        sql = f"SELECT {', '.join(numbers)}, number AS cluster FROM ({rows}) LEFT JOIN ({numbered}) USING (c)"
         sql += " ORDER BY row" if in_order else ""  # a join puts rows without a match last, or anywhere
     arrays = source.arrays(sql)
-    if not len(arrays["outcomes"]):
+    if not len(arrays["outcome"]):
         raise describe_no_rows(source.name)
-    if np.ma.is_masked(arrays.get("clusters")):
-        arrays["clusters"] = np.array(arrays["clusters"].tolist(), dtype=object)
-    return {_ARGUMENTS[what]: values for what, values in arrays.items()}
+    if np.ma.is_masked(arrays.get("cluster")):
+        arrays["cluster"] = np.array(arrays["cluster"].tolist(), dtype=object)
+    return {_ARGUMENTS.get(what, what): values for what, values in arrays.items()}
 
 
 def _describe(source: Source, names: Mapping[str, str], settings: Mapping[str, Any]) -> None:
@@ -102,5 +98,5 @@ def _check_numbers(source: Source, names: Mapping[str, str], *, drops: bool) -> 
     from calibrant.sources.checks import check_numbers
 
     for what, name in names.items():
-        if what != "clusters":
-            check_numbers(source, name, what, drops=drops)
+        if what != "cluster":
+            check_numbers(source, name, f"{what}s", drops=drops)

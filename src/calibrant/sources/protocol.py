@@ -7,20 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
-import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.totals import Request, SegmentTotals
-from calibrant.segments.values import column_values
 from calibrant.table.clusters import ClusteredRows, cluster_numbers, cluster_rows
 from calibrant.table.identifiers import Repeated
 from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, words_for_missing
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, ScoreArray
 from calibrant.table.progress import report_progress
+from calibrant.table.rules import ANY_NUMBER, PROBABILITIES, column_values, repeated
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import ANY_NUMBER, PROBABILITIES
 from calibrant.table.weights import PROVED, both_kinds
 
 
@@ -114,7 +112,7 @@ class HeldRows(NamedTuple):
         """Return each row as often as it counts."""
         if self.counts is None:
             return self
-        at = np.repeat(np.arange(len(self.label)), self.counts)
+        at = repeated(self.counts)
         clusters = None if self.clusters is None else cluster_numbers(self.clusters, len(self.label))[at]
         by = {name: column_values(values, name)[at] for name, values in self.by.items()}
         return HeldRows(self.label[at], self.score[at], None, clusters, by, self.names)
@@ -128,6 +126,7 @@ class ModelRows(NamedTuple):
     clusters: Any
     pos_label: Any
     left_out: LeftOut | None
+    count: Any = None  # equal rows that each stands for
 
 
 class OrderedRows(NamedTuple):

@@ -55,10 +55,10 @@ def collect_columns(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
     """Return the columns of a frame in an engine; missing values may be masked."""
     if frame.implementation.is_duckdb():
         arrays: dict[str, Any] = frame.to_native().fetchnumpy()
-        return {name: np.ma.getdata(column) if name in "sy" else column for name, column in arrays.items()}
+        return {name: np.ma.getdata(column) if name in "syw" else column for name, column in arrays.items()}
     collected = frame.collect()
     series = {name: collected[name] for name in collected.columns}
-    return {name: each.to_numpy() if name in "sy" else each.to_native() for name, each in series.items()}
+    return {name: each.to_numpy() if name in "syw" else each.to_native() for name, each in series.items()}
 
 
 def _fitted(frame: nw.LazyFrame[Any], column: EngineColumn, request: Request, fetch: Fetch, rows: int) -> SegmentColumn:

@@ -12,12 +12,11 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
-from calibrant.table.missing import is_code, is_missing
+from calibrant.table.missing import NEVER_CLASSES, is_code, is_missing
 from calibrant.table.numbers import counted
-from calibrant.table.parameters import is_number
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, number_values
+from calibrant.table.rules import KeptRows, as_array, clean_numbers, finite, kept_rows, need_same_length
 from calibrant.table.score_hints import OFF_BY_ROUNDING
-from calibrant.table.validation import as_array
 
 ROUNDING = 1e-5  # rows whose sum is further from 1 are counted, and that is told
 EXACT = 1e-12  # rows nearer to 1 are left as they are
@@ -128,7 +127,7 @@ def columns_of(y_proba: Any) -> tuple[list[Any] | None, npt.NDArray[Any]]:
 
 def clean_probabilities(raw: npt.NDArray[Any], *, copy: bool = True) -> tuple[FloatArray, FloatArray]:
     """Return probabilities whose rows add up to 1, and how far each row was from it."""
-    proba = finite_numbers(raw, copy=copy)
+    proba = clean_numbers(raw, "probabilities", finite("probabilities"), copy=copy)
     total = proba.sum(axis=1)
     gap = np.abs(total - 1.0)
     bad = (gap > tolerance(proba.shape[1])) | (proba < 0.0).any(axis=1)
@@ -146,26 +145,6 @@ def clean_probabilities(raw: npt.NDArray[Any], *, copy: bool = True) -> tuple[Fl
         return proba, gap
     divide_rows(proba, total, gap)
     return proba, gap
-
-
-def finite_numbers(raw: npt.NDArray[Any], *, copy: bool = True) -> FloatArray:
-    """Return probabilities as float64 in rows, in an array of their own unless it is said that this one may change."""
-    try:
-        proba = raw.astype(np.float64, order="C", copy=copy)
-    except (TypeError, ValueError, OverflowError):
-        at, value = next((i, v) for i, v in enumerate(raw.ravel().tolist()) if not is_number(v))
-        row, column = divmod(at, raw.shape[1])
-        error = row_errors.describe_not_numbers("probabilities", value, f"row {row}, column {column}")
-        remedy = error.args[2].replace(row_errors.MISSING, row_errors.REPAIR)  # there is no `missing` for classes
-        raise error.but(remedy=remedy) from None
-    proba += 0.0  # -0.0 + 0.0 is 0.0
-    not_finite = ~np.isfinite(proba)
-    if not_finite.any():
-        where, column = (int(at) for at in np.argwhere(not_finite)[0])
-        count = int(not_finite.any(axis=1).sum())
-        value = row_errors.and_more(f"{proba[where, column]}", f"row {where}, column {column}", count)
-        raise DataError("finite probabilities", value, "drop or repair these rows")
-    return proba
 
 
 def divide_rows(proba: FloatArray, total: FloatArray, gap: FloatArray) -> None:
@@ -201,7 +180,7 @@ def _remedy(proba: FloatArray, total: FloatArray) -> str | None:
 
 
 def clean_class_labels(y_true: npt.ArrayLike, rows: int) -> ClassLabels:
-    """Return the label of each row."""
+    """Return the label of each row, of which some may be missing."""
     raw = as_array(y_true, "labels")
     if raw.ndim == 2 and raw.shape[1] == 1:
         raw = raw[:, 0]
@@ -210,16 +189,29 @@ def clean_class_labels(y_true: npt.ArrayLike, rows: int) -> ClassLabels:
         each = "of several labels that a row may have, audit each by itself, with its column of probabilities"
         remedy = "pass the argmax(axis=1) of this indicator matrix" if one else each
         raise DataError("one label per row", f"labels of shape {raw.shape}", remedy)
-    if len(raw) != rows:
-        lengths = f"{len(raw)} labels and {rows} rows of probabilities"
-        raise DataError("as many labels as rows", lengths, "pass two parts of the same table")
-    labels = number_labels(raw)
-    gap = np.array([is_missing(label) for label in labels.met])[labels.number]
-    if gap.any():
+    need_same_length({"rows of probabilities": range(rows), "labels": raw})
+    return number_labels(raw)
+
+
+def kept_classes(
+    labels: ClassLabels, raw: npt.NDArray[Any], missing: str, count: npt.ArrayLike | None
+) -> tuple[ClassLabels, KeptRows]:
+    """Return the labels, of which none is missing, and the probabilities of the rows that are used, see `kept_rows`.
+
+    A label of the number -1 is missing too.
+    """
+    drops = missing == "drop"
+    absent = [is_missing(one) or (drops and str(one).strip().lower() in NEVER_CLASSES) for one in labels.met]
+    gap = np.array([*absent, True])[labels.number]
+    if gap.any() and not drops:
         row = int(gap.argmax())
-        value = repr(labels.met[labels.number[row]])
-        raise row_errors.describe_missing("label", f"row {row}", int(gap.sum()), value).but(remedy=row_errors.REPAIR)
-    return labels
+        value = repr(labels.met[labels.number[row]]) if labels.number[row] >= 0 else "an empty value"
+        raise row_errors.describe_missing("label", f"row {row}", int(gap.sum()), value)
+    columns = {"outcome": np.where(gap, np.nan, labels.number) if drops else labels.number, "probability": raw}
+    chosen = kept_rows(columns, missing, count=None if count is None else as_array(count, "counts"))
+    position = np.cumsum(np.logical_not(absent)) - 1
+    known = [label for label, no in zip(labels.met, absent, strict=True) if not no]
+    return ClassLabels(known, position[chosen.columns["outcome"].astype(np.int64)]), chosen
 
 
 def number_labels(raw: npt.NDArray[Any]) -> ClassLabels:
@@ -308,6 +300,12 @@ def in_order(labels: list[Any]) -> list[Any]:
         return sorted(labels)
     except TypeError:
         return sorted(labels, key=str)
+
+
+def label_order(classes: Sequence[Any]) -> IntArray:
+    """Return which of some labels comes first, second and so on in increasing order."""
+    position = {label: i for i, label in enumerate(classes)}
+    return np.array([position[label] for label in in_order(list(classes))], dtype=np.int64)
 
 
 def codes_of(labels: ClassLabels, names: list[Any], *, other: int | None = None) -> IntArray:

@@ -17,7 +17,7 @@ from calibrant.errors import DataError
 from calibrant.table import class_checks, row_errors
 from calibrant.table.missing import is_missing
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, row_order
-from calibrant.table.validation import as_array
+from calibrant.table.rules import as_array, clean_numbers, finite
 
 UNLISTED = "none of those listed"
 _REMEDY = (
@@ -64,7 +64,7 @@ def clean_lists(listed: npt.ArrayLike, y_proba: npt.ArrayLike, classes: Sequence
     if not len(raw):
         raise row_errors.describe_no_rows()
     names, codes = _classes_listed(raw, classes)
-    proba = class_checks.finite_numbers(values)
+    proba = clean_numbers(values, "probabilities", finite("probabilities"))
     order = row_order(codes)
     codes, proba = np.take_along_axis(codes, order, axis=1), np.take_along_axis(proba, order, axis=1)
     empty = codes >= len(names)

@@ -1,7 +1,6 @@
 """Probabilities of several classes: checked, in one order, and one table of scores for each question asked of them.
 
-All that is asked of classes are yes-or-no questions: was it this class (`by_class`), was it the class predicted
-(`of_confidence`), was it, where this class is predicted (`by_predicted`)? `ClassRows` are the rows of one of them.
+All that is asked of classes are yes-or-no questions; `ClassRows` are the rows of one of them.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import ArgumentError
+from calibrant.errors import ArgumentError, DataError
 from calibrant.table import class_checks
 from calibrant.table.class_lists import clean_lists, codes_of_labels
+from calibrant.table.missing import LeftOut
 from calibrant.table.pooling import (
     BoolArray,
     FloatArray,
@@ -78,6 +78,8 @@ class ClassScores:
         Which of the classes each entry of `proba` is of, K or more where it is of none; None if a column is of a class.
     order : ndarray of int64, shape (n,), or None
         Where each row stood among those that were given, if that is known.
+    left_out : LeftOut or None
+        Rows without a label or a probability, where ``missing="drop"`` asked to leave them out.
 
     Examples
     --------
@@ -92,9 +94,18 @@ class ClassScores:
     n_rescaled: int = 0
     listed: IntArray | None = None
     order: IntArray | None = None
+    left_out: LeftOut | None = None
 
     @classmethod
-    def from_scores(cls, y_true: npt.ArrayLike, y_proba: Any, *, classes: Sequence[Any] | None = None) -> ClassScores:
+    def from_scores(
+        cls,
+        y_true: npt.ArrayLike,
+        y_proba: Any,
+        *,
+        classes: Sequence[Any] | None = None,
+        count: npt.ArrayLike | None = None,
+        missing: str = "raise",
+    ) -> ClassScores:
         """Check rows, and put them in order.
 
         Parameters
@@ -108,20 +119,22 @@ class ClassScores:
         classes : sequence of length K, optional
             Label of each column. By default the names of the columns, such as ``cat`` or ``p_cat``; of an array the
             labels in increasing order, as in `classes_` of scikit-learn, or 0 to K - 1.
+        count, missing
+            As in `ScoreTable.from_scores`; rows without a label or a probability are counted in `left_out`.
 
         Returns
         -------
         ClassScores
-            The same for every order of the rows; that of the columns shows in `classes`, and elsewhere by rounding.
+            The same for every order of the rows.
 
         Raises
         ------
         DataError
-            If rows cannot be used, labels are none of the classes, or columns seem to be in another order than these.
+            If rows cannot be used, or columns seem to be in another order than the classes.
         """
         columns, raw = class_checks.columns_of(y_proba)
         labels = class_checks.clean_class_labels(y_true, len(raw))
-        return cls.from_numbered(labels, raw, columns, classes)
+        return cls.from_numbered(labels, raw, columns, classes, count=count, missing=missing)
 
     @classmethod
     def from_numbered(
@@ -131,20 +144,27 @@ class ClassScores:
         columns: list[Any] | None,
         classes: Sequence[Any] | None,
         *,
+        count: npt.ArrayLike | None = None,
+        missing: str = "raise",
         copy: bool = True,
     ) -> ClassScores:
         """Check the probabilities of labels that were numbered; without `copy` they are changed where they are."""
-        proba, gap = class_checks.clean_probabilities(raw, copy=copy)
-        names, certain = class_checks.classes_of(labels.met, columns, classes, proba.shape[1])
-        code = class_checks.codes_of(labels, names)
+        labels, chosen = class_checks.kept_classes(labels, raw, missing, count)
+        try:
+            proba, gap = class_checks.clean_probabilities(chosen.columns["probability"], copy=copy)
+            names, certain = class_checks.classes_of(labels.met, columns, classes, proba.shape[1])
+            code = class_checks.codes_of(labels, names)
+        except DataError as error:
+            raise chosen.renumbered(error) from None
         if not certain:
             class_checks.check_order(code, proba, names)
         rescaled = int((gap > class_checks.ROUNDING).sum()) if len(names) > 2 else 0
-        by_label = label_order(names)
+        by_label = class_checks.label_order(names)
         order = score_order(*(proba[:, k] for k in by_label), key_order(by_label)[code])
         for column in proba.T:  # one by one, without a second matrix
             column[:] = column[order]
-        return cls(tuple(names), code[order], proba, rescaled, order=order)
+        places = order if chosen.places is None else chosen.places[order]
+        return cls(tuple(names), code[order], proba, rescaled, order=places, left_out=chosen.left_out)
 
     @classmethod
     def from_top(
@@ -190,6 +210,7 @@ class ClassScores:
         """
         lists = clean_lists(listed, y_proba, classes)
         labels = class_checks.clean_class_labels(y_true, len(lists.proba))
+        labels, _ = class_checks.kept_classes(labels, lists.proba, "raise", None)
         if lists.complete:
             names = lists.classes
             return cls.from_numbered(labels, lists.proba[:, : len(names)], None, names)
@@ -200,7 +221,14 @@ class ClassScores:
 
     @classmethod
     def from_source(
-        cls, source: Any, *, label: str, scores: str | Sequence[str], classes: Sequence[Any] | None = None
+        cls,
+        source: Any,
+        *,
+        label: str,
+        scores: str | Sequence[str],
+        classes: Sequence[Any] | None = None,
+        count: str | None = None,
+        missing: str = "raise",
     ) -> ClassScores:
         """Read labels and probabilities from the columns of a dataframe, of files or of a query.
 
@@ -216,6 +244,8 @@ class ClassScores:
             source; or all of these names.
         classes : sequence, optional
             Label of each of these columns. By default their names, or what is left of these after a common beginning.
+        count, missing
+            As in `from_scores`; a column of counts is named.
 
         Returns
         -------
@@ -231,7 +261,8 @@ class ClassScores:
         >>> ClassScores.from_source(frame, label="y", scores="p_*").classes
         ('b', 'a')
         """
-        read: ClassScores = resolve("class_scores_of")(source, label=label, scores=scores, classes=classes)
+        columns: dict[str, Any] = {"label": label, "scores": scores, "count": count}
+        read: ClassScores = resolve("class_scores_of")(source, **columns, classes=classes, missing=missing)
         return read
 
     def __len__(self) -> int:
@@ -274,7 +305,7 @@ class ClassScores:
     @cached_property
     def label_order(self) -> IntArray:
         """The columns in increasing order of their labels: what is random goes by it, whatever order they have."""
-        return label_order(self.classes)
+        return class_checks.label_order(self.classes)
 
     @cached_property
     def predicted(self) -> IntArray:
@@ -340,25 +371,26 @@ class ClassScores:
                 yield ClassRows(str(name), rows, part.score[rows], part.outcome[rows])
 
 
-def label_order(classes: Sequence[Any]) -> IntArray:
-    """Return which of some labels comes first, second and so on in increasing order."""
-    position = {label: i for i, label in enumerate(classes)}
-    return np.array([position[label] for label in class_checks.in_order(list(classes))], dtype=np.int64)
-
-
 def tables_of(parts: Iterable[ClassRows]) -> Iterator[tuple[str, ScoreTable]]:
     """Give the table of each of some questions, by the name of its class."""
     return ((part.name, part.table()) for part in parts)
 
 
-def as_class_scores(y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None = None) -> ClassScores:
+def as_class_scores(
+    y_true: Any,
+    y_proba: Any = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    count: npt.ArrayLike | None = None,
+    missing: str = "raise",
+) -> ClassScores:
     """Return the `ClassScores` given as first argument, or make them of labels and probabilities."""
     if isinstance(y_true, ClassScores):
-        if y_proba is not None or classes is not None:
+        if any(further is not None for further in (y_proba, classes, count)):
             expected, remedy = "ClassScores alone, or labels and probabilities", "they hold probabilities and classes"
             raise ArgumentError(expected, "ClassScores with further data", remedy)
         return y_true
     if y_proba is None:
         remedy = "pass the matrix of probabilities as second argument, such as model.predict_proba(X)"
         raise ArgumentError("labels and probabilities", f"a {type(y_true).__name__} and no probabilities", remedy)
-    return ClassScores.from_scores(y_true, y_proba, classes=classes)
+    return ClassScores.from_scores(y_true, y_proba, classes=classes, count=count, missing=missing)

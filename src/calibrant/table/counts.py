@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.table.pooling import FloatArray
-from calibrant.table.validation import as_array, as_floats, clean_scores
+from calibrant.table.rules import as_array, clean_numbers
+from calibrant.table.validation import clean_scores
 
 
 def clean_counts(
@@ -30,7 +31,7 @@ def clean_counts(
 def _as_counts(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return rows and positives as whole numbers if all are, else as floats."""
     totals = [as_array(n, "n"), as_array(k, "k")]
-    totals = [of if of.dtype.kind in "iu" else as_floats(of, what) for what, of in zip("nk", totals, strict=True)]
+    totals = [of if of.dtype.kind in "iu" else clean_numbers(of, what) for what, of in zip("nk", totals, strict=True)]
     with np.errstate(over="ignore", invalid="ignore"):  # a NaN or an infinite number is refused later
         exact = totals[0].sum(dtype=np.float64) < 2.0**53
         if exact and all((np.floor(of) == of).all() for of in totals):

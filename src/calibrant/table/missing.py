@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,8 +15,9 @@ from calibrant.table.pooling import BoolArray
 from calibrant.table.results import Result
 
 # What files have where a value is not known, in small letters. Some of these words may be names of classes.
-_NEVER_CLASSES = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", ".", "?"})
-NOT_KNOWN = _NEVER_CLASSES | {"none", "missing", "-"}
+NEVER_CLASSES = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", ".", "?"})
+NOT_KNOWN = NEVER_CLASSES | {"none", "missing", "-"}
+EMPTY = frozenset({""})  # of names of clusters and segments any other text may be one
 # Numbers that stand for such a value where others are 0 and 1, or between them.
 _CODES = frozenset({-1.0, 9.0, -9.0, 99.0, -99.0, 999.0, -999.0, 9999.0, -9999.0})
 
@@ -31,12 +32,14 @@ def is_missing(value: Any) -> bool:
         return True  # pandas.NA refuses to be judged, and a signalling NaN of decimal
 
 
-def missing_values(array: npt.NDArray[Any], words: frozenset[str] = NOT_KNOWN) -> BoolArray:
+def missing_values(array: npt.NDArray[Any], words: Collection[str] = NOT_KNOWN) -> BoolArray:
     """Return which rows have no value, or one of some words for that; with several columns, none in one of them."""
     if array.ndim == 2:
         return np.asarray(np.any([missing_values(column, words) for column in array.T], axis=0))
     if array.dtype.kind == "f":
         return np.asarray(np.isnan(array))
+    if array.dtype.kind in "mM":
+        return np.asarray(np.isnat(array))
     if array.dtype.kind not in "OUS":
         return np.zeros(len(array), dtype=bool)
     values = array.tolist()
@@ -46,7 +49,7 @@ def missing_values(array: npt.NDArray[Any], words: frozenset[str] = NOT_KNOWN) -
 
 def words_for_missing(pos_label: Any = None) -> frozenset[str]:
     """Return what an outcome that is not known may be; where the positive label is named, words may be the others."""
-    return NOT_KNOWN if pos_label is None else _NEVER_CLASSES - {str(pos_label).strip().lower()}
+    return NOT_KNOWN if pos_label is None else NEVER_CLASSES - {str(pos_label).strip().lower()}
 
 
 def is_code(value: Any) -> bool:

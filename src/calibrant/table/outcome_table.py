@@ -26,7 +26,7 @@ from calibrant.table.table_sums import TableSums
 from calibrant.table.weights import WeightSums
 from calibrant.upward import resolve
 
-_COLUMNS = ("exposure", "sample_weight", "clusters")
+_COLUMNS = ("exposure", "sample_weight", "count", "clusters")
 _ALIKE = "build both tables with the same arguments"
 
 
@@ -76,6 +76,7 @@ class OutcomeTable(TableSums):
         *,
         exposure: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        count: npt.ArrayLike | None = None,
         outcome_limits: Limits = ANY_OUTCOME,
         relative_to: str = "predicted",
         clusters: Clusters | None = None,
@@ -94,6 +95,8 @@ class OutcomeTable(TableSums):
             Weights that are not negative, of which only the ratios matter; rows without weight are left out. `y_true`
             is per unit of weight, as scikit-learn has it: a row is off by ``sample_weight * (y_true - y_pred)``. Sums
             are those of as many equal rows as these are worth, ``(sum w)**2 / sum w**2``. Not together with `exposure`.
+        count : array-like of shape (n,), optional
+            Whole numbers: each row stands for so many equal rows, independent ones where there are no clusters.
         outcome_limits : tuple of two numbers or None
             What all values of `y_true` that can occur are between, fixed beforehand; None if there is no limit.
         relative_to : {"predicted", "exposure", "observed", "rows"}
@@ -115,6 +118,7 @@ class OutcomeTable(TableSums):
             If rows cannot be used; the message names the first.
         """
         columns: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight, "clusters": clusters}
+        columns["count"] = count
         settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to, "missing": missing}
         return cls.from_rows(clean_outcomes(y_true, y_pred, **columns, **settings))
 
@@ -127,6 +131,7 @@ class OutcomeTable(TableSums):
         prediction: str,
         exposure: str | None = None,
         weight: str | None = None,
+        count: str | None = None,
         cluster: str | None = None,
         outcome_limits: Limits = ANY_OUTCOME,
         relative_to: str = "predicted",
@@ -139,8 +144,8 @@ class OutcomeTable(TableSums):
         source : dataframe, path, sequence of paths, or Query
             A dataframe of any library that narwhals reads, in memory or in an engine; files, patterns, folders or a
             `calibrant.Query`, see `calibrant.read_table`.
-        outcome, prediction, exposure, weight, cluster : str
-            Names of columns; the last three need not be given, see `from_outcomes`.
+        outcome, prediction, exposure, weight, count, cluster : str
+            Names of columns; the last four need not be given, see `from_outcomes`.
         outcome_limits, relative_to, missing
             As in `from_outcomes`.
 
@@ -157,8 +162,8 @@ class OutcomeTable(TableSums):
         >>> OutcomeTable.from_source(frame, outcome="claims", prediction="rate", exposure="years")
         OutcomeTable(2 distinct predictions, n=3, observed=1.2, predicted=1.1)
         """
-        names = {"outcomes": outcome, "predictions": prediction, "exposures": exposure}
-        names |= {"weights": weight, "clusters": cluster}
+        names = {"outcome": outcome, "prediction": prediction, "exposure": exposure, "weight": weight}
+        names |= {"cluster": cluster, "count": count}
         return cls.from_rows(resolve("read_outcomes")(source, names, outcome_limits, relative_to, missing))
 
     @classmethod

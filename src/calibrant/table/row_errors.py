@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from reprlib import Repr
@@ -12,7 +11,6 @@ from calibrant.errors import COLUMN, FILES, ROWS, DataError
 from calibrant.table.missing import NOT_KNOWN, is_code, is_missing, words_for_missing
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import IndexArray
-from calibrant.table.score_hints import ScoreRange
 
 # One rule wherever there are more than two classes.
 _ONE_AT_A_TIME = "assess one class at a time, against the rest"
@@ -101,17 +99,6 @@ def _remedy_for_text(value: Any) -> str | None:
     return _DECIMAL_COMMA if "," in text and is_number(text.replace(",", ".")) else None
 
 
-def describe_bad_scores(value: float, place: str, count: int, seen: Callable[[], ScoreRange]) -> DataError:
-    """Phrase the error for scores that are not probabilities, whatever they were read from.
-
-    `value` is the first of them; `seen` looks at the finite ones, from which the advice guesses the likely cause.
-    """
-    examples = and_more(repr(value), place, count)
-    if not math.isfinite(value):
-        return DataError("finite scores", examples, MISSING if math.isnan(value) else REPAIR)
-    return DataError("scores between 0 and 1", examples, seen().remedy())
-
-
 def swapped_columns(error: DataError) -> DataError:
     """Return the error about labels with the advice for columns given in the wrong order."""
     return error.but(remedy="the label and score columns look swapped: exchange them")
@@ -193,6 +180,11 @@ def is_nested(label: Any) -> bool:
     return isinstance(label, list | tuple | dict)
 
 
+def describe_nested(name: str, values: str) -> DataError:
+    """Phrase the error for a column of which a value is several."""
+    return DataError(f"single values in column {name}", values, "turn them into one number or one text per row")
+
+
 def describe_nested_labels(place: str = "") -> DataError:
     """Phrase the error for labels that are lists or records."""
     return DataError("one label per row", f"nested values{place}", "pass a flat column of labels")
@@ -238,18 +230,6 @@ def need_two_classes(classes: Sequence[Any]) -> None:
             "together; one map for each, put back to a sum of 1, can cost accuracy"
         )
         raise DataError("labels of two classes", listed, remedy)
-
-
-def describe_bad_weight(value: float, place: str, count: int = 1) -> DataError:
-    """Phrase the error for weights that are negative or not finite."""
-    remedy = "a weight says how much a row matters; drop or correct such rows"
-    return DataError("finite weights that are not negative", and_more(repr(value), place, count), remedy)
-
-
-def describe_bad_count(value: float, place: str, count: int = 1) -> DataError:
-    """Phrase the error for a number of equal rows that is no whole number."""
-    remedy = "pass it as a weight, for point estimates, if it does not count equal rows"
-    return DataError("a whole number of equal rows as `count`", and_more(repr(value), place, count), remedy)
 
 
 def describe_too_many_rows(total: float) -> DataError:

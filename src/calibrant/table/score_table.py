@@ -72,6 +72,7 @@ class ScoreTable(TableSums):
         sample_weight: npt.ArrayLike | None = None,
         count: npt.ArrayLike | None = None,
         pos_label: Any = None,
+        missing: str = "raise",
     ) -> ScoreTable:
         """Pool rows into a table.
 
@@ -87,21 +88,23 @@ class ScoreTable(TableSums):
             Whole numbers: each row stands for so many equal, independent rows. Not together with `sample_weight`.
         pos_label : scalar, optional
             The label value that counts as 1, against all others.
+        missing : {"raise", "drop"}
+            With "drop", rows without a label, a score or a weight are left out and counted, see `intake`.
 
         Returns
         -------
         ScoreTable
             Exact, identical for every order of the rows.
         """
-        rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
-        return cls.from_clean(rows)
+        further: dict[str, Any] = {"pos_label": pos_label, "missing": missing}
+        return cls.from_clean(clean_rows(y_true, y_proba, sample_weight=sample_weight, count=count, **further))
 
     @classmethod
     def from_clean(cls, rows: CleanRows) -> ScoreTable:
         """Pool rows that were checked."""
-        label, score, weight, others, weights = rows
+        label, score, weight, others, weights, left_out = rows
         pooled = pool_rows(label, score) if weight is None else pool_weighted(label, score, weight)
-        table = cls(*pooled, intake=Intake(others=others))
+        table = cls(*pooled, intake=Intake(left_out, others))
         return table if weights is None else table.weighing(weights)
 
     @classmethod
@@ -340,9 +343,11 @@ def as_table(
     sample_weight: Weights = None,
     count: Weights = None,
     pos_label: Any = None,
+    missing: str = "raise",
 ) -> ScoreTable:
     """Return the table of labels given as first argument, or pool the rows given as two."""
-    table = as_sums(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
+    further: dict[str, Any] = {"pos_label": pos_label, "missing": missing}
+    table = as_sums(y_true, y_proba, sample_weight=sample_weight, count=count, **further)
     if not isinstance(table, ScoreTable):
         remedy = "pass labels, or judge predicted means of other numbers with `calibrant.audit_means`"
         raise DataError("outcomes that are 0 or 1", "other numbers", remedy)
@@ -356,6 +361,7 @@ def as_sums(
     sample_weight: Weights = None,
     count: Weights = None,
     pos_label: Any = None,
+    missing: str = "raise",
 ) -> TableSums:
     """Do the same for what carries over to other outcomes: the table may also be an `OutcomeTable`."""
     if isinstance(y_true, TableSums):
@@ -368,7 +374,8 @@ def as_sums(
     if y_proba is None:
         remedy = "pass y_proba as second argument, or to audit the names of columns: label='y', score='p'"
         raise ArgumentError("labels and scores", f"a {type(y_true).__name__} and no scores", remedy)
-    return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
+    further: dict[str, Any] = {"pos_label": pos_label, "missing": missing}
+    return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, count=count, **further)
 
 
 def need_both_classes(table: ScoreTable) -> None:

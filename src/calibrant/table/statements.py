@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
+from calibrant.table.missing import LeftOut
 from calibrant.table.numbers import at_least
 from calibrant.table.results import Count, Result
 
@@ -21,8 +23,38 @@ INDEPENDENT_CASES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)  # subclasses compare all of their fields, or none
-class Statement(Result):
-    """Base of statements that hold with a stated probability.
+class OfRows(Result):
+    """Base of results about rows, of which some may have been left out.
+
+    Attributes
+    ----------
+    left_out : LeftOut or None
+        Rows without a value, where ``missing="drop"`` asked to leave them out.
+    """
+
+    left_out: LeftOut | None = None
+
+    def without(self, left_out: LeftOut | None) -> Self:
+        """Return the result with an account of rows that were left out."""
+        return self if left_out is None else replace(self, left_out=left_out)
+
+    @property
+    def gaps(self) -> list[str]:
+        """A sentence on the rows that were left out, if some were."""
+        return [f"Left out: {self.left_out}."] if self.left_out is not None and self.left_out.n else []
+
+    def _fields(self) -> dict[str, Any]:
+        return {name: value for name, value in super()._fields().items() if name != "left_out" or value is not None}
+
+    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
+        """Return the fields as plain data, see `Result`; without the rows left out where none were to be."""
+        document = super().to_dict(curves=curves)
+        return document if self.left_out is not None else {k: v for k, v in document.items() if k != "left_out"}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Statement(OfRows):
+    """Base of statements that hold with a stated probability, with the fields of `OfRows`.
 
     Attributes
     ----------

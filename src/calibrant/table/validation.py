@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,17 +11,25 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
-from calibrant.table.fixed_point import MOST_ROWS
-from calibrant.table.missing import is_missing
-from calibrant.table.parameters import is_number
-from calibrant.table.pooling import FloatArray, IndexArray, IntArray, LabelArray, ScoreArray
+from calibrant.table.missing import LeftOut, is_missing, words_for_missing
+from calibrant.table.pooling import IndexArray, LabelArray, ScoreArray
+from calibrant.table.rules import (
+    PROBABILITIES,
+    RowRule,
+    as_array,
+    check_all,
+    clean_numbers,
+    finite,
+    kept_rows,
+    need_same_length,
+    one_column,
+    weighting_of,
+)
 from calibrant.table.score_hints import ScoreRange
-from calibrant.table.weights import WeightSums, both_kinds
+from calibrant.table.weights import WeightSums
 
 # Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
 _CHUNK = 1 << 16
-# Ends of the range of scores: of probabilities, and of those that only rank cases.
-PROBABILITIES, ANY_NUMBER = (0.0, 1.0), (-sys.float_info.max, sys.float_info.max)
 _ROUNDED = 0.011  # how far two probabilities, each rounded to two decimals, may be from adding up to 1
 _LOOK = 100_000  # rows looked at to name some of the label values in a message
 
@@ -41,6 +47,7 @@ class CleanRows(NamedTuple):
     weight: npt.NDArray[Any] | None  # as they were given
     others: tuple[str, ...] = ()  # labels that count as 0 beside `pos_label`; a few of many
     weights: WeightSums | None = None  # of weights that count no rows, unless these are a part of the data
+    left_out: LeftOut | None = None  # where rows without a value were left out
 
     @property
     def rows(self) -> npt.NDArray[Any]:
@@ -67,37 +74,35 @@ def clean_rows(
     count: npt.ArrayLike | None = None,
     pos_label: Any = None,
     part: bool = False,
-    names: Sequence[str] = (),
+    names: Mapping[str, str] | None = None,
     limits: tuple[float, float] = PROBABILITIES,
+    missing: str = "raise",
 ) -> CleanRows:
     """Validate the three columns together, with arguments as in `ScoreTable.from_scores`.
 
     In a part of the data positive labels and positive weights may be missing: they may be in other parts. Scores keep
     float32 or float64; no copy is made of clean float scores. They are within `limits`. An error tells all faults of
-    the columns, with the `names` of scores, labels and weights if they have some.
+    the columns, with the `names` of "score", "label" and "weight" if they have some. Rows without a value are left out
+    if `missing` is "drop".
     """
-    scores = _score_column(y_proba)
-    raw = one_column(as_array(y_true, "labels"), "labels in one column", "pass a one-dimensional array")
-    if raw.shape[0] != scores.shape[0]:
-        lengths = f"{raw.shape[0]} labels and {scores.shape[0]} scores"
-        raise DataError("as many labels as scores", lengths, "pass two columns of the same table")
-    checks: tuple[Callable[[], Any], ...] = (
-        lambda: _checked_scores(scores, limits),
-        lambda: _labels_or_swapped(raw, scores, pos_label, part=part),
-        lambda: weighting_of(sample_weight, count, scores.shape[0], part=part),
-    )
-    results, errors = [], []
-    for i, check in enumerate(checks):
-        try:
-            results.append(check())
-        except DataError as error:
-            errors.append(row_errors.in_column(error, names[i]) if names else error)
-    if errors:
-        raise row_errors.all_of(errors) from None
-    score, (label, others), (weight, weights) = results
-    if pos_label is not None and np.shape(y_proba)[1:] == (2,):
+    given = {"outcome": y_true, "score": y_proba, "weight": sample_weight, "count": count}
+    chosen = kept_rows(given, missing, words={"outcome": words_for_missing(pos_label)}, limits=limits)
+    labels, proba, weight, count = chosen.named(*given)
+    scores = _score_column(proba)
+    raw = one_column(as_array(labels, "labels"), "labels in one column")
+    need_same_length({"scores": scores, "labels": raw})
+    checks: dict[str, Callable[[], Any]] = {
+        "score": lambda: _checked_scores(scores, limits),
+        "label": lambda: _labels_or_swapped(raw, scores, pos_label, part=part),
+        "weight": lambda: weighting_of(weight, count, len(scores), part=part),
+    }
+    try:
+        score, (label, rest), (counted, weights) = check_all(checks, names)
+    except DataError as error:
+        raise chosen.renumbered(error) from None
+    if pos_label is not None and np.shape(proba)[1:] == (2,):
         _need_second_class(raw[label == 0], pos_label)
-    return CleanRows(label, score, weight, others, weights)
+    return CleanRows(label, score, counted, rest, weights, chosen.left_out)
 
 
 def clean_scores(y_proba: npt.ArrayLike, limits: tuple[float, float] = PROBABILITIES) -> ScoreArray:
@@ -105,7 +110,7 @@ def clean_scores(y_proba: npt.ArrayLike, limits: tuple[float, float] = PROBABILI
     return _checked_scores(_score_column(y_proba), limits)
 
 
-def _score_column(y_proba: npt.ArrayLike) -> npt.NDArray[Any]:
+def _score_column(y_proba: Any) -> npt.NDArray[Any]:
     """Return scores as they are, in one column."""
     raw = as_array(y_proba, "scores")
     if raw.ndim == 2 and raw.shape[1] == 2:
@@ -126,18 +131,24 @@ def _score_column(y_proba: npt.ArrayLike) -> npt.NDArray[Any]:
 
 def _checked_scores(raw: npt.NDArray[Any], limits: tuple[float, float]) -> ScoreArray:
     """Return a column of scores as floats within limits."""
-    column = raw
     if raw.dtype.kind != "f" or raw.dtype.itemsize not in (4, 8) or not raw.dtype.isnative:
-        try:
-            raw = raw.astype(np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise _bad_scores(column, limits) from None
+        raw = clean_numbers(raw, "scores", score_rules(limits))
     for start in range(0, raw.shape[0], _CHUNK):
         chunk = raw[start : start + _CHUNK]
         # A NaN makes both comparisons false, so one test finds every kind of bad score.
         if not (float(chunk.min()) >= limits[0] and float(chunk.max()) <= limits[1]):
-            raise _bad_scores(raw, limits)
+            clean_numbers(raw, "scores", score_rules(limits))
     return raw
+
+
+def score_rules(limits: tuple[float, float]) -> tuple[RowRule, ...]:
+    """Return the rules for scores; of those that are no probabilities the others tell what they may be."""
+    inside = RowRule(
+        lambda score: (score < limits[0]) | (score > limits[1]),
+        "scores between 0 and 1",
+        lambda score: ScoreRange.of(score[np.isfinite(score)]).remedy(),
+    )
+    return (*finite("scores"), inside)
 
 
 def _of_second_class(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -167,26 +178,6 @@ def _need_second_class(others: npt.NDArray[Any], pos_label: Any) -> None:
         raise DataError(f"probabilities of the positive class {pos_label!r}", swapped, remedy)
 
 
-def _bad_scores(raw: npt.NDArray[Any], limits: tuple[float, float]) -> DataError:
-    """Return the error about scores: those that are no numbers, NaN, and those outside of their limits."""
-    other, score = np.zeros(raw.shape, dtype=bool), raw
-    if raw.dtype.kind not in "biuf":
-        values = raw.tolist()
-        other = np.array([not is_number(value) for value in values])
-        score = np.array([0.5 if bad else float(value) for value, bad in zip(values, other.tolist(), strict=True)])
-    faults, errors = (other, np.isnan(score), (score < limits[0]) | (score > limits[1])), []
-    finite = score[np.isfinite(score) & ~other]
-    for fault in faults:
-        where, count = int(np.argmax(fault)), int(fault.sum())
-        if count and fault is other:
-            value = raw[where : where + 1].tolist()[0]
-            errors.append(row_errors.describe_not_numbers("scores", value, f"row {where}", count))
-        elif count:
-            seen = partial(ScoreRange.of, finite)
-            errors.append(row_errors.describe_bad_scores(float(score[where]), f"row {where}", count, seen))
-    return row_errors.all_of(errors)
-
-
 def _labels_or_swapped(raw: npt.NDArray[Any], score: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:
     try:
         return labels_and_others(raw, pos_label, part=part)
@@ -207,98 +198,12 @@ def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None, *, part: bool = F
     return labels_and_others(as_array(y_true, "labels"), pos_label, part=part)[0]
 
 
-def weighting_of(
-    sample_weight: npt.ArrayLike | None, count: npt.ArrayLike | None, n_rows: int, *, part: bool = False
-) -> tuple[npt.NDArray[Any] | None, WeightSums | None]:
-    """Return counts or weights as they were given, and sums of weights that count no rows unless they are a part."""
-    if count is not None:
-        if sample_weight is not None:
-            raise both_kinds()
-        return clean_count(count, n_rows, part=part), None
-    if sample_weight is None:
-        return None, None
-    weight = clean_weights(sample_weight, n_rows, part=True)
-    if part:
-        return weight, None
-    weights = WeightSums.of(weight)
-    weights.check()
-    return weight, weights
-
-
-def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = False) -> npt.NDArray[Any]:
-    """Return finite weights that are not negative: as int64 if all are whole, so that sums are exact, else float64.
-
-    Those of a part of the data may all be 0 or tiny.
-    """
-    raw = as_array(sample_weight, "weights")
-    if raw.shape != (n_rows,):
-        shape = f"weights of shape {raw.shape}"
-        raise DataError(f"one weight per row ({n_rows} rows)", shape, "pass a column of the same table")
-    weight = as_floats(raw, "weights")
-    bad = ~(np.isfinite(weight) & (weight >= 0.0))
-    if bad.any():
-        where = int(np.argmax(bad))
-        raise row_errors.describe_bad_weight(float(weight[where]), f"row {where}")
-    if not part:
-        WeightSums.of(weight).check()
-    with np.errstate(over="ignore"):
-        few = float(weight.sum()) < MOST_ROWS
-    return weight.astype(np.int64) if few and np.array_equal(np.floor(weight), weight) else weight
-
-
-def clean_count(count: npt.ArrayLike, n_rows: int, *, part: bool = False) -> IntArray:
-    """Return how many equal rows each row stands for; those of a part of the data may all be 0."""
-    counted = clean_weights(count, n_rows, part=True)
-    if counted.dtype.kind == "f":
-        odd = np.floor(counted) != counted
-        if not odd.any():
-            raise row_errors.describe_too_many_rows(float(counted.sum()))
-        where = int(np.argmax(odd))
-        raise row_errors.describe_bad_count(float(counted[where]), f"row {where}", int(odd.sum()))
-    if not part and not counted.any():
-        raise row_errors.describe_zero_weights()
-    return counted
-
-
 def check_same_rows(first: tuple[int, int], then: tuple[int, int]) -> None:
     """Raise a `DataError` if rows and positives of two readings differ."""
     if first != then:
         raise row_errors.describe_other_rows(
             f"{first[0]} rows with {first[1]} positives at first, then {then[0]} with {then[1]}"
         )
-
-
-def as_array(values: Any, what: str) -> npt.NDArray[Any]:
-    """Return values, such as "scores", as an array without masked ones."""
-    if np.ma.is_masked(values):
-        masked = int(np.ma.getmaskarray(np.ma.asarray(values)).sum())
-        raise DataError(f"{what} in every row", f"{masked} masked values", "drop those rows from all columns")
-    try:
-        return np.asarray(values)
-    except ValueError:
-        raise DataError(f"{what} in one column", "rows of different lengths", "pass a flat column") from None
-    except (TypeError, RuntimeError) as error:  # as a tensor says that requires a gradient, or is on a GPU
-        given = f"a {type(values).__name__} that becomes none ({str(error).partition(chr(10))[0]})"
-        remedy = "convert it first: tensors by .detach().cpu().double().numpy()"
-        raise DataError(f"{what} that can become an array of NumPy", given, remedy) from None
-
-
-def one_column(raw: npt.NDArray[Any], wanted: str, remedy: str) -> npt.NDArray[Any]:
-    """Return an array of one dimension, or of one column, in one dimension; the error says what is wanted."""
-    if raw.ndim == 2 and raw.shape[1] == 1:
-        raw = raw[:, 0]
-    if raw.ndim != 1:
-        raise DataError(wanted, f"an array of shape {raw.shape}", remedy)
-    return raw
-
-
-def as_floats(raw: npt.NDArray[Any], what: str) -> FloatArray:
-    """Return an array of one dimension as floats, or name the first value that is no number."""
-    try:
-        return raw.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        where, value = next((i, v) for i, v in enumerate(raw.ravel().tolist()) if not is_number(v))
-        raise row_errors.describe_not_numbers(what, value, f"row {where}") from None
 
 
 def labels_and_others(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:

@@ -337,7 +337,6 @@ def test_nothing_says_that_whole_vectors_are_right():
         {"target_error": 0.05},
         {"method": "anytime"},
         {"guarantee": "unseen clusters"},
-        {"missing": "drop"},
     ],
     ids=lambda further: next(iter(further)),
 )
@@ -355,7 +354,7 @@ BAD = {
     "NaN": (world(30)[0], np.where(world(30)[1] == world(30)[1].max(), np.nan, world(30)[1]), "finite probabilities"),
     "labels outside": (np.arange(30) % 5, world(30)[1], "labels of the 3 classes"),
     "one class only": (np.zeros(30), world(30)[1], "at least two classes"),
-    "fewer rows": (world(29)[0], world(30)[1], "as many labels as rows"),
+    "fewer rows": (world(29)[0], world(30)[1], "as many labels as rows of probabilities"),
 }
 
 

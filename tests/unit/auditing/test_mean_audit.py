@@ -204,11 +204,11 @@ def test_negative_outcomes_have_squared_deviance_and_no_recalibration():
         (lambda z, f: cal.audit_means(z, f, exposure=0 * f), "exposures above 0"),
         (lambda z, f: cal.audit_means(z, f, exposure=f, sample_weight=f), "exposure or sample_weight"),
         (lambda z, f: cal.audit_means(np.where(z > 0, np.inf, z), f), "finite outcomes"),
-        (lambda z, f: cal.audit_means(np.where(z > 0, np.nan, z), f), "outcomes in every row"),
+        (lambda z, f: cal.audit_means(np.where(z > 0, np.nan, z), f), "finite outcomes"),
         (lambda z, f: cal.audit_means(z, f, tolerance=-1), "tolerance"),
         (lambda z, f: cal.audit_means(z, f, relative_to="premium"), "relative_to"),
         (lambda z, f: cal.audit_means({"z": z, "f": f}, outcome="z"), "outcome and prediction"),
-        (lambda z, f: cal.audit_means(z, f, outcome="z", prediction="f"), "no array of predictions"),
+        (lambda z, f: cal.audit_means(z, f, outcome="z", prediction="f"), "no arrays of the same"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_sentence(call, message):

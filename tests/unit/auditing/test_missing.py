@@ -231,3 +231,103 @@ def test_scores_are_seldom_said_to_differ_where_they_do_not():
     assert_failures_within(_alarms(1_000), 1_000, 0.055)
     with pytest.raises(AssertionError, match="failures in"):
         assert_failures_within(_alarms(1_000, 0.5), 1_000, 0.055)
+
+
+def every_kind():
+    """Rows of all kinds of outcomes that lack some values, and count up to three each."""
+    rng = np.random.default_rng(8)
+    n, p = 900, np.round(rng.uniform(size=900), 4)
+    classes = rng.dirichlet([2.0, 2.0, 2.0], n)
+    frame = pd.DataFrame({"y": (rng.uniform(size=n) < p).astype(float), "p": p, "q": np.round(p**1.2, 4)})
+    frame["class"] = np.array([*"abc"])[(classes.cumsum(axis=1) < rng.uniform(size=(n, 1))).sum(axis=1)]
+    frame[["p_a", "p_b", "p_c"]] = classes
+    frame["z"], frame["f"] = rng.poisson(2.0 * p + 0.1).astype(float), 2.0 * p + 0.1
+    frame["part"], frame["n"] = rng.choice(["A", "B"], n), rng.integers(0, 4, n)
+    frame["site"] = rng.integers(0, 90, n).astype(str)
+    frame = frame.astype({"class": object, "part": object})
+    frame.loc[3, ["y", "class", "z"]] = [np.nan, None, np.nan]
+    frame.loc[8, ["p", "p_b", "f"]] = np.nan
+    return frame
+
+
+OF_CLASSES, OF_MEANS = ["p_a", "p_b", "p_c"], {"outcome_limits": (0, 30), "random_state": 1}
+# Function -> how it is called with arrays, and by the names of columns where it takes these.
+READERS = {
+    "certify": (lambda d, **how: cal.certify(d["y"], d["p"], **how), None),
+    "audit": (lambda d, **how: cal.audit(d["y"], d["p"], **how), {"label": "y", "score": "p"}),
+    "audit of classes": (
+        lambda d, **how: cal.audit(d["class"], d[OF_CLASSES], classes=[*"abc"], **how),
+        {"label": "class", "scores": "p_*"},
+    ),
+    "audit_means": (
+        lambda d, **how: cal.audit_means(d["z"], d["f"], **OF_MEANS, **how),
+        {"outcome": "z", "prediction": "f", **OF_MEANS},
+    ),
+    "audit_grades": (
+        lambda d, **how: cal.audit_grades(d["y"], d["p"], d["part"], **how),
+        {"label": "y", "score": "p", "grade": "part"},
+    ),
+    "audit_segments": (
+        lambda d, **how: cal.audit_segments(d["y"], d["p"], by={"part": d["part"]}, **how),
+        {"label": "y", "score": "p", "by": "part"},
+    ),
+    "find_segments": (
+        lambda d, **how: cal.find_segments(d["y"], d["p"], by={"part": d["part"]}, **how),
+        {"label": "y", "score": "p", "by": "part"},
+    ),
+    "compare": (
+        lambda d, **how: cal.compare(d["y"], {name: d[name] for name in ("p", "q")}, clusters=d["site"], **how),
+        {"label": "y", "scores": ["p", "q"], "clusters": "site"},
+    ),
+    "selective": (lambda d, **how: cal.selective(d["y"], d["p"], **how), {"label": "y", "score": "p"}),
+    "certify clusters": (lambda d, **how: cal.certify(d["y"], d["p"], clusters=d["site"], **how), None),
+    "calibration_test": (lambda d, **how: cal.certificates.calibration_test(d["y"], d["p"], **how), None),
+    "calibration_test of classes": (
+        lambda d, **how: cal.certificates.calibration_test(d["class"], d[OF_CLASSES], n_simulations=99, **how),
+        None,
+    ),
+    "certify_classes": (
+        lambda d, **how: cal.certify_classes(d["class"], d[OF_CLASSES], **how),
+        {"label": "class", "scores": OF_CLASSES},
+    ),
+    "certify_each_class": (
+        lambda d, **how: cal.certify_each_class(d["class"], d[OF_CLASSES], **how),
+        {"label": "class", "scores": "p_*"},
+    ),
+    "certify_means": (lambda d, **how: cal.certify_means(d["z"], d["f"], **OF_MEANS, **how), None),
+    "mean_calibration_test": (
+        lambda d, **how: cal.certificates.mean_calibration_test(d["z"], d["f"], random_state=1, **how),
+        None,
+    ),
+}
+_OWN_WORDS = {"left_out", "provenance", "assumptions", "advice", "warnings"}
+
+
+def numbers_of(document):
+    """Leave out, at every depth, what says how rows were handed over, and the last digits."""
+    if isinstance(document, dict):
+        return {name: numbers_of(value) for name, value in document.items() if name not in _OWN_WORDS}
+    if isinstance(document, list):
+        return [numbers_of(value) for value in document]
+    return float(f"{document:.9g}") if isinstance(document, float) else document
+
+
+@pytest.mark.grid
+@pytest.mark.parametrize("name", READERS)
+def test_every_kind_takes_counts_and_leaves_out_rows_with_gaps(name, tmp_path):
+    """A row that counts three is three equal rows; what lacks a value is not there, but counted, wherever rows are."""
+    frame, (with_arrays, names) = every_kind(), READERS[name]
+    complete = frame.drop(index=[3, 8])
+    expected = with_arrays(complete.loc[complete.index.repeat(complete["n"])].reset_index(drop=True))
+    results = [with_arrays(frame, count=frame["n"], missing="drop")]
+    if names is not None:
+        frame.to_csv(tmp_path / "rows.csv", index=False)
+        function = getattr(cal, name.split()[0])
+        sources = (frame, pl.from_pandas(frame).lazy(), tmp_path / "rows.csv")
+        results += [function(source, **names, count="n", missing="drop") for source in sources]
+        results.append(function(frame, **names, count=frame["n"], missing="drop"))
+    for result in results:
+        assert numbers_of(result.to_dict()) == numbers_of(expected.to_dict())
+        assert (result.left_out.n, result.left_out.n_read) == (2, len(frame))
+        assert result.left_out.causes["outcome"] == 1
+    assert "left_out" not in expected.to_dict() or expected.left_out is None

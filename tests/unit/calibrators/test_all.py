@@ -352,7 +352,7 @@ def test_groups_that_cannot_be_used_are_refused():
     score, y, topic = topics(0, 30, 8)
     with pytest.raises(ArgumentError, match="AutoCalibrator"):
         CutoffCalibrator().fit(score, y, groups=topic)
-    with pytest.raises(DataError, match="as many clusters as scores"):
+    with pytest.raises(DataError, match="as many clusters as rows"):
         AutoCalibrator().fit(score, y, groups=topic[1:])
     with pytest.raises(ArgumentError, match="labels and scores together with groups, found a table"):
         AutoCalibrator().fit(ScoreTable.from_scores(y, score), groups=topic)

@@ -165,7 +165,7 @@ def test_bad_input_is_named(calibrator):
     logs = isinstance(calibrator, PowerCalibrator | AutoMeanCalibrator)
     for bad, message in (
         ([0.1, -0.2], f"predictions {'above 0' if logs else 'of at least 0'}, found -0.2 in row 1"),
-        ([np.nan], "predictions in every row"),
+        ([np.nan], "finite predictions, found nan"),
         ([np.inf], "finite predictions"),
         ([[0.1, 0.2]], "one column"),
     ):

@@ -241,9 +241,7 @@ def test_many_rows_are_drawn(monkeypatch):
     assert "SKCE takes 10" in str(result)
 
 
-@pytest.mark.parametrize(
-    "more", [{"method": "asymptotic"}, {"pos_label": 1}, {"count": [1] * 3}, {"clusters": [0, 1, 2]}]
-)
+@pytest.mark.parametrize("more", [{"method": "asymptotic"}, {"pos_label": 1}, {"clusters": [0, 1, 2]}])
 def test_what_is_not_taken_is_refused(more):
     with pytest.raises(ArgumentError, match="several classes"):
         cal.calibration_test([0, 1, 2], [[0.2, 0.3, 0.5]] * 3, **more)

@@ -325,7 +325,7 @@ def test_bad_groups(statement):
         statement(ScoreTable.from_scores(y, s), clusters=g)
     with pytest.raises(ArgumentError, match="no scores"):
         statement(y, clusters=g)
-    with pytest.raises(DataError, match="as many clusters as scores, found 599 clusters and 600 scores"):
+    with pytest.raises(DataError, match="as many clusters as rows, found 599 clusters and 600 rows"):
         statement(y, s, clusters=g[:-1])
     for missing in (None, np.nan, float("nan"), np.datetime64("NaT")):
         with pytest.raises(DataError, match=r"a cluster in every row, found .* in row 599"):

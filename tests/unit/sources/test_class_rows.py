@@ -110,9 +110,7 @@ def test_front_functions_take_names_of_columns(folder):
     proba = np.column_stack([columns[f"p_{name}"] for name in NAMES])
     one = certify_classes(folder / "all.parquet", label="y", scores=[f"p_{name}" for name in NAMES])
     assert one.to_json() == certify_classes(columns["y"], proba).to_json()
-    with pytest.raises(
-        ArgumentError, match="label and scores, and no matrix of probabilities, found label and y_proba"
-    ):
+    with pytest.raises(ArgumentError, match="label and scores, and no arrays of the same, found label and y_proba"):
         class_scores_of(columns["y"], proba, label="y")
 
 

@@ -142,7 +142,11 @@ SHIFTED = P[:, [1, 2, 0]]
         (Y, 100.0 * P, ["percentages: divide them by 100"]),
         (Y, NAN, ["finite probabilities", "nan in row 4, column 1"]),
         (Y, P.astype(str) + np.array("x"), ["numbers as probabilities"]),
-        (Y, np.char.add((100.0 * P).astype(str), "%"), ["%' in row 0, column 0; write 0.87, not 87%"]),
+        (
+            Y,
+            np.char.add((100.0 * P).astype(str), "%"),
+            ["%' in row 0, column 0 and 19 more like it; write 0.87, not 87%"],
+        ),
         (Y, np.where(np.isnan(NAN), "NA", P), ["found 'NA' in row 4, column 1; drop or repair these rows"]),
         (Y, P[:, 0], ["a column for each class", "shape (20,)"]),
         (Y, P[:, :1], ["at least two classes", "calibrant.certify"]),

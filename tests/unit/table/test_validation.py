@@ -93,7 +93,7 @@ BAD_LABELS = {
 
 BAD_WEIGHTS = {
     "negative": ([1, 1, -2, 1], "finite weights that are not negative", "-2.0 in row 2", "how much a row matters"),
-    "NaN": ([1, nan, 1, 1], "finite weights", "nan in row 1", "drop or correct"),
+    "NaN": ([1, nan, 1, 1], "finite weights", "nan in row 1", "drop or repair"),
     "infinity": ([1, 1, 1, inf], "finite weights", "inf in row 3", "drop or correct"),
     "all zero": ([0, 0, 0, 0], "some positive weight", "only zeros", "column of weights"),
     "fewer": ([1, 1], "one weight per row (4 rows)", "shape (2,)", "column of the same table"),

@@ -11,7 +11,7 @@ from calibrant.curves import binned_curve, isotonic_curve, local_curve
 from calibrant.errors import DataError
 from calibrant.metrics import brier_score, cutoff_calibration_error, expected_calibration_error, log_loss, roc_auc
 from calibrant.sources.files import read_table
-from calibrant.table.validation import clean_weights
+from calibrant.table.rules import clean_weights
 
 Y, P = np.tile([0, 1, 1, 0, 1], 8), np.linspace(0.01, 0.99, 40)
 WEIGHTS = np.tile([0.5, 1.5, 2.5, 1.0], 10)

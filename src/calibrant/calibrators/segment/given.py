@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.segments.values import column_values
+from calibrant.table.rules import column_values
 
 
 def columns_of(segments: Any, by: Sequence[str] | None, rows: int) -> dict[str, Any]:

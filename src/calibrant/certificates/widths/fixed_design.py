@@ -19,8 +19,8 @@ from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.parameters import check_between, check_width
 from calibrant.table.pooling import FloatArray
+from calibrant.table.rules import clean_weights
 from calibrant.table.score_table import ScoreTable, need_counts
-from calibrant.table.validation import clean_weights
 
 # Share of delta spent on the time; the rest is spent on the range of the motion.
 _TIME = 0.1

@@ -19,6 +19,7 @@ def compare(
     files: options.Files = None,
     query: options.Sql = None,
     database: options.Database = None,
+    count: options.Count = None,
     pos_label: options.PosLabel = None,
     missing: options.Missing = "raise",
     confidence_level: options.Confidence = 0.95,

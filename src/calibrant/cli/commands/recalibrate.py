@@ -98,7 +98,7 @@ def recalibrate(
             raise ArgumentError("--outcome and --prediction", "one of them", "name both columns")
         kind: Any = LAYOUTS[_OF_MEANS[check_choice("method", method, tuple(_OF_MEANS))]].kind
         columns = {"outcome": outcome, "prediction": prediction, "exposure": exposure, "weight": weight}
-        columns["cluster"] = one_column(clusters)
+        columns["count"], columns["cluster"] = count, one_column(clusters)
         _fit_means(source, kind(upper_limit=cap), model, columns, missing, first)
         terminal.print_note(f"model written to {model}")
         return
@@ -114,8 +114,8 @@ def recalibrate(
         if method != "isotonic":
             raise ArgumentError("--interpolation with the method isotonic only", f"the method {method}", "omit it")
         make = partial(make, interpolation=check_choice("interpolation", interpolation, ("linear", "step")))
-    if by and any(given is not None for given in (weight, count, central_tendency)):
-        raise ArgumentError("--by without --weight, --count and --central-tendency", "both", "leave out one of them")
+    if by and any(given is not None for given in (weight, central_tendency)):
+        raise ArgumentError("--by without --weight and --central-tendency", "both", "leave out one of them")
     if by:
         check_names(by, label, score)
     of_rows = Columns(label, score, weight, pos_label, tuple(clusters or ()), tuple(by or ()), missing, count)
@@ -204,7 +204,7 @@ def _fit_by_segment(
 
     with terminal.progress():
         with subtask(_READ), rows_of(source, columns) as rows:
-            arrays, intake, warnings = rows.held(), rows.intake, list(repeated_ids(rows.repeated))
+            arrays, intake, warnings = rows.held().one_by_one(), rows.intake, list(repeated_ids(rows.repeated))
         report_progress("Fitting, by segment")
         calibrator = SegmentCalibrator(as_calibrator(score_map))
         fitted = calibrator.fit(arrays.score, arrays.label, arrays.by, groups=arrays.clusters)

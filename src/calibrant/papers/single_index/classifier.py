@@ -16,8 +16,8 @@ from calibrant.papers.single_index import search
 from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.row_errors import need_two_classes
+from calibrant.table.rules import clean_weights
 from calibrant.table.score_table import Weights
-from calibrant.table.validation import clean_weights
 
 
 class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

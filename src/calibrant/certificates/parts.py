@@ -187,7 +187,7 @@ class AmountPart(Part):
 
     def lower(self, delta: float) -> float:
         """See `Part`."""
-        return float(self.bounds.lower(delta)[{1: 0, -1: 1, 0: 2}[self.side]])
+        return self.bounds.lower(delta)[self.side]
 
     def totals(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """See `Part`."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from calibrant import OutcomeTable, certify_means
+from calibrant.certificates.parts import AmountPart
+from calibrant.certificates.question import Question
 from calibrant.certificates.segments import Listed, confidence_shares
 
 
@@ -18,3 +21,12 @@ def test_shares_of_all_segments_are_at_most_one():
     assert shares[2] == shares[3]
     half = [Listed(np.array([1]), 10, None)]
     assert confidence_shares(half)[0] < 1.0
+
+
+@pytest.mark.parametrize("direction", ["too low", "too high", "either"])
+def test_amounts_of_a_part_have_the_lower_bound_of_their_certificate(direction):
+    z = 10.0 * (np.random.default_rng(0).random(1000) < 0.05)
+    table = OutcomeTable.from_outcomes(z, np.ones(1000), outcome_limits=(0, 10))
+    found = AmountPart(table, Question(direction=direction)).lower(0.05)
+    assert found == certify_means(table, direction=direction).lower_bound
+    assert (found > 0.2) == (direction != "too low")

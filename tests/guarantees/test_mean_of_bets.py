@@ -10,6 +10,7 @@ from calibrant.cells import gathering
 from calibrant.certificates import certify
 from calibrant.certificates.lower_bound import lower_bound
 from calibrant.certificates.widths import monotone_width
+from calibrant.distributions.mean_of_bets import DrawKinds
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import assert_seldom
 from support.worlds import WORLDS, at, spread
@@ -120,6 +121,24 @@ def test_raised_bounds_of_every_kind_would_be_caught(kind):
     """By seven tenths of their distance: one interval is all there is, and 1.2 sd of it are left for 5%."""
     with pytest.raises(AssertionError, match="failures in"):
         assert_seldom(kind_fails(kind, 0.2, 600, raised=0.7), 600, 0.05)
+
+
+@pytest.mark.parametrize("off", [-0.05, 0.1])
+@pytest.mark.parametrize("kind", KINDS)
+def test_draws_keep_to_the_limits_that_rates_are_made_for(monkeypatch, kind, off):
+    made, bet = [], DrawKinds.bet
+
+    def watched(draws, proposal, mine, delta):
+        made.append((draws, proposal))
+        return bet(draws, proposal, mine, delta)
+
+    monkeypatch.setattr(DrawKinds, "bet", watched)
+    KINDS[kind](np.random.default_rng(0), off)
+    proposed = [(draws, proposal) for draws, proposal in made if proposal is not None]
+    assert len(proposed) > 20
+    for draws, proposal in proposed:
+        assert (proposal.gain >= -proposal.bottom - 1e-9).all()
+        assert np.max(proposal.unit) <= draws.most + 1e-9
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -261,8 +261,10 @@ def _bounds(scores: ClassScores, notion: str, question: Question, fields: Mappin
     draws, lists = DrawKinds(np.ones(len(scores), dtype=np.int64)), _lists(scores, notion)
     if notion in ("sum", "top_label"):
         propose = partial(all_lists, lists, bottom=_SIZE[notion])
+    elif notion == "pooled":  # of one row the probabilities of several classes may be in the interval
+        propose = partial(worst_event, lists, bottom=lambda *_: _SIZE[notion], unit=np.ones(len(scores)))
     else:
-        propose = partial(worst_event, lists, unit=np.ones(len(scores)) if notion == "pooled" else None)
+        propose = partial(worst_event, lists)
     lower_bound = lower_limit(draws, question.delta, rng, propose)
     return Bounds(estimate, bound, lower_bound, bound - estimate)
 

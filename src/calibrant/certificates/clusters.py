@@ -19,7 +19,7 @@ from calibrant.certificates.sample_size import rows_to_decide
 from calibrant.distributions.brownian import MEAN_RANGE
 from calibrant.distributions.cluster_bound import largest_error
 from calibrant.distributions.cluster_draws import hidden_share
-from calibrant.distributions.mean_of_bets import DrawKinds, KeyedRows, lower_limit, worst_event
+from calibrant.distributions.mean_of_bets import DrawKinds, KeyedRows, lower_limit, of_one_row, worst_event
 from calibrant.distributions.rotations import Rotations, nothing_hidden, rotate
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals
@@ -191,7 +191,11 @@ class ClusterBounds:
             return min(self.estimate(side), self.rotations.lower_bound(delta, side))
         rows, sides = self.rows, (side,) if side else (1, -1)
         lists = [KeyedRows(rows.score, rows.step, rows.cluster)]
-        propose = partial(worst_event, lists, sides=sides, cap=rows.cap, unit=rows.size)
+
+        def bottom(side: int, low: float, high: float) -> float:
+            return rows.cap * of_one_row(side, low, high)
+
+        propose = partial(worst_event, lists, sides=sides, bottom=bottom, unit=rows.size)
         draws = DrawKinds(np.ones(len(rows.size), dtype=np.int64), rows.cap)
         return lower_limit(draws, delta, generator_for(rows, self.random_state), propose)
 

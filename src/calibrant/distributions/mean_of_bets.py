@@ -204,16 +204,21 @@ class Steepest(NamedTuple):
     rows: slice
 
 
+def of_one_row(side: int, low: float, high: float) -> float:
+    """Limit of how far one outcome of 0 or 1 can be off the other way, with scores between two limits."""
+    return high if side > 0 else 1.0 - low
+
+
 def worst_event(
     lists: Iterable[KeyedRows],
     thirds: Sequence[NumberArray],
     sides: Sequence[int] = (1, -1),
-    cap: float = 1.0,
+    bottom: Callable[[int, float, float], float] = of_one_row,
     unit: FloatArray | None = None,
 ) -> list[Proposal | None]:
     """For each third the list, interval and side with most above chance, where outcomes are 0 or 1.
 
-    `cap` is what a draw counts at most, in rows.
+    `bottom` limits ``-X`` by the side and the ends of the interval.
     """
     best: list[tuple[Steepest, KeyedRows] | None] = [None] * len(thirds)
     for rows in lists:
@@ -223,10 +228,8 @@ def worst_event(
                 best[i] = interval, rows
 
     def proposal(interval: Steepest, rows: KeyedRows) -> Proposal:
-        # How far an outcome can be off the other way.
         ends = rows.key[interval.rows]
-        bottom = cap * float(ends[-1] if interval.side > 0 else 1.0 - ends[0])
-        return rows.of_interval(interval, bottom, unit)
+        return rows.of_interval(interval, bottom(interval.side, float(ends[0]), float(ends[-1])), unit)
 
     return [None if each is None else proposal(*each) for each in best]
 

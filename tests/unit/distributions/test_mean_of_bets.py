@@ -132,8 +132,8 @@ def test_rows_of_a_draw_propose_and_bet_together():
     alone = KeyedRows(key[mine[kind] > 0], residual[mine[kind] > 0])
     found, expected = rows.steepest(mine, (1,)), alone.steepest(np.ones(len(alone.key), dtype=int), (1,))
     assert found.above_chance == pytest.approx(expected.above_chance)
-    proposal = worst_event([rows], [mine], sides=(1,), cap=9.0, unit=size)[0]
-    assert proposal.bottom == pytest.approx(9.0 * key[found.rows][-1])
+    proposal = worst_event([rows], [mine], sides=(1,), bottom=lambda *at: sum(at), unit=size)[0]
+    assert proposal.bottom == pytest.approx(1.0 + key[found.rows][0] + key[found.rows][-1])
     for draw in range(30):
         assert proposal.gain[draw] == pytest.approx(residual[found.rows][kind[found.rows] == draw].sum())
 

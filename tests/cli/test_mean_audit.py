@@ -55,7 +55,6 @@ def test_text_json_and_report_are_those_of_python(file, tmp_path):
         ([*NAMES, "--exposure", "years", "--weight", "years"], "expected --exposure or --weight, found both"),
         ([*NAMES, "--cost-fp", 1], "found --cost-fp with --outcome"),
         ([*NAMES, "--method", "anytime"], "expected --method to be one of 'default', 'asymptotic'"),
-        ([*NAMES, "--cluster", "customer", "--cluster", "years"], "one column of --cluster"),
         (["--outcome", "premium", "--prediction", "loss"], "predictions above 0"),
         (["--outcome", "loss", "--prediction", "prem"], "did you mean 'premium'?"),
         (["--label", "claims", "--score", "rate", "--exposure", "years"], "--exposure without --outcome"),

@@ -76,7 +76,7 @@ def audit_means(
     exposure: Any = None,
     sample_weight: Any = None,
     count: Any = None,
-    clusters: Clusters | str | None = None,
+    clusters: Clusters | str | Sequence[str] | None = None,
     missing: Literal["raise", "drop"] = "raise",
     outcome_limits: tuple[float, float | None] = (0.0, None),
     relative_to: Literal["predicted", "exposure", "observed", "rows"] = "predicted",
@@ -106,8 +106,8 @@ def audit_means(
         Weight of each row, or its column: outcomes are then means per unit already. Not together with `exposure`.
     count : array-like or str, optional
         How many equal rows each row stands for, or the column that says so.
-    clusters : sequence of length n or str, optional
-        Cluster of each row, or its column. Rows of one may depend on each other.
+    clusters : sequence of length n, or names of columns, optional
+        Cluster of each row, or what names it. Rows of one may depend on each other.
     missing : {"raise", "drop"}
         Refuse rows that lack a value, or leave them out; the audit then says how many for which cause.
     outcome_limits : (float, float or None)
@@ -155,7 +155,7 @@ def audit_means(
             columns: Any = {"outcome": outcome, "prediction": prediction, "exposure": exposure}
             columns |= {"weight": sample_weight, "count": count}
             columns = {what: mixed.name(what, value) for what, value in columns.items()}
-            columns["cluster"] = one_column(mixed.names("cluster", clusters))
+            columns["cluster"] = mixed.names("cluster", clusters) or None
             table = OutcomeTable.from_source(mixed.source, **how | columns)
         else:
             further = {"sample_weight": sample_weight, "count": count, "clusters": clusters}
@@ -209,14 +209,6 @@ def audit_means(
     )
     result = replace(result, advice=mean_facts.advise_on_means(result, Asked(audit_means, given)))
     return complete(result, mean_facts.assumptions(result), mean_facts.limitations(result))
-
-
-def one_column(names: Sequence[Any] | None) -> Any:
-    """Return the column of clusters, if there is one."""
-    if names and len(names) > 1:
-        remedy = "put what they say together into one column"
-        raise ArgumentError("one column of `clusters`", f"{len(names)}", remedy)
-    return names[0] if names else None
 
 
 def _test(table: OutcomeTable, random_state: int | np.random.Generator) -> MeanTest | None:

@@ -247,10 +247,7 @@ def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
         weight = source.column(columns.weighting)
         parts += [f"{weight} AS weight_raw", f"{as_number(weight, source.kind(columns.weighting))} AS w"]
     if columns.clusters:
-        named = [f"CAST({source.column(name)} AS VARCHAR)" for name in columns.clusters]
-        # Columns that name the cluster together are joined by a character that text does not hold; some may be empty.
-        joined = " || chr(31) || ".join(f"coalesce({name}, '')" for name in named)
-        parts.append(f"CASE WHEN coalesce({', '.join(named)}) IS NOT NULL THEN {joined} END AS c")
+        parts.append(f"{source.joined(columns.clusters)} AS c")
     parts += [f"{source.column(name)} AS by{i}" for i, name in enumerate(columns.by)]
     parts += [f"{as_number(source.column(name), source.kind(name))} AS m{i}" for i, name in enumerate(columns.models)]
     gaps = _gaps(source, columns) if columns.drops else []

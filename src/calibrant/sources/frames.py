@@ -216,7 +216,7 @@ def _taken_out(frame: nw.DataFrame[Any], columns: Columns) -> ArrayRows:
     weight, count = arrays.get("weight"), None
     if columns.count is not None:
         weight, count = None, weight
-    of_rows = (arrays["label"], arrays["score"], weight, count, _clusters(frame, columns.clusters), by)
+    of_rows = (arrays["label"], arrays["score"], weight, count, clusters_of(frame, columns.clusters), by)
     rows = ArrayRows(*of_rows, columns.pos_label, columns, scores, limits=columns.limits)
     rows = rows.without_gaps() if columns.drops else rows
     names = [] if columns.clusters else identifiers(frame.columns, columns.names)
@@ -227,7 +227,7 @@ def _taken_out(frame: nw.DataFrame[Any], columns: Columns) -> ArrayRows:
     return replace(rows, repeated=repeated_of(values, len(rows.label)))
 
 
-def _clusters(frame: nw.DataFrame[Any], names: Sequence[str]) -> Any:
+def clusters_of(frame: nw.DataFrame[Any], names: Sequence[str]) -> Any:
     """Return what names the cluster of each row: values of one column, or tuples; None where all of them are empty."""
     listed = [frame[name].to_list() for name in names]
     if len(listed) < 2:

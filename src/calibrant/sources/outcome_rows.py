@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,55 +22,58 @@ _ARGUMENTS = {"outcome": "y_true", "prediction": "y_pred", "weight": "sample_wei
 
 
 def read_outcomes(
-    source: Any, columns: Mapping[str, str | None], outcome_limits: Limits, relative_to: str, missing: str
+    source: Any, columns: Mapping[str, Any], outcome_limits: Limits, relative_to: str, missing: str
 ) -> OutcomeRows:
     """Read the columns of a source that have a name, and check them; errors name columns, and rows of a file from 1."""
     names = {what: name for what, name in columns.items() if name is not None}
+    clusters = names.pop("cluster", ())
+    clusters = (clusters,) if isinstance(clusters, str) else tuple(clusters)
     if "exposure" in names and "weight" in names:
         raise both_weightings()
-    given = list(names.values())
-    if repeated := [what for what, name in names.items() if given.count(name) > 1]:
-        twice = ", ".join(dict.fromkeys(repr(names[what]) for what in repeated))
-        remedy = "name the column of each"
-        raise SourceError(
-            f"different columns for {' and '.join(f'{what}s' for what in repeated)}", f"{twice} for both", remedy
-        )
+    given = [*names.items(), *(("cluster", name) for name in clusters)]
+    if repeated := [(what, name) for what, name in given if [one for _, one in given].count(name) > 1]:
+        twice = ", ".join(dict.fromkeys(repr(name) for _, name in repeated))
+        uses = " and ".join(dict.fromkeys(f"{what}s" for what, _ in repeated))
+        raise SourceError(f"different columns for {uses}", f"{twice} for both", "name the column of each")
+    called = names | ({"cluster": " and ".join(clusters)} if clusters else {})
     settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to, "missing": missing}
     # Imported here, since these load narwhals and DuckDB.
     if not is_read(source):
-        from calibrant.sources.frames import in_memory
+        from calibrant.sources.frames import clusters_of, in_memory
 
-        frame = in_memory(source, Columns(names["outcome"], names["prediction"], by=tuple(names.values())))
+        of_rows = (names["outcome"], names["prediction"])
+        frame = in_memory(source, Columns(*of_rows, clusters=clusters, by=tuple(names.values())))
         values = {_ARGUMENTS.get(what, what): frame[name].to_native() for what, name in names.items()}
-        return clean_outcomes(**values, names=names, **settings)
+        return clean_outcomes(**values, clusters=clusters_of(frame, clusters), names=called, **settings)
     from calibrant.sources.connection import open_source
 
-    with open_source(source, tuple(names.values())) as opened:
+    with open_source(source, (*names.values(), *clusters)) as opened:
         try:
             if missing == "drop":  # text that is no number would be taken for a gap
                 _check_numbers(opened, names, drops=True)
-            return clean_outcomes(**_arrays(opened, names), **settings)
+            return clean_outcomes(**_arrays(opened, names, clusters), **settings)
         except DataError:
-            _describe(opened, names, settings)
+            _describe(opened, names, clusters, settings)
             raise
 
 
-def _arrays(source: Source, names: Mapping[str, str], *, in_order: bool = False) -> dict[str, Any]:
+def _arrays(
+    source: Source, names: Mapping[str, str], clusters: Sequence[str], *, in_order: bool = False
+) -> dict[str, Any]:
     """Read columns of a file as the arguments of `clean_outcomes`; numbers that are missing are NaN, clusters None."""
     from calibrant.sources.source import as_number
 
-    numbers = [what for what in names if what != "cluster"]
     selected = ", ".join(
-        f"coalesce({as_number(source.column(names[what]), source.kind(names[what]))}, 'nan'::DOUBLE) AS {what}"
-        for what in numbers
+        f"coalesce({as_number(source.column(name), source.kind(name))}, 'nan'::DOUBLE) AS {what}"
+        for what, name in names.items()
     )
     sql = f"SELECT {selected} FROM ({source.sql})"
-    if "cluster" in names:
-        cluster = f"nullif(CAST({source.column(names['cluster'])} AS VARCHAR), '')"
+    if clusters:
+        cluster = f"nullif({source.joined(clusters)}, '')"
         rows = f"SELECT {selected}, {cluster} AS c, row_number() OVER () AS row FROM ({source.sql})"
         different = f"SELECT DISTINCT c FROM ({rows}) WHERE c IS NOT NULL"
         numbered = f"SELECT c, row_number() OVER () - 1 AS number FROM ({different})"
-        sql = f"SELECT {', '.join(numbers)}, number AS cluster FROM ({rows}) LEFT JOIN ({numbered}) USING (c)"
+        sql = f"SELECT {', '.join(names)}, number AS cluster FROM ({rows}) LEFT JOIN ({numbered}) USING (c)"
         sql += " ORDER BY row" if in_order else ""  # a join puts rows without a match last, or anywhere
     arrays = source.arrays(sql)
     if not len(arrays["outcome"]):
@@ -80,13 +83,14 @@ def _arrays(source: Source, names: Mapping[str, str], *, in_order: bool = False)
     return {_ARGUMENTS.get(what, what): values for what, values in arrays.items()}
 
 
-def _describe(source: Source, names: Mapping[str, str], settings: Mapping[str, Any]) -> None:
+def _describe(source: Source, names: Mapping[str, str], clusters: Sequence[str], settings: Mapping[str, Any]) -> None:
     """Raise the error about rows of a file that cannot be used with their numbers in it, if it can be told."""
     _check_numbers(source, names, drops=settings["missing"] == "drop")
     source.in_order()
     for part in source.parts or (source,):
-        located = {what: f"{name} in {part.name}" for what, name in names.items()}
-        arrays = _arrays(part, names, in_order=True)
+        called = {**names, "cluster": " and ".join(clusters)}
+        located = {what: f"{name} in {part.name}" for what, name in called.items()}
+        arrays = _arrays(part, names, clusters, in_order=True)
         try:
             clean_outcomes(**arrays, names=located, **settings)
         except DataError as error:
@@ -98,5 +102,4 @@ def _check_numbers(source: Source, names: Mapping[str, str], *, drops: bool) -> 
     from calibrant.sources.checks import check_numbers
 
     for what, name in names.items():
-        if what != "cluster":
-            check_numbers(source, name, f"{what}s", drops=drops)
+        check_numbers(source, name, f"{what}s", drops=drops)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -103,6 +103,13 @@ class Source:
         if meant:
             return meant[0]
         raise SourceError(*describe_no_column(name, list(by_name), f" in {self.name}"))
+
+    def joined(self, names: Sequence[str]) -> str:
+        """Return columns that name a cluster together as one text; NULL where all are empty."""
+        named = [f"CAST({self.column(name)} AS VARCHAR)" for name in names]
+        # A character that text does not hold is between them; some may be empty.
+        joined = " || chr(31) || ".join(f"coalesce({name}, '')" for name in named)
+        return f"CASE WHEN coalesce({', '.join(named)}) IS NOT NULL THEN {joined} END"
 
     def type_of(self, name: str) -> str:
         """Return the DuckDB type of a column."""

@@ -6,6 +6,7 @@ prediction do not tell all, so an `OutcomeTable` has the rows too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -132,7 +133,7 @@ class OutcomeTable(TableSums):
         exposure: str | None = None,
         weight: str | None = None,
         count: str | None = None,
-        cluster: str | None = None,
+        cluster: str | Sequence[str] | None = None,
         outcome_limits: Limits = ANY_OUTCOME,
         relative_to: str = "predicted",
         missing: str = "raise",
@@ -145,7 +146,7 @@ class OutcomeTable(TableSums):
             A dataframe of any library that narwhals reads, in memory or in an engine; files, patterns, folders or a
             `calibrant.Query`, see `calibrant.read_table`.
         outcome, prediction, exposure, weight, count, cluster : str
-            Names of columns; the last four need not be given, see `from_outcomes`.
+            Names of columns, of a cluster one or several; the last four need not be given, see `from_outcomes`.
         outcome_limits, relative_to, missing
             As in `from_outcomes`.
 
@@ -162,7 +163,7 @@ class OutcomeTable(TableSums):
         >>> OutcomeTable.from_source(frame, outcome="claims", prediction="rate", exposure="years")
         OutcomeTable(2 distinct predictions, n=3, observed=1.2, predicted=1.1)
         """
-        names = {"outcome": outcome, "prediction": prediction, "exposure": exposure, "weight": weight}
+        names: dict[str, Any] = {"outcome": outcome, "prediction": prediction, "exposure": exposure, "weight": weight}
         names |= {"cluster": cluster, "count": count}
         return cls.from_rows(resolve("read_outcomes")(source, names, outcome_limits, relative_to, missing))
 

@@ -127,6 +127,25 @@ def test_gaps_are_left_out_alike_from_arrays_frames_and_files(folder):
         OutcomeTable.from_outcomes([np.nan], [1.0], missing="drop")
 
 
+def test_several_columns_name_a_cluster_together(folder):
+    """It is missing where all of them are empty, and another one where one of them is."""
+    frame = pd.DataFrame(columns_of()).astype({"customer": object})
+    frame["branch"] = np.where(np.arange(len(frame)) % 3 == 0, "north", "south").astype(object)
+    frame.loc[4, "branch"] = None
+    frame.to_csv(folder / "branches.csv", index=False)
+    pairs = list(zip(frame["customer"], frame["branch"], strict=True))
+    table = OutcomeTable.from_outcomes(frame["claims"], frame["rate"], exposure=frame["years"], clusters=pairs)
+    for source in (frame, pl.from_pandas(frame.astype({"customer": str})).lazy(), "branches.csv"):
+        read = OutcomeTable.from_source(source, **{**NAMES, "cluster": ["customer", "branch"]})
+        assert read.digest == table.digest
+        assert read.sampling.n_units == table.sampling.n_units
+    frame.loc[4, "customer"] = None
+    frame.to_csv(folder / "branches.csv", index=False)
+    for source, row in ((frame, 4), ("branches.csv", 5)):
+        with pytest.raises(DataError, match=f"a cluster in every row, found None in row {row} of column customer and"):
+            OutcomeTable.from_source(source, **{**NAMES, "cluster": ["customer", "branch"]})
+
+
 def test_of_several_files_the_one_is_named(folder):
     frame = pd.DataFrame(columns_of())
     frame.loc[3, "years"] = -1.0

@@ -75,7 +75,6 @@ def recalibrate(
     """
     from calibrant.atomic_write import check_writable
     from calibrant.auditing.audit import audit
-    from calibrant.auditing.mean_audit import one_column
     from calibrant.auditing.rows import check_names
     from calibrant.export.json_file import model_at
     from calibrant.export.layouts import LAYOUTS, METHODS
@@ -97,8 +96,8 @@ def recalibrate(
         if outcome is None or prediction is None:
             raise ArgumentError("--outcome and --prediction", "one of them", "name both columns")
         kind: Any = LAYOUTS[_OF_MEANS[check_choice("method", method, tuple(_OF_MEANS))]].kind
-        columns = {"outcome": outcome, "prediction": prediction, "exposure": exposure, "weight": weight}
-        columns["count"], columns["cluster"] = count, one_column(clusters)
+        columns: dict[str, Any] = {"outcome": outcome, "prediction": prediction, "exposure": exposure, "weight": weight}
+        columns["count"], columns["cluster"] = count, clusters
         _fit_means(source, kind(upper_limit=cap), model, columns, missing, first)
         terminal.print_note(f"model written to {model}")
         return

@@ -66,7 +66,7 @@ def test_json_edges_standard_input_and_report(file, tmp_path):
     [
         (["--grade", "rating", "--by", "rating"], "expected --by or --grade, found both"),
         (["--grade", "0.1,0.01"], "expected a column '0.1,0.01'"),
-        (["--grade", "rating", "--weight", "p"], "where --by or --grade puts them into groups, found weights"),
+        (["--grade", "rating", "--weight", "p"], "--count of equal ones, found weights that count no rows"),
         (["--grade", "rating", "--outcome", "y", "--prediction", "p"], "--outcome"),
     ],
 )

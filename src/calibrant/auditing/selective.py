@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.rows import given_rows
+from calibrant.auditing.rows import EACH_ALONE, given_rows
 from calibrant.auditing.warnings import REVERSED_SAID, DataWarning, repeated_ids, reversed_labels
 from calibrant.decisions.selections import BinarySelection, Selections, groups_share, select_both, target_pair
 from calibrant.decisions.selective import AllRows, Cutoffs, Selection, select, target_errors
+from calibrant.errors import ArgumentError
 from calibrant.segments.columns import SegmentColumn
 from calibrant.segments.totals import Family
 from calibrant.sources.protocol import Rows
 from calibrant.table.class_checks import is_of_several, need_alone
 from calibrant.table.class_scores import ClassScores, as_class_scores
 from calibrant.table.clusters import ClusteredRows, Clusters, one_row_each
+from calibrant.table.missing import LeftOut
 from calibrant.table.parameters import check_between, failure_probability
 from calibrant.table.pooling import distinct_numbers
 from calibrant.table.rules import ANY_NUMBER
@@ -107,11 +109,15 @@ def selective(
     """
     delta = failure_probability(confidence_level)
     targets = target_errors(target_error)
+    if clusters is not None and by is not None:
+        raise ArgumentError("`clusters` or `by`", "both", f"leave one of them out; {EACH_ALONE}")
     columns: dict[str, Any] = {"label": label, "score": score, "count": count, "clusters": clusters, "by": by}
+    without: LeftOut | None = None
     if isinstance(correct, ClassScores) or classes is not None or is_of_several(y_score):
         remedy = "pass whether the class predicted is right, y == predicted, and its probability, P.max(axis=1)"
         need_alone(remedy, **columns, pos_label=pos_label)
-        top = as_class_scores(correct, y_score, classes=classes).of_confidence()
+        of_classes = as_class_scores(correct, y_score, classes=classes, missing=missing)
+        top, without = of_classes.of_confidence(), of_classes.left_out
         correct, y_score = top.outcome, top.score
     values = {"pos_label": pos_label, "missing": missing, "limits": ANY_NUMBER}
     with given_rows(correct, y_score, **columns, **values) as rows:
@@ -120,7 +126,7 @@ def selective(
             tables = _groups(rows, by)
         else:
             sampling, tables = Sampling("clusters", len(clustered.size), 1.0), {None: one_row_each(clustered)}
-        left_out, repeated = rows.intake.left_out, tuple(repeated_ids(rows.repeated))
+        left_out, repeated = without or rows.intake.left_out, tuple(repeated_ids(rows.repeated))
     selections = []
     for group, part in groups_share(tables, delta).items():
         further = {"group": group, "left_out": left_out, "warnings": repeated + _warnings(tables[group], _DOUBT)}

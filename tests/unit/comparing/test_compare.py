@@ -275,7 +275,7 @@ def test_clusters_widen_what_they_make_uncertain(rows):
         ({"guarantee": "unseen clusters"}, ArgumentError, "one of 'ordinary', 'unseen rows'"),
         ({"guarantee": "unseen rows", "clusters": [1, 2]}, ArgumentError, "one of 'ordinary', 'unseen clusters'"),
         ({"clusters": [1]}, DataError, "as many clusters as rows"),
-        ({"label": "y"}, ArgumentError, "names of the columns, label and scores"),
+        ({"label": "y"}, ArgumentError, "names of both columns, label and scores"),
     ],
 )
 def test_what_cannot_be_compared(arguments, error, message):

@@ -36,12 +36,13 @@ def lower_bound(table: ScoreTable, delta: float, random_state: int | np.random.G
 
 
 def _mean_of_bets(table: ScoreTable, delta: float, random_state: int | np.random.Generator, side: int) -> float:
-    positives, negatives = table.k > 0, table.negatives > 0
+    positive, negatives = table.k > 0, table.negatives
+    both = positive & (negatives > 0)
     # Of a score with positives and negatives these come first.
-    at = np.repeat(np.arange(len(table)), 1 + (positives & negatives))
-    negative = np.append(False, at[1:] == at[:-1]) | ~positives[at]
-    draws = DrawKinds(np.where(negative, table.negatives[at], table.k[at]))
+    at = np.repeat(np.arange(len(table)), 1 + both) if both.any() else slice(None)
     score = table.score[at]
+    negative = ~positive[at] | np.append(False, score[1:] == score[:-1])
+    draws = DrawKinds(np.where(negative, negatives[at], table.k[at]))
     propose = partial(worst_event, [KeyedRows(score, ~negative - score)], sides=(side,) if side else (1, -1))
     return lower_limit(draws, delta, generator_for(table, random_state), propose)
 

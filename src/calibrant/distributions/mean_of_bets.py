@@ -91,26 +91,29 @@ class DrawKinds:
         """Bet the other draws on what some, so many of each kind, propose; None if that is nothing."""
         if proposal is None or self.most == math.inf:
             return None
-        kinds, gain, unit = proposal.kinds, proposal.gain, proposal.unit
-        here, of_kinds = mine[kinds].astype(np.float64), self.count[kinds]
-        proposing, inside = float(mine.sum(dtype=np.float64)), float(here.sum())
-        outside, others = proposing - inside, self.total - proposing
-        won = float(np.dot(here, gain))
-        units = outside + (float(np.dot(here, unit)) if isinstance(unit, np.ndarray) else unit * inside)
+        gain, unit = proposal.gain, proposal.unit
+        here, of_kinds = mine[proposal.kinds], self.count[proposal.kinds]
+
+        def of(at: IndexArray) -> FloatArray | float:
+            return unit[at] if isinstance(unit, np.ndarray) else unit
+
+        at = np.flatnonzero(here > 0)
+        count, worth, proposing = here[at].astype(np.float64), gain[at], float(mine.sum(dtype=np.int64))
+        outside, others = proposing - float(count.sum()), self.total - proposing
+        won, units = float(np.dot(count, worth)), outside + float((count * of(at)).sum())
         if not (won > 0.0 < min(others, units)):
             return None
         seen = won / units
-        square = (float(np.dot(here, np.square(gain - seen * unit))) + outside * seen**2) / proposing
+        square = (float(np.dot(count, np.square(worth - seen * of(at)))) + outside * seen**2) / proposing
         loss = proposal.bottom + 2.0 * seen * self.most
         rate = _BOLD * math.sqrt(-2.0 * math.log(delta) / (others * max(square, loss**2 / self.total)))
         rate = min(rate, _NEARLY_1 / loss)
         if self.aside is not None:
             gain = gain.copy()
             gain[self.aside] = np.minimum(gain[self.aside], 0.0)
-        left = of_kinds - here
-        there = np.flatnonzero(left > 0.0)
-        unit = unit[there] if isinstance(unit, np.ndarray) else unit
-        return Wager(rate * gain[there], rate * unit, left[there], others - float(left.sum()), rate, 2.0 * seen)
+        at = np.flatnonzero(here < of_kinds)
+        count = (of_kinds[at] - here[at]).astype(np.float64)
+        return Wager(rate * gain[at], rate * of(at), count, others - float(count.sum()), rate, 2.0 * seen)
 
     def limit(self, bets: Sequence[Wager | None], delta: float) -> float:
         """Return a lower limit of the error: one at which the mean of all bets is just ``1 / delta``, or 0."""
@@ -122,9 +125,8 @@ class DrawKinds:
 
         if not made or (above := evidence(0.0)) < 0.0:
             return 0.0
-        low, high, last = 0.0, max(bet.ceiling for bet in made), 0
-        if (below := evidence(high)) >= 0.0:
-            return high
+        # The ceilings are twice what is seen: the first guess is half of the highest.
+        low, high, last, below = 0.0, max(bet.ceiling for bet in made), 0, -above
         # The method of Illinois: chords, for which an end that stays twice counts half; at a ceiling evidence falls.
         while high - low > _FINE * high:
             chord = above / (above - below) if below > -math.inf else 0.5

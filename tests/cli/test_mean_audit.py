@@ -49,7 +49,6 @@ def test_text_json_and_report_are_those_of_python(file, tmp_path):
         (["--outcome", "loss"], "the names of both columns, --outcome and --prediction"),
         ([*NAMES, "--cap", 100], "give the cap, or outcome limits, that every outcome keeps to: --floor and --cap"),
         ([*NAMES, "--cap", -5], "--floor and --cap to be two numbers, the first below the second"),
-        ([*NAMES, "--by", "customer"], "found --by with --outcome; leave --by out; audit each segment by itself"),
         (["--outcome", "loss", "--score", "premium"], "name the column of predicted means as --prediction"),
         ([*NAMES, "--tolerance", 5], "it is a share of the predicted total: 0.05 for 5%"),
         ([*NAMES, "--exposure", "years", "--weight", "years"], "expected --exposure or --weight, found both"),

@@ -87,27 +87,28 @@ def test_mistakes(file, options, says):
     assert says in " ".join(done.output.split())
 
 
-def test_segments_of_other_outcomes_are_audited_one_by_one(file):
-    done = CliRunner().invoke(app, ["audit", str(file), "--outcome", "y", "--prediction", "p", "--by", "branch"])
-    assert done.exit_code == 2
-    said = " ".join(done.output.split())
-    assert "with --outcome; leave --by out; audit each segment by itself, at a --confidence of 1 - 0.05 / K" in said
-
-
-WAYS_ON = {
-    "clusters": ("*, row_number() OVER () // 4 AS customer", ("--label", "y", "--score", "p", "--cluster", "customer")),
-    "grades": ("*, concat(branch, ' ', sex) AS cell", ("--label", "y", "--score", "p", "--grade", "cell")),
-    "means": ("*", ("--outcome", "y", "--prediction", "p", "--cap", "1")),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", WAYS_ON)
-def test_what_is_named_in_place_of_what_is_refused_works(file, name):
-    columns, options = WAYS_ON[name]
-    where = "TRUE" if name == "grades" else "branch = 'north'"
-    query = ["--query", f"SELECT {columns} FROM '{file}' WHERE {where}"]
-    done = CliRunner().invoke(app, ["audit", *query, *options, "--confidence", "0.975", "--json"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--label", "y", "--score", "p", "--by", "branch", "--cluster", "customer"),
+        ("--label", "y", "--score", "p", "--by", "branch", "--count", "times"),
+        ("--label", "y", "--score", "p", "--by", "branch", "--count", "times", "--cluster", "customer"),
+        ("--outcome", "y", "--prediction", "p", "--by", "branch", "--cap", "1"),
+        ("--outcome", "y", "--prediction", "p", "--by", "branch", "--cluster", "customer", "--direction", "too high"),
+        ("--label", "y", "--score", "p", "--grade", "cell"),
+    ],
+)
+def test_parts_of_every_kind_of_rows(file, options):
+    """The same options for labels and for amounts, alone, in clusters, and with a count."""
+    columns = "*, row_number() OVER () // 4 AS customer, 2 AS times, concat(branch, ' ', sex) AS cell"
+    done = CliRunner().invoke(app, ["audit", "--query", f"SELECT {columns} FROM '{file}'", *options, "--json"])
     assert done.exit_code in (0, 1), done.output
-    part = json.loads(done.stdout)["grades" if name == "grades" else "certificate"]
-    assert part["confidence_level"] == 0.975
+    found = json.loads(done.stdout)
+    if "--by" not in options:
+        assert len(found["grades"]["grades"]["grade"]) > 2
+        return
+    parts = found["segments"]
+    assert {"branch = north", "branch = south"} <= set(parts["segment"])
+    assert parts["n"] == 6000 * (2 if "--count" in options else 1)
+    for lower, error, upper in zip(parts["lower"], parts["error"], parts["upper"], strict=True):
+        assert lower <= error <= upper <= parts["bound"]

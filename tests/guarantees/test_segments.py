@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from scipy.special import rel_entr
 from scipy.stats import binom, norm
 
-from calibrant import audit_segments, find_segments
+from calibrant import audit_means, audit_segments, find_segments
 
 DELTA = 0.05
 
@@ -296,6 +296,31 @@ def test_bounds_of_clusters_in_segments_hold_together(clusters, rows, spread, to
         found = audit_segments(label, shown, by={"s": segment}, clusters=cluster, tolerance=tolerance, min_rows=1)
         missed += found.upper[0] < truth
         shrunk += found.error[0] + 0.1 * (found.upper[0] - found.error[0]) < truth
+    allowed = DELTA * samples + 2.0 * math.sqrt(DELTA * samples)
+    assert wrong <= allowed
+    assert missed <= allowed
+    assert shrunk > allowed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "cap"), [("light", 12), ("heavy", 200), ("clusters", 40)])
+def test_bounds_of_amounts_in_segments_hold_together(kind, cap):
+    """Right amounts, so that every lower bound above 0 is wrong; and a segment of which they are 1.4 times too low."""
+    rng, samples, rows = np.random.default_rng(9), 60, 600
+    wrong = missed = shrunk = 0
+    for _ in range(samples):
+        prediction, segment = rng.gamma(4.0, 0.25, rows), np.where(np.arange(rows) % 3 == 0, "a", "b")
+        cluster = np.arange(rows) // 6 if kind == "clusters" else None
+        factor = rng.gamma(4.0, 0.25, rows)[np.arange(rows) // 6] if kind == "clusters" else 1.0
+        if kind == "heavy":  # log-normal with sigma 1, capped at 50 times its mean
+            factor = np.minimum(np.exp(rng.normal(-0.5, 1.0, rows)), 50.0)
+        outcome = prediction * factor if kind == "heavy" else rng.poisson(prediction * factor).astype(float)
+        asked = {"by": {"s": segment}, "clusters": cluster, "outcome_limits": (0, cap)}
+        wrong += bool((audit_means(outcome, prediction, **asked).segments.lower > 0.0).any())
+        shown = np.where(segment == "a", prediction / 1.4, prediction)
+        found = audit_means(outcome, shown, **asked).segments
+        missed += found.upper[0] < 0.4
+        shrunk += found.error[0] < 0.4
     allowed = DELTA * samples + 2.0 * math.sqrt(DELTA * samples)
     assert wrong <= allowed
     assert missed <= allowed

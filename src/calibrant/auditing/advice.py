@@ -50,7 +50,7 @@ def advise(audit: Findings, asked: Asked, *, segments_differ: bool | None, expec
 
     Without a test of perfect calibration the 95% limit under perfect calibration decides. There is no certificate if
     weights do not count rows, and no recalibration if there were too few rows to assess it. `segments_differ`
-    is None if segments are off and too many rows were there to test it.
+    is None if segments are off and it was not tested: of too many rows, or of rows in clusters.
     """
     certificate, segments, off = audit.certificate, audit.segments, ""
     if segments is not None:
@@ -67,7 +67,7 @@ def advise(audit: Findings, asked: Asked, *, segments_differ: bool | None, expec
     elif first is None and off and segments_differ is not False:
         # The verdict on all rows does not show it, and one map does not mend it.
         shown = "maps by segment lower the log loss of held-out rows beyond one map for all"
-        tested = "the rows are too many to test here whether one map for all mends it, which the command does"
+        tested = "whether one map for all mends it is not tested here; the command does"
         first = "recalibrate by segment", f"{off}; {shown if segments_differ else tested}."
     action, reason, *step = first or _weighed(audit)
     if off and segments_differ is False and action not in ("check the scores", "check the labels"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial, singledispatch
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrant.auditing import wording
 from calibrant.auditing.findings import Findings
@@ -33,6 +33,9 @@ from calibrant.table.numbers import (
 )
 from calibrant.table.results import Fact, estimated, joined
 from calibrant.table.row_errors import OTHERS
+
+if TYPE_CHECKING:
+    from calibrant.auditing.segment_audit import SegmentAudit
 
 DETAILS = ("calibration", "accuracy", "data", "between", "clusters", "cost", "effect", "conclusion", "origin")
 
@@ -141,16 +144,17 @@ def _classes(audit: Findings) -> str:
     return f"{positive} against {', '.join(others[: OTHERS - 1])}{' and others' if others[OTHERS - 1 :] else ''}"
 
 
-def _segments(audit: Findings) -> Iterator[Fact]:
+def segment_facts(segments: SegmentAudit | None) -> Iterator[Fact]:
     """Yield how many segments there are, and how far they may be off."""
-    segments = audit.segments
     if segments is not None:
-        from calibrant.auditing.segment_audit import off_sentence
-        from calibrant.auditing.segments import as_far
+        from calibrant.auditing.segment_audit import bound_text, off_sentence
 
-        bound = f"none off by more than {write_upper(segments.bound, segments.tolerance)}{as_far(segments.errors)}"
-        text = joined(off_sentence(segments), f"{rows(segments.n_segments)} segments, {bound}")
+        text = joined(off_sentence(segments), f"{rows(segments.n_segments)} segments, {bound_text(segments)}")
         yield Fact("segments", "Segments", text, section="segments")
+
+
+def _segments(audit: Findings) -> Iterator[Fact]:
+    yield from segment_facts(audit.segments)
     if audit.grades is not None:
         yield Fact("grades", "Grades", audit.grades.off_sentence(), section="segments")
 

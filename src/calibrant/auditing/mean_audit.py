@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,22 +18,28 @@ from calibrant.auditing.mean_recalibration import mean_recalibration
 from calibrant.auditing.mean_warnings import mean_warnings
 from calibrant.auditing.next_steps import Asked
 from calibrant.auditing.provenance import complete, provenance_of
-from calibrant.auditing.rows import READ
+from calibrant.auditing.rows import READ, columns_of, columns_of_arrays, names_of, segment_request
 from calibrant.auditing.summary import ShownAudit
 from calibrant.certificates.mean_test import MOST_EVENTS, MeanTest, mean_calibration_test
 from calibrant.certificates.means import certify_means
+from calibrant.certificates.question import Question
 from calibrant.curves.means import binned_means, concentration_curve, isotonic_means
 from calibrant.errors import ArgumentError
 from calibrant.metrics.means import concentration, mean_bias, mean_decomposition
+from calibrant.segments.totals import segments_of_rows
 from calibrant.sources.mixed import MixedColumns, by_names
 from calibrant.table.clusters import Clusters
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
-from calibrant.table.parameters import check_between
+from calibrant.table.parameters import Direction, check_between
+from calibrant.table.pooling import IndexArray
 from calibrant.table.progress import report_progress, subtask
+from calibrant.table.rules import column_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from calibrant.auditing.segment_audit import SegmentAudit
 
 _STATEMENTS, _FOLDS = 0.15, 0.15  # shares of an audit, beside the reading of the rows
 # Larger whole numbers are amounts; of more predictions it takes minutes to simulate counts.
@@ -77,10 +84,13 @@ def audit_means(
     sample_weight: Any = None,
     count: Any = None,
     clusters: Clusters | str | Sequence[str] | None = None,
+    by: Any = None,
+    depth: int = 1,
     missing: Literal["raise", "drop"] = "raise",
     outcome_limits: tuple[float, float | None] = (0.0, None),
     relative_to: Literal["predicted", "exposure", "observed", "rows"] = "predicted",
     tolerance: float | None = None,
+    direction: Direction = "either",
     confidence_level: float = 0.95,
     method: Literal["default", "asymptotic"] = "default",
     random_state: int | np.random.Generator = 0,
@@ -108,6 +118,8 @@ def audit_means(
         How many equal rows each row stands for, or the column that says so.
     clusters : sequence of length n, or names of columns, optional
         Cluster of each row, or what names it. Rows of one may depend on each other.
+    by, depth
+        Columns that make segments, with bounds that hold for all together, as in `calibrant.audit_segments`.
     missing : {"raise", "drop"}
         Refuse rows that lack a value, or leave them out; the audit then says how many for which cause.
     outcome_limits : (float, float or None)
@@ -117,8 +129,9 @@ def audit_means(
         What the error is divided by: the total predicted, so that it is a share of the premium, the exposure, the total
         observed, or the number of rows.
     tolerance : float, optional
-        Largest acceptable calibration error, in that unit, such as 0.05 for 5% of the predicted total; asks for a
-        verdict.
+        Largest acceptable calibration error, such as 0.05 for 5% of the predicted total; asks for a verdict.
+    direction : {"either", "too low", "too high"}
+        Which side bounds and verdicts are about, chosen before seeing outcomes; see `calibrant.certify_means`.
     confidence_level : float
         Probability with which each statement holds, in (0, 1).
     method : {"default", "asymptotic"}
@@ -156,9 +169,13 @@ def audit_means(
             columns |= {"weight": sample_weight, "count": count}
             columns = {what: mixed.name(what, value) for what, value in columns.items()}
             columns["cluster"] = mixed.names("cluster", clusters) or None
+            columns["by"] = tuple(mixed.names("by", {} if by is None else columns_of(by)))
             table = OutcomeTable.from_source(mixed.source, **how | columns)
         else:
             further = {"sample_weight": sample_weight, "count": count, "clusters": clusters}
+            if by is not None:
+                columns = columns_of_arrays(by)
+                further["by"] = {column: column_values(values, column) for column, values in columns.items()}
             table = as_outcome_table(y_true, y_pred, **further, **how)
     left_out, table = table.rows.left_out, replace(table, rows=replace(table.rows, left_out=None))  # said once
     asked: dict[str, Any] = {"confidence_level": confidence_level, "random_state": random_state}
@@ -166,12 +183,14 @@ def audit_means(
         remedy = f"it is a share of the {table.relative_to} total: 0.05 for 5%"
         check_between("tolerance", tolerance, 0.0, 1.0, remedy=remedy)
     with subtask(_STATEMENTS):
-        certificate = certify_means(table, tolerance=tolerance, method=method, **asked)
+        certificate = certify_means(table, tolerance=tolerance, direction=direction, method=method, **asked)
         test = _test(table, random_state)
+        segments = _segments(table, by, depth, direction, asked | {"tolerance": tolerance, "method": method})
     with subtask(_FOLDS):
         recalibration = mean_recalibration(table, random_state)
     report_progress("Measures and curves")
     rows, bias = table.rows, mean_bias(table, confidence_level=confidence_level).balance
+    stated = (certificate, test, segments)
     given = {"y_true": y_true, "y_pred": y_pred, "outcome": outcome, "prediction": prediction}
     given |= {
         "sample_weight": sample_weight,
@@ -180,6 +199,7 @@ def audit_means(
         "tolerance": tolerance,
         "method": method,
     }
+    given |= {"by": None if by is None else names_of(by), "depth": depth, "direction": direction}
     given |= how | asked | {"name": name, "title": title, "note": note, "author": author}
     deviance: Any = "squared" if min(float(rows.outcome.min()), float(rows.prediction[0])) < 0.0 else "poisson"
     result = MeanAudit(
@@ -204,11 +224,30 @@ def audit_means(
         reliability=binned_means(table, confidence_level=confidence_level),
         isotonic=isotonic_means(table),
         concentration_curve=concentration_curve(table, n_points=_CURVE_POINTS),
-        references=tuple(dict.fromkeys(key for part in (certificate, test) if part for key in part.references)),
+        references=tuple(dict.fromkeys(key for part in stated if part for key in part.references)),
         provenance=provenance_of(audit_means, given, rows=len(rows), digest=table.digest),
+        segments=segments,
     )
     result = replace(result, advice=mean_facts.advise_on_means(result, Asked(audit_means, given)))
     return complete(result, mean_facts.assumptions(result), mean_facts.limitations(result))
+
+
+def _segments(
+    table: OutcomeTable, by: Any, depth: int, direction: Direction, asked: dict[str, Any]
+) -> SegmentAudit | None:
+    """Judge the segments of rows, if there are some."""
+    if by is None:
+        return None
+    from calibrant.auditing.segment_audit import segment_audit
+
+    rows = table.rows
+
+    def take(at: IndexArray) -> OutcomeTable:
+        return OutcomeTable.from_rows(rows.pick(at))
+
+    request = segment_request(by, depth, direction)
+    totals = replace(segments_of_rows(len(rows), take, rows.by, request), unit=table.total_unit)
+    return segment_audit(totals, Question(**asked, direction=direction, most_tolerance=math.inf))
 
 
 def _test(table: OutcomeTable, random_state: int | np.random.Generator) -> MeanTest | None:

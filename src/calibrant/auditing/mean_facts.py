@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
-from calibrant.auditing.facts import audit_facts, provenance_sentence
+from calibrant.auditing.facts import audit_facts, provenance_sentence, segment_facts
 from calibrant.auditing.findings import Advice
 from calibrant.auditing.mean_findings import MeanFindings
 from calibrant.auditing.mean_warnings import ABOUT_UNITS, FEW_DECIDE
@@ -44,7 +45,8 @@ _BEYOND_CHANCE = 0.05  # p-value up to which predictions are shown to be off
 @audit_facts.register
 def mean_facts(audit: MeanFindings) -> list[Fact]:
     """Write all facts of an audit of predicted means, those of a section in the order in which they are read."""
-    facts = [*_headline(audit), *side_facts(audit), *measure_facts(audit), *_details(audit)]
+    segments = segment_facts(audit.segments)
+    facts = [*_headline(audit), *segments, *side_facts(audit), *measure_facts(audit), *_details(audit)]
     return [fact for fact in facts if fact.value]
 
 
@@ -288,7 +290,24 @@ def limitations(audit: MeanFindings) -> Iterator[str]:
 
 
 def advise_on_means(audit: MeanFindings, asked: Asked) -> Advice:
-    """Weigh what is decided, what is shown to be off, and what recalibration does to rows that it was not fitted to."""
+    """Weigh what is decided, what is shown to be off, and what recalibration does to rows that it was not fitted to.
+
+    Segments that are off stand beside the advice on all rows, which no one map for all follows.
+    """
+    advice = _on_all_rows(audit, asked)
+    if audit.segments is not None:
+        from calibrant.auditing.segment_audit import off_sentence
+
+        if off := off_sentence(audit.segments):
+            mend = "fit a factor for each of these segments, or give the model their column"
+            if advice.action == "recalibrate":
+                return replace(advice, reason=f"{advice.reason[:-1]}; {off}: {mend}.")
+            return Advice("recalibrate by segment", f"{off}: {mend}.", None, None)
+    return advice
+
+
+def _on_all_rows(audit: MeanFindings, asked: Asked) -> Advice:
+    """Weigh the same without segments."""
     effect, certificate = audit.recalibration, audit.certificate
     total = _total_sentence(audit)
     if certificate.verdict == "certified":

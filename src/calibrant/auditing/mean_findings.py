@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from calibrant.auditing.findings import Advice
 from calibrant.auditing.provenance import Provenance
@@ -16,6 +16,9 @@ from calibrant.metrics.means import Concentration
 from calibrant.metrics.proper import ScoreDecomposition
 from calibrant.table.missing import LeftOut
 from calibrant.table.results import Count, Estimate, Result
+
+if TYPE_CHECKING:
+    from calibrant.auditing.segment_audit import SegmentAudit
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,8 @@ class MeanFindings(AuditFindings):
         Keys of `calibrant.references`.
     provenance : Provenance
         When and by which call it was made, of which rows, and the fingerprint of its numbers.
+    segments : SegmentAudit or None
+        Calibration in segments of the rows; None if it was not asked for.
     """
 
     name: str
@@ -149,6 +154,7 @@ class MeanFindings(AuditFindings):
     concentration_curve: ConcentrationCurve
     references: tuple[str, ...]
     provenance: Provenance
+    segments: SegmentAudit | None = None
 
     _kind: ClassVar[str] = "mean audit"
 

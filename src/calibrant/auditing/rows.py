@@ -75,12 +75,8 @@ def given_rows(
         if isinstance(y_true, ScoreTable) or y_proba is None:
             yield TableRows(as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label))
             return
-        if not isinstance(segments, dict) or any(isinstance(values, str) for values in segments.values()):
-            expected = "`by` as a mapping of names to columns, beside arrays of labels and scores"
-            raise ArgumentError(
-                expected, ", ".join(map(repr, segments)), "pass by={'sex': sex}, with one value per row"
-            )
-        rows = ArrayRows(y_true, y_proba, sample_weight, count, clusters, segments, pos_label, limits=limits)
+        values = {} if by is None else columns_of_arrays(by)
+        rows = ArrayRows(y_true, y_proba, sample_weight, count, clusters, values, pos_label, limits=limits)
         yield rows.without_gaps() if missing == "drop" else rows
         return
     mixed = MixedColumns(y_true)
@@ -152,6 +148,15 @@ def segment_request(
 def names_of(by: Any) -> list[str]:
     """Return the names of the columns that make segments."""
     return list(columns_of(by))
+
+
+def columns_of_arrays(by: Any) -> dict[str, Any]:
+    """Return `by`, beside arrays, as columns by name."""
+    columns = columns_of(by)
+    if not isinstance(columns, dict) or any(isinstance(values, str) for values in columns.values()):
+        expected = "`by` as a mapping of names to columns, beside arrays"
+        raise ArgumentError(expected, ", ".join(map(repr, columns)), "pass by={'sex': sex}, with one value per row")
+    return columns
 
 
 def columns_of(by: Any) -> dict[str, Any] | list[str]:

@@ -246,7 +246,7 @@ def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_
         n_families=len(families),
         upper=upper,
         verdicts=np.array([verdict_within(*ends, tolerance) for ends in certifies]),
-        contribution=judged.columns["share"] * judged.columns["error"],
+        contribution=judged.columns["contribution"],
         exact=found.exact,
         lower_proved=judged.lower_proved,
         warnings=tuple(repeated_ids(found.repeated)),
@@ -271,6 +271,14 @@ def _claim(judged: segments.Judged, upper: FloatArray, bound: float, question: Q
         f"{segments.as_far(question.direction)}, with {confidence(question.confidence_level)} confidence"
         f"{f' ({judged.limit})' if judged.limit else ''}{segments.of_mixtures(mixed=judged.mixed)}."
     )
+
+
+def bound_text(audit: SegmentAudit) -> str:
+    """How far no segment is off, in a few words."""
+    if audit.bound == math.inf:
+        return "no limit without a largest outcome"
+    most = write_upper(audit.bound, audit.tolerance, write=segments.writer(audit.unit))
+    return f"none off by more than {most}{segments.in_unit(audit.unit)}{segments.as_far(audit.errors)}"
 
 
 def notable(audit: SegmentAudit) -> list[int]:

@@ -120,7 +120,7 @@ class Judged(NamedTuple):
             "n_unlisted": self.unlisted,
             "left_out": self.left_out,
             "min_rows": self.min_rows,
-            **{name: values[order] for name, values in self.columns.items()},
+            **{name: values[order] for name, values in self.columns.items() if name != "contribution"},
             "lower": lower[order],
             "columns_of": tuple(self.names[i] for i in order),
             "levels": tuple(self.levels[i] for i in order),
@@ -161,7 +161,7 @@ def judged_segments(found: SegmentTotals, min_rows: int, question: Question) -> 
         else:
             judged = EventCells(totals.pick(cells), family.identical[cells] & (len(listed) == 1))
         families.append(Listed(totals.n[cells], found.n, judged))
-        seen.append(_columns(judged, totals.n[cells], found.n, SIDES[found.direction]))
+        seen.append(_columns(judged, totals.n[cells], found, SIDES[found.direction]))
     columns = {name: np.concatenate([each[name] for each in seen]) for name in seen[0]}
     parts = [part for family in families if isinstance(family.judged, RowParts) for part in family.judged.parts]
     least = next((part for part in parts if not part.proved), parts[0]) if parts else None
@@ -184,7 +184,9 @@ def judged_segments(found: SegmentTotals, min_rows: int, question: Question) -> 
     )
 
 
-def _columns(judged: EventCells | RowParts, n: IntArray, of_all: int, side: int) -> dict[str, npt.NDArray[Any]]:
+def _columns(
+    judged: EventCells | RowParts, n: IntArray, found: SegmentTotals, side: int
+) -> dict[str, npt.NDArray[Any]]:
     """Return what is seen in the segments of one family, whatever is claimed."""
     if isinstance(judged, RowParts):
         each, p_value = judged.each, judged.each("p_value")
@@ -192,14 +194,16 @@ def _columns(judged: EventCells | RowParts, n: IntArray, of_all: int, side: int)
         totals = judged.totals
         each = partial(getattr, totals)
         p_value = level_p_values(n, totals.k, totals.predicted, totals.equal_scores, side)
+    share = n / found.n
     return {
         "rows": n,
-        "share": n / of_all,
+        "share": share,
         "observed_rate": each("observed"),
         "mean_predicted": each("predicted"),
         "observed_expected": each("ratio"),
         "p_value": p_value,
         "error": each("value"),
+        "contribution": each("value") * (share if found.unit is None else each("unit") / found.unit),
         "low": each("low"),
         "high": each("high"),
         "direction": np.array(["", "too low", "too high"])[each("sign")],

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -104,7 +105,7 @@ class Part(ABC):
             return not (lower > 1.0 and self.side >= 0) and not (upper < 1.0 and self.side <= 0)
 
         tail = bisect(covers, _LEAST, _MOST, atol=_LEAST, rtol=_FINE)[1]
-        return min(1.0, tail if self.side else 2.0 * tail)
+        return 1.0 if tail >= _MOST else tail if self.side else 2.0 * tail
 
 
 class ClusterPart(Part):
@@ -240,7 +241,7 @@ class RowParts:
 
     parts: Sequence[Part]
 
-    def each(self, name: str) -> npt.NDArray[np.generic]:
+    def each(self, name: str) -> npt.NDArray[Any]:
         """Return an attribute of each part, or of where its error is found."""
         return np.array([getattr(part if hasattr(part, name) else part.seen, name) for part in self.parts])
 

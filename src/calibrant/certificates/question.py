@@ -23,6 +23,7 @@ class Question:
     """Parameters of `calibrant.audit`, `calibrant.compare` and `calibrant.certificates.certify`, as given, checked."""
 
     tolerance: float | None = None
+    most_tolerance: float = 1.0
     confidence_level: float = 0.95
     method: parameters.BoundMethod | None = None
     direction: parameters.Direction = "either"
@@ -41,7 +42,7 @@ class Question:
         parameters.check_choice("direction", self.direction, tuple(parameters.SIDES))
         if self.tolerance is not None:
             remedy = "a tolerance is an average gap in probability, such as 0.02"
-            parameters.check_between("tolerance", self.tolerance, 0.0, 1.0, remedy=remedy)
+            parameters.check_between("tolerance", self.tolerance, 0.0, self.most_tolerance, remedy=remedy)
         if self.costs is not None:
             cost_pair(self.costs)
         if self.target_error is not None:

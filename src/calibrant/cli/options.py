@@ -178,10 +178,6 @@ def need_only(function: Callable[..., Any], context: typer.Context, *further: st
             if means and param.name == "score":
                 other = ", and name the column of predicted means as --prediction"
             remedy = f"leave {param.opts[0]} out{other}"
-            if means and param.name == "by":
-                from calibrant.auditing.rows import EACH_ALONE
-
-                remedy = f"leave --by out; {EACH_ALONE}"
             actual = f"{param.opts[0]} {'with' if means else 'without'} --outcome"
             raise ArgumentError("options for one kind of outcome", actual, remedy)
 

@@ -117,11 +117,14 @@ class SegmentDisplay(_AuditDisplay):
         colour = {"refuted": palette.orange, "certified": palette.blue}
         mark = {"refuted": "D", "certified": "o", "undecided": "s"}
         self.points_ = []
+        # No upper bound is above that of all; where there is none, lines end at the edge.
+        ends = np.array([audit.bound, audit.tolerance or 0.0, *audit.error, *audit.upper])
+        most = 1.04 * max(float(ends[np.isfinite(ends)].max()), 1e-9)
         verdicts = [str(audit.verdicts[i]) for i in self.places]
         for height, (i, verdict) in enumerate(zip(self.places, verdicts, strict=True)):
             shade = colour.get(verdict, palette.muted if verdict else palette.blue)
             label = verdict.capitalize() if verdict and verdict not in verdicts[:height] else None
-            bounds = [audit.lower[i], audit.upper[i]]
+            bounds = [audit.lower[i], min(audit.upper[i], most)]
             ax.plot(bounds, [height, height], color=shade, linewidth=1.1, solid_capstyle="butt")
             manner: dict[str, Any] = {"color": shade, "marker": mark.get(verdict, "o"), "markersize": 4.5}
             manner |= {"linestyle": "none", "label": label} | keywords
@@ -129,14 +132,16 @@ class SegmentDisplay(_AuditDisplay):
             self.points_.append(point)
         if audit.tolerance is not None:
             ax.axvline(audit.tolerance, color=palette.ink, linestyle=(0, (5, 2)), linewidth=0.9, label="Tolerance")
-        ax.axvline(audit.bound, color=palette.muted, linestyle=":", linewidth=1.1, label="Bound for all")
+        if audit.bound < math.inf:
+            ax.axvline(audit.bound, color=palette.muted, linestyle=":", linewidth=1.1, label="Bound for all")
         names = [short_name(str(audit.segment[i]), _NAME) for i in self.places]
         ax.set_yticks(range(len(names)), labels=names, parse_math=False)
         ax.set_ylim(len(names) - 0.4, -0.6)
-        ax.set_xlim(0.0, 1.04 * max(audit.bound, audit.tolerance or 0.0))  # no upper bound is above that of all
+        ax.set_xlim(0.0, most)
         write_ticks(ax.xaxis)
         ax.locator_params(axis="x", nbins=4)  # long names leave little of the width
-        ax.set_xlabel("Calibration error" + ("" if audit.errors == "either" else f", predictions {audit.errors}"))
+        error = f"Calibration error, {audit.unit}" if audit.unit else "Calibration error"
+        ax.set_xlabel(error + ("" if audit.errors == "either" else f", predictions {audit.errors}"))
         canvas.legend(columns=4, height=1.0)
 
 

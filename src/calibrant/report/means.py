@@ -15,7 +15,7 @@ from calibrant.plots.mean_audit import mean_displays
 from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.guidance import checklist_of
-from calibrant.report.page import Form, fill_page
+from calibrant.report.page import Form, fill_page, segment_part
 from calibrant.report.pictures import Picture
 from calibrant.table.numbers import amount, confidence
 from calibrant.table.results import of_section
@@ -64,6 +64,7 @@ def render_mean_audit(audit: MeanFindings, form: Form = "html") -> str:
         sure=confidence(certificate.confidence_level),
         sides=[fact.cells for fact in of_section(facts, "sides")],
         claims=[certificate.too_high.sentence, certificate.too_low.sentence],
+        segments=None if audit.segments is None else segment_part(audit.segments, audit.name, "means"),
         measures=[fact.cells for fact in of_section(facts, "measures")],
         test=[fact.value for fact in facts if fact.key == "test"][-1:],
         effect=f"{effect[0].upper()}{effect[1:]}.",

@@ -15,7 +15,7 @@ from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.index import AuditIndex
 from calibrant.auditing.next_steps import next_facts
-from calibrant.auditing.segment_audit import SegmentAudit, audit_rows, sentences
+from calibrant.auditing.segment_audit import SegmentAudit, audit_rows, bound_text, sentences
 from calibrant.auditing.verdict import verdict_meaning
 from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay, pairs_of
@@ -98,7 +98,7 @@ def render_segments(audit: SegmentAudit, form: Form = "html") -> str:
         byline=None,
         verdict=audit.verdict or "no-verdict",
         data=f"{rows(audit.n)} rows in {rows(audit.n_segments)} segments.",
-        segments=_segments(audit, "segments", "audit"),
+        segments=segment_part(audit, "segments", "audit"),
         assumptions=audit.assumptions,
         references=cite(audit.references),
     )
@@ -167,7 +167,7 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
         "intervals": not np.isnan(audit.reliability.lower).all(),
         "pictures": pictures(audit, anchor),
         "forests": forests(audit, anchor),
-        "segments": None if audit.segments is None else _segments(audit.segments, audit.name, anchor),
+        "segments": None if audit.segments is None else segment_part(audit.segments, audit.name, anchor),
         "review": None if audit.selective is None else selection_parts(sides(audit.selective), f"{anchor}-cut-off"),
         "bins": view.bins(audit.reliability),
         "histogram": view.histogram(audit.histogram),
@@ -180,14 +180,13 @@ def _section(audit: Findings, position: int) -> dict[str, Any]:
     }
 
 
-def _segments(audit: SegmentAudit, name: str, anchor: str) -> dict[str, Any]:
+def segment_part(audit: SegmentAudit, name: str, anchor: str) -> dict[str, Any]:
     """Return what a page says of segments of what is named so; the anchor, unique on the page, starts its ids."""
     picture = partial(Picture, of_what=name, anchor=anchor)
     forest = SegmentDisplay(audit, name=name)
     described = (
         f"{rows(len(forest.places))} of {rows(audit.n_segments)} segments with their errors and bounds, the "
-        f"highest lower bounds first; no upper bound is above {write_upper(audit.bound, audit.tolerance)}. The table "
-        "has the numbers."
+        f"highest lower bounds first; {bound_text(audit)}. The table has the numbers."
     )
     chart = None
     if pairs_of(audit):

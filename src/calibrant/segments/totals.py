@@ -370,6 +370,7 @@ class SegmentTotals:
     direction: Direction = "either"  # which errors count
     repeated: Repeated | None = None  # identifiers that have values again
     left_out: LeftOut | None = None  # rows that lacked a value
+    unit: float | None = None  # what errors of amounts of all rows are divided by
 
 
 def segments_of_arrays(

@@ -112,7 +112,7 @@ class FileRows(Rows):
     @cached_property
     def _segment_columns(self) -> list[tuple[str, EngineColumn]]:
         sql, named = self.checked.sql, enumerate(self.columns.by)
-        return [_segment_column(self._source, sql, f"by{i}", name) for i, name in named]
+        return [segment_column(self._source, sql, f"by{i}", name) for i, name in named]
 
     @property
     def intake(self) -> Intake:
@@ -268,7 +268,7 @@ def _as_number_or_text(source: Source, name: str, type_: str) -> str:
     return written
 
 
-def _segment_column(source: Source, sql: str, key: str, name: str) -> tuple[str, EngineColumn]:
+def segment_column(source: Source, sql: str, key: str, name: str) -> tuple[str, EngineColumn]:
     """Return a column that makes segments, `key` of a SELECT, and what it is.
 
     It holds numbers, booleans or text; text of which all is numbers or booleans is such.

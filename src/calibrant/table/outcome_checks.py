@@ -13,6 +13,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
 from calibrant.table.clusters import Clusters, cluster_numbers
+from calibrant.table.missing import EMPTY
 from calibrant.table.outcome_rows import ANY_OUTCOME, Limits, OutcomeRows
 from calibrant.table.parameters import check_choice, is_number
 from calibrant.table.pooling import FloatArray
@@ -34,6 +35,14 @@ from calibrant.table.weights import WeightSums, both_kinds
 RELATIVE_TO = ("predicted", "exposure", "observed", "rows")
 
 LARGEST, LEAST = 1e140, 1e-140  # squares of numbers between them, and sums of many, stay in the range of floats
+_PLURAL = {
+    "outcome": "outcomes",
+    "prediction": "predictions",
+    "exposure": "exposures",
+    "weight": "weights",
+    "cluster": "clusters",
+    "count": "counts",
+}
 _OTHER_UNIT = "pass `relative_to='exposure'`, for an error per unit of exposure or per row"
 
 
@@ -47,6 +56,7 @@ def clean_outcomes(
     outcome_limits: Limits = ANY_OUTCOME,
     relative_to: str = "predicted",
     clusters: Clusters | None = None,
+    by: Mapping[str, npt.NDArray[Any]] | None = None,
     names: Mapping[str, str] | None = None,
     missing: str = "raise",
 ) -> OutcomeRows:
@@ -63,19 +73,21 @@ def clean_outcomes(
         remedy = "pass `relative_to='exposure'`, for an error per unit of weight"
         raise ArgumentError("errors relative to weights, of which only the ratios matter", "'rows'", remedy)
     flat = {"outcome": y_true, "prediction": y_pred, "exposure": exposure}
-    given = {what: _one_column(values, f"{what}s") for what, values in flat.items() if values is not None}
-    need_same_length({f"{what}s": column for what, column in given.items()})
+    given = {what: _one_column(values, _PLURAL[what]) for what, values in flat.items() if values is not None}
+    segments = {} if by is None else {f"value of {name}": column for name, column in by.items()}
+    need_same_length({_PLURAL.get(what, what): column for what, column in (given | segments).items()})
     if not len(given["outcome"]):
         raise row_errors.describe_no_rows()
     times = None if count is None else _one_column(count, "counts")
-    chosen = kept_rows(given | {"weight": sample_weight, "cluster": clusters}, missing, count=times)
+    further = {"weight": sample_weight, "cluster": clusters} | segments
+    chosen = kept_rows(given | further, missing, count=times, words=dict.fromkeys(segments, EMPTY))
     rules = {
         "outcome": _outcome_rules(limits, relative_to),
         "prediction": _prediction_rules(relative_to),
         "exposure": _EXPOSURES,
     }
     checks: dict[str, Callable[[], Any]] = {
-        what: partial(clean_numbers, chosen.columns[what], f"{what}s", rules[what]) for what in given
+        what: partial(clean_numbers, chosen.columns[what], _PLURAL[what], rules[what]) for what in given
     }
     n = len(chosen.columns["outcome"])
     others = {"weight": partial(clean_weights, n_rows=n), "cluster": partial(cluster_numbers, n_rows=n)}
@@ -95,7 +107,8 @@ def clean_outcomes(
         with np.errstate(over="ignore"):  # what is too large is refused below
             outcome *= weight
     of_rows = (clean["prediction"], outcome, weight, clean.get("cluster"), weighting, limits, relative_to)
-    rows = OutcomeRows(*of_rows, chosen.left_out, unit)
+    columns = {} if by is None else {name: chosen.columns[f"value of {name}"] for name in by}
+    rows = OutcomeRows(*of_rows, chosen.left_out, unit, columns)
     _refuse_sizes(rows)
     return rows.with_weight()
 

@@ -6,7 +6,7 @@ prediction do not tell all, so an `OutcomeTable` has the rows too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -27,7 +27,7 @@ from calibrant.table.table_sums import TableSums
 from calibrant.table.weights import WeightSums
 from calibrant.upward import resolve
 
-_COLUMNS = ("exposure", "sample_weight", "count", "clusters")
+_COLUMNS = ("by", "exposure", "sample_weight", "count", "clusters")
 _ALIKE = "build both tables with the same arguments"
 
 
@@ -81,6 +81,7 @@ class OutcomeTable(TableSums):
         outcome_limits: Limits = ANY_OUTCOME,
         relative_to: str = "predicted",
         clusters: Clusters | None = None,
+        by: Mapping[str, npt.NDArray[Any]] | None = None,
         missing: str = "raise",
     ) -> OutcomeTable:
         """Check rows, put them in order, and add them up.
@@ -105,6 +106,8 @@ class OutcomeTable(TableSums):
             a share of the observed total; or per row, if rows have no weights.
         clusters : array-like of shape (n,), optional
             What the rows of each belong to that may depend on each other, such as a customer or a storm.
+        by : mapping of str to ndarray of shape (n,), optional
+            Columns that make segments, which `rows` keeps.
         missing : {"raise", "drop"}
             Refuse rows that lack a value, or leave them out; `rows.left_out` then says how many for which cause.
 
@@ -119,7 +122,7 @@ class OutcomeTable(TableSums):
             If rows cannot be used; the message names the first.
         """
         columns: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight, "clusters": clusters}
-        columns["count"] = count
+        columns |= {"count": count, "by": by}
         settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to, "missing": missing}
         return cls.from_rows(clean_outcomes(y_true, y_pred, **columns, **settings))
 
@@ -134,6 +137,7 @@ class OutcomeTable(TableSums):
         weight: str | None = None,
         count: str | None = None,
         cluster: str | Sequence[str] | None = None,
+        by: Sequence[str] = (),
         outcome_limits: Limits = ANY_OUTCOME,
         relative_to: str = "predicted",
         missing: str = "raise",
@@ -147,6 +151,8 @@ class OutcomeTable(TableSums):
             `calibrant.Query`, see `calibrant.read_table`.
         outcome, prediction, exposure, weight, count, cluster : str
             Names of columns, of a cluster one or several; the last four need not be given, see `from_outcomes`.
+        by : sequence of str
+            Names of columns that make segments.
         outcome_limits, relative_to, missing
             As in `from_outcomes`.
 
@@ -164,7 +170,7 @@ class OutcomeTable(TableSums):
         OutcomeTable(2 distinct predictions, n=3, observed=1.2, predicted=1.1)
         """
         names: dict[str, Any] = {"outcome": outcome, "prediction": prediction, "exposure": exposure, "weight": weight}
-        names |= {"cluster": cluster, "count": count}
+        names |= {"cluster": cluster, "count": count, "by": by}
         return cls.from_rows(resolve("read_outcomes")(source, names, outcome_limits, relative_to, missing))
 
     @classmethod

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import calibrant
-from calibrant import ScoreTable, audit, audit_segments, find_segments
+from calibrant import ScoreTable, audit, audit_means, audit_segments, certify_means, find_segments
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.numbers import write_upper
 
@@ -414,3 +414,84 @@ def test_segments_of_one_score_have_exact_p_values(observed):
     found = audit_segments(label, score, by={"grade": np.where(score < 0.1, "AA", "C")})
     count = stats.binom(7_113, 0.001)
     assert found.p_value[0] == pytest.approx(min(1.0, 2.0 * min(count.cdf(observed), count.sf(observed - 1))), rel=1e-6)
+
+
+def amounts(n=3000):
+    rng = np.random.default_rng(6)
+    prediction, exposure = rng.gamma(4.0, 0.25, n), rng.uniform(0.3, 1.0, n)
+    region = np.array(["coast", "inland"])[np.arange(n) % 2]
+    outcome = rng.poisson(prediction * exposure * np.where(region == "coast", 1.5, 1.0)).astype(float)
+    return outcome, prediction, exposure, region
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(3000) // 4])
+@pytest.mark.parametrize("direction", ["either", "too low", "too high"])
+def test_a_segment_of_amounts_is_judged_as_its_rows_alone(direction, clusters):
+    outcome, prediction, exposure, region = amounts()
+    asked = {"outcome_limits": (0, 30), "direction": direction}
+    found = audit_means(
+        outcome, prediction, exposure=exposure, by={"region": region}, clusters=clusters, tolerance=0.3, **asked
+    ).segments
+    level, bounds = 1.0 - (1.0 - found.confidence_level) / 3.0, []
+    for name, error, ratio in zip(found.segment, found.error, found.observed_expected, strict=True):
+        of = region == name.removeprefix("region = ")
+        further = {"exposure": exposure[of], "clusters": None if clusters is None else clusters[of]}
+        alone = certify_means(outcome[of], prediction[of], **further, **asked, confidence_level=level)
+        bounds.append(alone.bound)
+        assert error == pytest.approx(alone.estimate, rel=1e-9)
+        assert ratio == pytest.approx(outcome[of].sum() / (exposure[of] * prediction[of]).sum(), rel=1e-9)
+    # Bets are in another order, since the digest of each segment orders them: the same to a few percent.
+    assert found.bound == pytest.approx(max(bounds), rel=0.05)
+    assert (found.lower <= found.error).all()
+    assert (found.error <= found.upper).all()
+    if direction == "too high":
+        assert found.lower[0] == 0.0
+    else:
+        assert found.lower[0] > 0.0
+        assert found.p_value[0] < 0.001
+    assert found.contribution.sum() <= 1.0
+
+
+def test_amounts_without_a_cap_are_never_certified_by_segment():
+    outcome, prediction, exposure, region = amounts()
+    found = audit_means(outcome, prediction, exposure=exposure, by={"region": region}, tolerance=0.9).segments
+    assert found.verdicts.tolist() == ["undecided", "undecided"]
+    assert "if the largest outcomes were seen" in found.claim
+    few = np.where(np.arange(len(outcome)) < 40, outcome, 0.0)
+    found = audit_means(few, prediction, by={"region": region}).segments
+    assert found.bound == np.inf
+    assert "Pass the largest outcome" in found.claim
+    found.plot()
+
+
+def test_amounts_of_zero_and_one_are_events_in_segments_too(frame):
+    y, p, by = frame["y"].to_numpy(), frame["p"].to_numpy(), {"sex": frame["sex"]}
+    one = audit_segments(y, p, by=by)
+    two = audit_means(y, p, by=by, outcome_limits=(0, 1), relative_to="rows").segments
+    for name in ("rows", "error", "observed_rate", "mean_predicted", "observed_expected", "low", "high"):
+        np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-6, atol=1e-9)
+    assert two.bound <= 1.25 * one.bound
+
+
+def test_segments_of_amounts_from_every_source(tmp_path):
+    outcome, prediction, exposure, region = amounts()
+    table = pd.DataFrame({"z": outcome, "f": prediction, "e": exposure, "region": region})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    table.to_parquet(tmp_path / "rows.parquet")
+    named = {"outcome": "z", "prediction": "f", "exposure": "e", "by": "region", "outcome_limits": (0, 30)}
+    of_arrays = audit_means(outcome, prediction, exposure=exposure, by={"region": region}, outcome_limits=(0, 30))
+    for source in (table, pl.from_pandas(table), tmp_path / "rows.csv", tmp_path / "rows.parquet"):
+        assert audit_means(source, **named).segments.to_dict() == of_arrays.segments.to_dict()
+    mixed = audit_means(table, **(named | {"by": table["region"], "exposure": exposure}))
+    assert mixed.segments.to_dict() == of_arrays.segments.to_dict()
+
+
+def test_a_tariff_says_which_segments_are_off():
+    outcome, prediction, exposure, region = amounts()
+    result = audit_means(
+        outcome, prediction, exposure=exposure, by={"region": region}, outcome_limits=(0, 30), tolerance=0.4
+    )
+    assert result.verdict in (result.segments.verdict, "rejected")
+    assert "region = coast" in str(result)
+    assert "segments" in result.to_html()
+    assert "factor for each" in result.advice.reason

@@ -9,7 +9,7 @@ NAN, INF = math.nan, math.inf
 
 # Columns, keywords and what the error says. Frames in memory also say in which row.
 WRONG = {
-    "score missing": ({"y": [0, 1, 1], "p": [0.1, None, 0.3]}, {}, "numbers as scores, found an empty value in"),
+    "score missing": ({"y": [0, 1, 1], "p": [0.1, None, 0.3]}, {}, "scores, found (nan|an empty value) in"),
     "score nan": ({"y": [0, 1, 1], "p": [0.1, NAN, 0.3]}, {}, "found (nan|an empty value) in"),
     "scores infinite": ({"y": [0, 1, 1], "p": [INF, INF, 0.3]}, {}, "finite scores, found inf in"),
     "score minus infinite": ({"y": [0, 1, 1], "p": [0.1, -INF, 0.3]}, {}, "finite scores, found -inf in"),

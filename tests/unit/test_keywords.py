@@ -28,10 +28,10 @@ Y, P = [0, 1, 1, 0], [0.1, 0.9, 0.6, 0.3]
         (lambda: cal.certify(Y, P, groups=Y), "did you mean 'clusters'?"),
         *((lambda name=name: cal.audit(Y, P, **{name: Y}), "did you mean 'by'?")
           for name in ("sensitive_features", "segments", "strata")),
-        *((lambda function=function: function(Y, P, by=Y), EACH) for function in (cal.audit_means, cal.compare,
+        *((lambda function=function: function(Y, P, by=Y), EACH) for function in (cal.certify_means, cal.compare,
                                                                                  cal.certify)),
         (lambda: cal.audit(Y, P, exposure=Y), f"keyword argument 'exposure'; {MEANS}"),
-        (lambda: cal.audit_means(Y, P, direction="too low"), "got an unexpected keyword argument 'direction'"),
+        (lambda: cal.compare(Y, P, direction="too low"), "got an unexpected keyword argument 'direction'"),
         (lambda: cal.audit_segments(Y, P, by=Y, counts=Y), "did you mean 'count'?"),
         (lambda: cal.audit(Y, labels="y"), "did you mean 'label'?"),
         (lambda: cal.audit(Y, labels=Y), "did you mean 'y_true'?"),

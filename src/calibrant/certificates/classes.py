@@ -190,7 +190,6 @@ def certify_classes(
     Examples
     --------
     >>> import numpy as np
-    import numpy.typing as npt
     >>> from calibrant import certify_classes
     >>> rng = np.random.default_rng(0)
     >>> p = rng.dirichlet([1, 1, 1], 20_000)

@@ -168,9 +168,12 @@ def given_to(function: Callable[..., Any], context: typer.Context) -> dict[str, 
     return {name: (list(value) or None) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def need_only(function: Callable[..., Any], context: typer.Context, *further: str) -> None:
-    """Raise an `ArgumentError` if an option was given that is neither for a function nor among further ones."""
-    taken = {*inspect.signature(function).parameters, *_OUTPUT, *further}
+def need_only(function: Callable[..., Any], context: typer.Context, *further: str, without: str = "") -> None:
+    """Raise an `ArgumentError` if an option was given that is neither for a function nor among further ones.
+
+    One that a function has may be left out: `without` names it.
+    """
+    taken = {*inspect.signature(function).parameters, *_OUTPUT, *further} - {without}
     for param in context.command.params:
         if param.name not in taken and context.params[param.name or ""] not in (param.default, None, ()):
             means = "outcome" in inspect.signature(function).parameters

@@ -160,7 +160,7 @@ def swap_regret(
     >>> result.cost, round(result.predicted_cost, 6), result.action.tolist(), result.instead.tolist()
     (3.0, 2.0, ['first', 'third'], ['third', 'third'])
     >>> result.estimate, round(result.bound, 2), round(result.lower_bound, 2)
-    (1.5, 1.71, 1.17)
+    (1.5, 1.71, 1.27)
     """
     scores = as_class_scores(y_true, y_proba, classes=classes)
     matrix = read_costs(costs, actions).ordered(scores.classes)

@@ -30,6 +30,8 @@ def is_missing(value: Any) -> bool:
         return bool(value != value)  # noqa: PLR0124
     except (TypeError, ArithmeticError):
         return True  # pandas.NA refuses to be judged, and a signalling NaN of decimal
+    except ValueError:  # an array
+        return False
 
 
 def missing_values(array: npt.NDArray[Any], words: Collection[str] = NOT_KNOWN) -> BoolArray:

@@ -91,7 +91,7 @@ def test_labels_by_name():
     ("item", "message"),
     [
         ([1, 2, 3], "measure some items again"),
-        ([1, 1], "as many items as scores"),
+        ([1, 1], "as many items as rows"),
         ([1, 1, None], "an item in every row, found None in row 2"),
         ([1.0, float("nan"), 1.0], "an item in every row, found nan in row 1"),
         (np.array([[1, 1], [1, 2], [2, 2]]), "items in one column"),

@@ -92,7 +92,8 @@ def recalibrate(
         raise SourceError(f"no file at {model} so far", there, remedy)
     first = None if onto is None else _first(onto, score if prediction is None else prediction)
     if outcome is not None or prediction is not None:
-        need_only(OutcomeTable.from_source, context, "model", "method", "cap", "force", "onto", "clusters")
+        further = ("model", "method", "cap", "force", "onto", "clusters")
+        need_only(OutcomeTable.from_source, context, *further, without="by")
         if outcome is None or prediction is None:
             raise ArgumentError("--outcome and --prediction", "one of them", "name both columns")
         kind: Any = LAYOUTS[_OF_MEANS[check_choice("method", method, tuple(_OF_MEANS))]].kind

@@ -325,3 +325,18 @@ def test_bounds_of_amounts_in_segments_hold_together(kind, cap):
     assert wrong <= allowed
     assert missed <= allowed
     assert shrunk > allowed
+
+
+@pytest.mark.slow
+def test_many_segments_of_clusters_are_seldom_called_off():
+    """So many that rotations would take long: bands of Brownian motions, with right scores and shared effects."""
+    rng, samples, wrong, found_off = np.random.default_rng(12), 40, 0, 0
+    for _ in range(samples):
+        label, score, cluster, _ = clustered_segments(rng, 60, 100, 0.5, base=0.4)
+        segment = np.array([f"s{i:02d}" for i in range(50)])[rng.integers(50, size=len(label))]
+        asked = {"by": {"s": segment}, "clusters": cluster, "min_rows": 50}
+        wrong += find_segments(label, score, **asked).n_found > 0
+        shown = np.where(segment == "s07", score / 6.0, score)
+        found_off += find_segments(label, shown, **asked).worst == "s = s07"
+    assert wrong <= DELTA * samples + 2.0 * math.sqrt(DELTA * samples)
+    assert found_off > 0.8 * samples

@@ -22,6 +22,7 @@ from calibrant.certificates.segments import (
     upper_bounds,
     verdict_within,
 )
+from calibrant.errors import ArgumentError
 from calibrant.printable import visible
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import Request, SegmentTotals
@@ -224,6 +225,9 @@ def judge_segments(
 
 def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_ROWS) -> SegmentAudit:
     """Judge the segments of rows that were added up."""
+    if question.bound_method == "anytime":
+        remedy = "leave `method` out, or audit without segments: their bounds hold at one number of rows"
+        raise ArgumentError("`method` 'default' or 'asymptotic' with `by`", "method 'anytime'", remedy)
     tolerance, delta = question.tolerance, 1.0 - question.confidence_level
     judged = segments.judged_segments(found, min_rows, question)
     families = judged.families

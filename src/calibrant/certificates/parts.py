@@ -138,7 +138,10 @@ class ClusterPart(Part):
         dependence = self.bounds.dependence
         if dependence is None or not self.banded:
             return self.bounds.lower(self.side, delta)
-        return max(0.0, self.seen.value - brownian_width(self.unit, dependence.variance, delta))
+        # Scores that are wrong vary more, or less, than they say, as in bounds of independent rows.
+        table = self.counted.table
+        more = max(1.0, table.squared_total / (table.total * table.mean_variance)) if table.mean_variance else 1.0
+        return max(0.0, self.seen.value - brownian_width(self.unit, more * dependence.variance, delta))
 
     def totals(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """See `Part`."""

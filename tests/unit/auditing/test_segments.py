@@ -202,6 +202,8 @@ def test_refused_beside_arrays(frame):
         with pytest.raises((ArgumentError, DataError)) as caught:
             audit_segments(*arguments, **keywords)
         assert says in str(caught.value)
+    with pytest.raises(ArgumentError, match="their bounds hold at one number of rows"):
+        audit(y, p, by={"sex": frame["sex"]}, method="anytime")
     with pytest.raises(DataError, match="weights that count no rows"):
         audit(y, p, by={"sex": frame["sex"]}, sample_weight=np.linspace(0.5, 2.0, len(y)))
     with pytest.raises(DataError, match="whose clusters are worth fewer than five"):

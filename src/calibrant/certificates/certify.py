@@ -150,7 +150,7 @@ def certify_table(table: ScoreTable, question: Question) -> Certificate:
 
     if method == "default":
         width = charged_bound(table, residual_range, delta, question.side) - estimate
-        lower_bound = proved_lower_bound(table, delta, question.random_state, question.side)
+        lower_bound = min(estimate, proved_lower_bound(table, delta, question.random_state, question.side))
     else:
         width = upper_width(n) + (residual_range.at_most - estimate)
         lower_bound = max(0.0, estimate - lower_width(n))
@@ -264,7 +264,7 @@ def cutoff_interval(
     residual_range, n, half = extremes(cumulative_residuals(table)), table.total, 0.5 * question.delta
     limit, references, assumptions = "", _METHODS["default"].references, ASSUMPTIONS
     if method == "finite":
-        lower = proved_lower_bound(table, half, random_state)
+        lower = min(residual_range.value, proved_lower_bound(table, half, random_state))
         above = charged_bound(table, residual_range, half) - residual_range.value
         if table.cells is not None:
             assumptions = (*ASSUMPTIONS, results.SIMULATED_LOWER_BOUND)

@@ -264,7 +264,7 @@ def _bounds(scores: ClassScores, notion: str, question: Question, fields: Mappin
         propose = partial(worst_event, lists, bottom=lambda *_: _SIZE[notion], unit=np.ones(len(scores)))
     else:
         propose = partial(worst_event, lists)
-    lower_bound = lower_limit(draws, question.delta, rng, propose)
+    lower_bound = min(float(estimate), lower_limit(draws, question.delta, rng, propose))
     return Bounds(estimate, bound, lower_bound, bound - estimate)
 
 

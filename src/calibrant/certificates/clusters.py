@@ -197,7 +197,8 @@ class ClusterBounds:
 
         propose = partial(worst_event, lists, sides=sides, bottom=bottom, unit=rows.size)
         draws = DrawKinds(np.ones(len(rows.size), dtype=np.int64), rows.cap)
-        return lower_limit(draws, delta, generator_for(rows, self.random_state), propose)
+        lower = lower_limit(draws, delta, generator_for(rows, self.random_state), propose)
+        return min(self.estimate(side), lower)
 
     def both(self, side: int, delta: float) -> tuple[Bounds, float]:
         """Return both bounds, and how far below a large error the lower one is."""

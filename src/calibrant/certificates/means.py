@@ -263,7 +263,7 @@ class AmountBounds:
                     above[side] = interval.above_chance
             for side, of_side in bets.items():
                 of_side.append(made[side or max(above, key=above.__getitem__)])
-        return {side: known.limit(of_side, delta) for side, of_side in bets.items()}
+        return {side: min(self.estimate(side), known.limit(of_side, delta)) for side, of_side in bets.items()}
 
     @property
     def drawn(self) -> str:
@@ -300,9 +300,9 @@ def _reaches(
     weight = rows.weight if table.weighting == "sample_weight" else np.broadcast_to(1.0, len(rows))
     aside, drawn = np.zeros(draws.n, dtype=bool), rng.permutation(draws.n)
 
-    def set_aside(alike: BoolArray) -> None:
-        """Set aside one of several, drawn, so that what it brings does not decide which; the same for all limits."""
-        several = np.flatnonzero(alike)
+    def set_aside(values: FloatArray, end: float) -> None:
+        """Set aside one of those at an end, drawn, so that what it brings does not decide which; the same for all."""
+        several = np.flatnonzero(np.isclose(values, end, rtol=_ROUNDING, atol=0.0))
         aside[several[np.argmin(drawn[several])]] = True
 
     def largest(limit: float | None, sign: int, expected: FloatArray) -> float:
@@ -312,7 +312,7 @@ def _reaches(
         if cluster_limit is not None and sign == 1:
             totals = np.minimum(totals, cluster_limit + draws.total(np.maximum(-expected, 0.0)))
         reach = float(totals.max())
-        set_aside(totals == reach)
+        set_aside(totals, reach)
         return reach
 
     top, bottom = largest(high, 1, rows.expected), largest(low, -1, rows.expected)
@@ -321,7 +321,7 @@ def _reaches(
     else:
         least, most = float(draws.unit.min()), float(draws.unit.max())
         for end in (least, most):
-            set_aside(draws.unit == end)
+            set_aside(draws.unit, end)
     return {1: Reach(top, bottom, least, most), -1: Reach(bottom, top, least, most)}, aside
 
 

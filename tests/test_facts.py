@@ -1,0 +1,97 @@
+"""What holds of bounds whatever the rows: facts that join kinds of outcomes, counts, weights and parts."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from calibrant import audit_segments, certify, certify_classes, certify_means
+
+
+@st.composite
+def labelled(draw):
+    """Labels of both classes with scores of few digits, a count, clusters and two segments."""
+    n = draw(st.integers(60, 160))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    score = np.round(rng.beta(*draw(st.sampled_from([(1, 1), (0.5, 4), (3, 1)])), n), draw(st.integers(1, 3)))
+    slope = draw(st.sampled_from([0.3, 1.0, 1.6]))
+    label = (rng.uniform(size=n) < np.clip(0.4 + slope * (score - 0.4), 0.0, 1.0)).astype(int)
+    label[:2] = 0, 1
+    return label, score, rng.integers(1, 4, n), rng.integers(0, 20, n), np.where(rng.uniform(size=n) < 0.5, "a", "b")
+
+
+SIDES = st.sampled_from(["either", "too low", "too high"])
+
+
+def in_order(certificate):
+    assert 0.0 <= certificate.lower_bound <= certificate.estimate <= certificate.bound
+
+
+@given(labelled(), SIDES, st.sampled_from(["default", "asymptotic"]))
+def test_a_lower_bound_is_never_above_what_is_seen_nor_that_above_the_upper_one(rows, direction, method):
+    label, score, _, cluster, _ = rows
+    asked = {"direction": direction, "method": method}
+    in_order(certify(label, score, **asked))
+    in_order(certify(label, score, clusters=cluster, **asked))
+    in_order(certify_means(label, score, outcome_limits=(0, 1), relative_to="rows", **asked))
+    proba = np.column_stack([1.0 - score, 0.6 * score, 0.4 * score])
+    if method == "default" and direction == "either":
+        in_order(certify_classes(label, proba, classes=[0, 1, 2]))
+
+
+@given(labelled())
+def test_two_classes_are_one_question_of_yes_or_no(rows):
+    label, score, *_ = rows
+    one = certify(label, score)
+    two = certify_classes(label, np.column_stack([1.0 - score, score]))
+    assert (one.bound, one.lower_bound, one.estimate) == (two.bound, two.lower_bound, two.estimate)
+
+
+@given(labelled())
+def test_amounts_of_zero_and_one_are_events(rows):
+    label, score, *_ = rows
+    one = certify(label, score)
+    two = certify_means(label, score, outcome_limits=(0, 1), relative_to="rows")
+    assert two.estimate == pytest.approx(one.estimate, abs=1e-9)
+
+
+@given(labelled(), SIDES)
+def test_a_count_is_as_many_rows(rows, direction):
+    label, score, count, cluster, segment = rows
+    places = np.repeat(np.arange(len(label)), count)
+    for further in ({}, {"clusters": cluster}):
+        asked = {"direction": direction}
+        one = certify(label, score, count=count, **further, **asked)
+        two = certify(label[places], score[places], **{name: of[places] for name, of in further.items()}, **asked)
+        assert one.bound == pytest.approx(two.bound, rel=1e-9)
+        assert one.lower_bound == pytest.approx(two.lower_bound, rel=1e-9, abs=1e-12)
+        by = {"s": segment}
+        one = audit_segments(label, score, by=by, count=count, min_rows=1, **further, **asked)
+        asked |= {name: of[places] for name, of in further.items()}
+        two = audit_segments(label[places], score[places], by={"s": segment[places]}, min_rows=1, **asked)
+        np.testing.assert_allclose(one.upper, two.upper, rtol=1e-9)
+        np.testing.assert_allclose(one.lower, two.lower, rtol=1e-9, atol=1e-12)
+
+
+@given(labelled(), st.sampled_from([1e-9, 7.0, 1e9]))
+def test_a_factor_of_all_weights_changes_nothing(rows, factor):
+    label, score, *_ = rows
+    weight, asked = np.linspace(0.5, 1.7, len(label)), {"outcome_limits": (0, 1), "relative_to": "exposure"}
+    one = certify_means(label, score, sample_weight=weight, **asked)
+    two = certify_means(label, score, sample_weight=factor * weight, **asked)
+    assert one.bound == pytest.approx(two.bound, rel=1e-7)
+    assert one.lower_bound == pytest.approx(two.lower_bound, rel=1e-7, abs=1e-12)
+
+
+@given(labelled())
+def test_the_worst_segment_of_clusters_is_bounded_as_its_rows_alone(rows):
+    label, score, _, cluster, segment = rows
+    assume(all(len(set(cluster[segment == name])) > 12 for name in "ab"))
+    found = audit_segments(label, score, by={"s": segment}, clusters=cluster, min_rows=1)
+    alone = []
+    for name in found.segment:
+        of = segment == name.removeprefix("s = ")
+        level = 1.0 - (1.0 - found.confidence_level) / 3.0
+        each = certify(label[of], score[of], clusters=cluster[of], max_rows_per_cluster=None, confidence_level=level)
+        alone.append(each.bound)
+    assert found.bound == pytest.approx(max(alone), rel=1e-9)

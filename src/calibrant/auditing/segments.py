@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.rows import segment_request, segment_totals
-from calibrant.certificates.parts import AmountPart, RowParts, has_enough, part_of
+from calibrant.certificates.parts import LOWER_ASYMPTOTIC, AmountPart, RowParts, has_enough, part_of
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import EventCells, Listed, detectable_error, lower_bounds
 from calibrant.distributions.binomial import level_p_values
@@ -46,7 +46,7 @@ _ASSUMPTIONS = (
     COUNTED_ROWS,
     FIXED_CLASSIFIER,
     _CHOSEN,
-    "Lower bounds, and with them the verdict 'refuted', are asymptotic in the rows of the segment.",
+    LOWER_ASYMPTOTIC.format("rows"),
 )
 HEADS = ("Segment", "Rows", "Observed", "Predicted", "O:E", "p", "Error", "Lower", "Upper", "Where", "Verdict")
 _NOT_OF_ALL = ("Upper", "Verdict")  # columns that only some results have

@@ -29,6 +29,7 @@ from calibrant.table.cumulative_residuals import Extremes, largest_move
 from calibrant.table.outcome_table import OutcomeTable
 from calibrant.table.pooling import FloatArray
 
+LOWER_ASYMPTOTIC = "Lower bounds, and with them the verdict 'refuted', are asymptotic in the {} of the segment."
 _CHOSEN = "the confidence level, the tolerance and the segments"
 Units = ClusteredRows | OutcomeTable
 # Levels between which a p-value is sought, its relative error, and simulations from which rotations take too long.
@@ -81,7 +82,7 @@ class Part(ABC):
     @property
     def lower_proved(self) -> bool:
         """Whether the lower bound is proved."""
-        return self.proved
+        return False
 
     unit_words = ""  # of the error; empty of labels
 
@@ -120,9 +121,11 @@ class ClusterPart(Part):
         simulations = max(question.n_simulations, math.ceil(1.0 / delta))
         # So many rotations take too long: the band is then that of a Brownian motion with the variance of clusters.
         self.banded = simulations > _TOO_MANY
-        asked = replace(asked, n_simulations=question.n_simulations if self.banded else simulations)
         self.method = choose_method(asked.bound_method, judged, SHARES[0] * question.delta)
-        self.bounds = ClusterBounds.of(judged, asked, self.method)
+        self.above = ClusterBounds.of(judged, asked, self.method)
+        # As of independent rows, lower bounds are asymptotic: proved ones of so many parts would hide what is shown.
+        asked = replace(question, n_simulations=question.n_simulations if self.banded else simulations)
+        self.below = ClusterBounds.of(judged, asked, "asymptotic")
 
     @cached_property
     def seen(self) -> Extremes:
@@ -131,13 +134,13 @@ class ClusterPart(Part):
 
     def upper(self, delta: float) -> float:
         """See `Part`."""
-        return min(1.0, self.bounds.upper(self.side, delta))
+        return min(1.0, self.above.upper(self.side, delta))
 
     def lower(self, delta: float) -> float:
         """See `Part`."""
-        dependence = self.bounds.dependence
+        dependence = self.below.dependence
         if dependence is None or not self.banded:
-            return self.bounds.lower(self.side, delta)
+            return self.below.lower(self.side, delta)
         # Scores that are wrong vary more, or less, than they say, as in bounds of independent rows.
         table = self.counted.table
         more = max(1.0, table.squared_total / (table.total * table.mean_variance)) if table.mean_variance else 1.0
@@ -162,8 +165,10 @@ class ClusterPart(Part):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """See `Part`."""
-        unseen = self.bounds.dependence is None or self.bounds.dependence.unseen
-        return self.counted.sampling.assumptions(_CHOSEN, asymptotic=not self.proved, unseen=unseen)
+        unseen = self.below.dependence is not None and self.below.dependence.unseen
+        return *self.counted.sampling.assumptions(_CHOSEN, asymptotic=True, unseen=unseen), LOWER_ASYMPTOTIC.format(
+            "clusters"
+        )
 
 
 class AmountPart(Part):

@@ -1,12 +1,15 @@
 """Benchmarks are scripts that few run: they are imported, and what they share is tried on calls that take no time."""
 
 import importlib
+import itertools
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks import peers, rows, timing
+import calibrant
+from benchmarks import combinations, peers, rows, timing
 from benchmarks.class_repair import compare, methods, real, summary, worlds
 from benchmarks.class_repair.rows import ScoreSet
 from benchmarks.scale import page, routes
@@ -22,6 +25,41 @@ SCRIPTS = sorted(
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_scripts_can_be_imported(name):
     importlib.import_module(name)
+
+
+def test_each_answer_has_its_letter():
+    def leave(code, message):
+        raise combinations.ExitError(code, message)
+
+    answers = {
+        "W": [lambda: 1.0],
+        "R": [
+            lambda: calibrant.audit([0, 1], [0.5, 2.0]),
+            lambda: leave(2, "expected a column y, found none; name it"),
+        ],
+        "T": [lambda: calibrant.audit([0, 1], [0.5, 0.6], colour=1), lambda: leave(2, "No such option: --colour")],
+        "C": [lambda: 1 / 0, lambda: len(5), lambda: leave(70, "internal error")],
+    }
+    for letter, calls in answers.items():
+        assert {combinations.answer(call)["letter"] for call in calls} == {letter}
+
+
+@pytest.mark.slow
+def test_a_kind_is_called_by_every_way_in(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")  # which the script changes
+    pytest.importorskip("pyarrow")
+    output = tmp_path / "answers.jsonl"
+    asked = ["--output", str(output), "--kinds", "selective", "--options", "plain", "missing"]
+    combinations.main(asked)
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split()[3] for line in shown[2:4]] == ["W", "R"]
+    found = [json.loads(line) for line in output.read_text().splitlines()]
+    assert {one["way"] for one in found} == {*itertools.chain(*combinations.GROUPS.values())} - {
+        "Spark",
+        combinations.MIXED,
+    }
+    combinations.main([*asked, "--beside", str(output)])
+    assert not capsys.readouterr().out.strip()
 
 
 def test_contestants_take_turns_and_stand_side_by_side(capsys, tmp_path):

@@ -35,14 +35,6 @@ from calibrant.table.weights import WeightSums, both_kinds
 RELATIVE_TO = ("predicted", "exposure", "observed", "rows")
 
 LARGEST, LEAST = 1e140, 1e-140  # squares of numbers between them, and sums of many, stay in the range of floats
-_PLURAL = {
-    "outcome": "outcomes",
-    "prediction": "predictions",
-    "exposure": "exposures",
-    "weight": "weights",
-    "cluster": "clusters",
-    "count": "counts",
-}
 _OTHER_UNIT = "pass `relative_to='exposure'`, for an error per unit of exposure or per row"
 
 
@@ -73,9 +65,9 @@ def clean_outcomes(
         remedy = "pass `relative_to='exposure'`, for an error per unit of weight"
         raise ArgumentError("errors relative to weights, of which only the ratios matter", "'rows'", remedy)
     flat = {"outcome": y_true, "prediction": y_pred, "exposure": exposure}
-    given = {what: _one_column(values, _PLURAL[what]) for what, values in flat.items() if values is not None}
+    given = {what: _one_column(values, f"{what}s") for what, values in flat.items() if values is not None}
     segments = {} if by is None else {f"value of {name}": column for name, column in by.items()}
-    need_same_length({_PLURAL.get(what, what): column for what, column in (given | segments).items()})
+    need_same_length({f"{what}s": column for what, column in given.items()} | segments)
     if not len(given["outcome"]):
         raise row_errors.describe_no_rows()
     times = None if count is None else _one_column(count, "counts")
@@ -87,7 +79,7 @@ def clean_outcomes(
         "exposure": _EXPOSURES,
     }
     checks: dict[str, Callable[[], Any]] = {
-        what: partial(clean_numbers, chosen.columns[what], _PLURAL[what], rules[what]) for what in given
+        what: partial(clean_numbers, chosen.columns[what], f"{what}s", rules[what]) for what in given
     }
     n = len(chosen.columns["outcome"])
     others = {"weight": partial(clean_weights, n_rows=n), "cluster": partial(cluster_numbers, n_rows=n)}

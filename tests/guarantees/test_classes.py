@@ -1,9 +1,11 @@
 """Bounds on the errors of several classes, as they are delivered, seldom fail; least favourable cases first."""
 
+import math
+
 import numpy as np
 import pytest
 
-from calibrant import ClassScores, certify_classes
+from calibrant import ClassScores, certify_classes, certify_each_class
 from support.class_worlds import World, at_random, one_of_two, six_vectors, uniform, unseen
 from support.counting import assert_failures_within, assert_probability_within, per_count, worst_failure_probability
 
@@ -121,3 +123,29 @@ def test_a_narrower_bound_would_be_seen():
         wrong += certify_classes(label, proba, classes=[0, 1, 2]).estimate < truth
     with pytest.raises(AssertionError):
         assert_failures_within(wrong, 40, DELTA)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("clusters", "size", "tolerance"), [(12, 40, None), (60, 20, None), (60, 20, 0.2)])
+def test_bounds_of_classes_in_clusters(clusters, size, tolerance):
+    """Effects shared by clusters: right on average, and one of three classes 1.6 times too low."""
+    rng, samples, wrong, missed, shrunk = np.random.default_rng(14), 150, 0, 0, 0
+    for _ in range(samples):
+        cluster = np.repeat(np.arange(clusters), size)
+        proba = rng.dirichlet([2.0, 3.0, 5.0], len(cluster))
+        # What a cluster moves between the second and the third class has mean 0.
+        moved = (0.6 * rng.uniform(-1.0, 1.0, clusters))[cluster] * np.minimum(proba[:, 1], proba[:, 2])
+        true = proba + np.outer(moved, [0.0, 1.0, -1.0])
+        code = np.minimum(2, (true.cumsum(axis=1) < rng.random((len(cluster), 1))).sum(axis=1))
+        found = certify_each_class(code, proba, clusters=cluster, tolerance=tolerance)
+        wrong += bool((found.lower > 0.0).any())
+        shown = np.column_stack([proba[:, 0] / 1.6, proba[:, 1], proba[:, 2] + proba[:, 0] * 0.6 / 1.6])
+        truth = 0.2 * 0.6 / 1.6  # of the first and of the third class, in all of their rows
+        found = certify_classes(code, shown, clusters=cluster, tolerance=tolerance)
+        missed += found.bound < truth
+        shrunk += found.error[0] < truth
+        wrong += found.lower_bound > truth * 1.3  # sampling of the probabilities moves the truth a little
+    allowed = 0.05 * samples + 2.0 * math.sqrt(0.05 * samples)
+    assert wrong <= allowed
+    assert missed <= allowed
+    assert shrunk > allowed

@@ -48,6 +48,7 @@ _STATEMENTS, _FOLDS = 0.15, 0.1
 _ONE_CLASS = (
     "leave {name} out, or audit one class against the rest: its label as `pos_label`, and its probabilities alone"
 )
+_BOUNDS = "; `calibrant.certify_each_class(y, P, clusters=...)` bounds every class with them"
 _REVIEW = "; `calibrant.selective(y, P)` finds the top probability from which no review is needed"
 
 
@@ -175,12 +176,17 @@ def audit(
         from calibrant.auditing.class_audit import audit_classes
 
         others = {"score": score, "pos_label": pos_label, "weight": weight, "sample_weight": sample_weight}
-        others |= {"by": by}
-        others |= {"clusters": clusters, "max_rows_per_cluster": max_rows_per_cluster, "target_error": target_error}
+        others |= {
+            "by": by,
+            "clusters": clusters,
+            "max_rows_per_cluster": max_rows_per_cluster,
+            "target_error": target_error,
+        }
         defaults = {"method": None, "guarantee": "ordinary", "depth": 1, "direction": "either"}
         chosen = {"method": method, "guarantee": guarantee, "depth": depth, "direction": direction}
         others |= {name: value for name, value in chosen.items() if value != defaults[name]}
-        need_alone(_ONE_CLASS + _REVIEW * (target_error is not None), grade=grade, **others)
+        ways = _REVIEW * (target_error is not None) + _BOUNDS * (clusters is not None)
+        need_alone(_ONE_CLASS + ways, grade=grade, **others)
         given: dict[str, Any] = {"label": label, "scores": scores, "classes": classes, "tolerance": tolerance}
         given |= {
             "count": count,

@@ -14,14 +14,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.classes import NOT_ALL, ClassStatement, of_lists, own_bound
+from calibrant.certificates.classes import NOT_ALL, ClassStatement, class_parts, of_lists, own_bound, own_lower_bound
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import SHARES, verdict_within
-from calibrant.certificates.widths import brownian_width
-from calibrant.metrics.classes import class_fields
 from calibrant.printable import visible_name
 from calibrant.sources.class_rows import class_tables_of
-from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.clusters import Clusters
 from calibrant.table.numbers import (
     claim_upper,
     column_writer,
@@ -33,7 +31,6 @@ from calibrant.table.numbers import (
     write_upper,
 )
 from calibrant.table.pooling import FloatArray
-from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT
 
 _VERDICTS = ("certified", "undecided", "refuted")
@@ -123,6 +120,7 @@ def certify_each_class(
     classes: Sequence[Any] | None = None,
     tolerance: float | None = None,
     confidence_level: float = 0.95,
+    clusters: Clusters | str | Sequence[str] | None = None,
     count: npt.ArrayLike | str | None = None,
     missing: Literal["raise", "drop"] = "raise",
 ) -> ClassTable:
@@ -143,6 +141,8 @@ def certify_each_class(
         An error of a class that would be acceptable, in (0, 1); asks for verdicts.
     confidence_level : float
         Probability with which everything that is said of the classes holds together, in (0, 1).
+    clusters : sequence of length n, or names of columns, optional
+        Cluster of each row, which may depend on each other; every row counts the same, with a tolerance every cluster.
     count, missing : optional
         As in `certify_classes`.
 
@@ -184,12 +184,12 @@ def certify_each_class(
     further: dict[str, Any] = {"classes": classes, "count": count, "missing": missing}
     with class_tables_of(y_true, y_proba, label=label, scores=scores, **further) as data:
         delta, n_classes = question.delta, len(data.classes)
-        fields = class_fields(
+        parts = class_parts(y_true, clusters, data, question, SHARES[2] * delta / n_classes)
+        fields = parts.fields(
             len(data),
-            data.tables(),
             as_worst=partial(own_bound, delta=SHARES[0] * delta),
             upper=partial(own_bound, delta=SHARES[1] * delta / n_classes),
-            lower=partial(_lower_bound, delta=SHARES[2] * delta / n_classes),
+            lower=partial(own_lower_bound, delta=SHARES[2] * delta / n_classes),
             counted=partial(own_bound, delta=0.5 * delta),
         )
     # Both hold together with what is said of the worst class, so that caps all of them.
@@ -200,11 +200,11 @@ def certify_each_class(
         count_bounds=_count_bounds(fields.pop("counted").tolist(), n_classes),
         **fields,
         left_out=data.left_out,
-        claim=f"{INDEPENDENT.sure(confidence_level)}, {data.scope}the cutoff calibration error of every class "
-        f"against the rest is at most {claim_upper(bound, tolerance)} (finite-sample bound), and between its two "
+        claim=f"{parts.sure(confidence_level)}, {data.scope}the cutoff calibration error of every class "
+        f"against the rest is at most {claim_upper(bound, tolerance)} ({parts.how}), and between its two "
         "bounds (the lower one asymptotic).",
         confidence_level=confidence_level,
-        assumptions=(*_ASSUMPTIONS, *of_lists(data.scope), NOT_ALL),
+        assumptions=(*(parts.assumptions or _ASSUMPTIONS), *of_lists(data.scope), NOT_ALL),
         references=("gao2017", "shevtsova2013", "fan2015", "berger1982", "feller1951"),
         verdict=verdict_within(lower_bound, bound, tolerance) or None,
         tolerance=tolerance,
@@ -213,12 +213,6 @@ def certify_each_class(
         verdicts=np.array([verdict_within(lower, upper, tolerance) for lower, upper in ends]),
         n_rescaled=data.n_rescaled,
     )
-
-
-def _lower_bound(table: ScoreTable, delta: float) -> float:
-    """Asymptotic lower bound on the error of one table, over all intervals of scores."""
-    variance = max(table.squared_total / table.total, table.mean_variance)
-    return max(0.0, extremes(cumulative_residuals(table)).value - brownian_width(table.total, variance, delta))
 
 
 def _count_bounds(upper: list[float], n_classes: int) -> dict[int, float]:

@@ -17,17 +17,22 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.certify import certify_table
+from calibrant.certificates.clusters import as_judged, need_clusters
+from calibrant.certificates.parts import ClusterPart
 from calibrant.certificates.question import Question
 from calibrant.certificates.results import Bounds
+from calibrant.certificates.widths.closed_form import brownian_width
 from calibrant.certificates.widths.default import charged_bound
 from calibrant.distributions.mean_of_bets import DrawKinds, KeyedRows, all_lists, lower_limit, worst_event
 from calibrant.distributions.sharp_mean import single_width
+from calibrant.errors import ArgumentError
 from calibrant.metrics.all_classes import pooled_error
 from calibrant.metrics.classes import ClassCalibration, class_fields
 from calibrant.printable import visible_name
-from calibrant.sources.class_rows import class_scores_of
+from calibrant.sources.class_rows import class_scores_of, clusters_of_classes
 from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import ClassRows, ClassScores, tables_of
+from calibrant.table.clusters import Clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import claim_upper, column_writer, given, number, these, write_lower, write_upper
 from calibrant.table.parameters import check_choice
@@ -136,6 +141,7 @@ def certify_classes(
     tolerance: float | None = None,
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator = 0,
+    clusters: Clusters | str | Sequence[str] | None = None,
     count: npt.ArrayLike | str | None = None,
     missing: Literal["raise", "drop"] = "raise",
 ) -> ClassCertificate:
@@ -162,6 +168,8 @@ def certify_classes(
         Probability with which each bound holds, in (0, 1).
     random_state : int or numpy.random.Generator
         Seeds the lower bound, together with a digest of the rows. Choose before seeing bounds.
+    clusters : sequence of length n, or names of columns, optional
+        Cluster of each row, as in `certify`: rows of one may depend on each other. For the worst class or "confidence".
     count, missing : optional
         How many equal rows each row stands for, or the column that says so; "drop" leaves out rows that lack a value.
 
@@ -199,18 +207,27 @@ def certify_classes(
     """
     question = Question(tolerance=tolerance, confidence_level=confidence_level, random_state=random_state)
     check_choice("notion", notion, tuple(_CLAIMS))
+    if clusters is not None and notion not in ("worst_class", "confidence"):
+        remedy = "bound the worst class, or the largest probability"
+        raise ArgumentError("`notion` 'worst_class' or 'confidence' with `clusters`", repr(notion), remedy)
     further: dict[str, Any] = {"classes": classes, "count": count, "missing": missing}
     data = class_scores_of(y_true, y_proba, label=label, scores=scores, **further)
-    fields = class_fields(len(data), tables_of(_parts(data, notion)), upper=partial(own_bound, delta=question.delta))
-    bounds = _bounds(data, notion, question, fields)
+    share = question.delta / len(data.classes)
+    parts = class_parts(y_true, clusters, data, question, share, _parts(data, notion))
+    fields = parts.fields(len(data), upper=partial(own_bound, delta=question.delta))
+    if clusters is None:
+        bounds = _bounds(data, notion, question, fields)
+    else:  # each lower bound at its share: only upper ones of all classes hold at full confidence
+        lower = max(own_lower_bound(part, share) for _, part in parts.parts)
+        bounds = Bounds(fields["worst"], bound := float(fields["upper"].max()), lower, bound - fields["worst"])
     trivial = _trivial_bound(data, notion, fields["mean_predicted"])
-    sure = INDEPENDENT.sure(confidence_level)
     return ClassCertificate(
         **fields,
         left_out=data.left_out,
-        claim=f"{sure}, {data.scope}{_CLAIMS[notion]} {claim_upper(bounds.bound, tolerance)} (finite-sample bound).",
+        claim=f"{parts.sure(confidence_level)}, {data.scope}{_CLAIMS[notion]} "
+        f"{claim_upper(bounds.bound, tolerance)} ({parts.how}).",
         confidence_level=confidence_level,
-        assumptions=(*_ASSUMPTIONS, *of_lists(data.scope), NOT_ALL),
+        assumptions=(*(parts.assumptions or _ASSUMPTIONS), *of_lists(data.scope), NOT_ALL),
         references=("gao2017", "bentkus2004", "shevtsova2013", "fan2015", "berger1982"),
         notion=notion,
         verdict=None if tolerance is None else verdict_on(bounds.bound, bounds.lower_bound, trivial, tolerance),
@@ -237,9 +254,68 @@ def _parts(scores: ClassScores, notion: str) -> Iterable[ClassRows]:
     return scores.by_predicted() if notion == "top_label" else scores.by_class()
 
 
-def own_bound(table: ScoreTable, delta: float) -> float:
-    """Upper bound on the error of one table, as that of `certify`."""
-    return min(1.0, charged_bound(table, extremes(cumulative_residuals(table)), delta))
+def own_bound(part: ScoreTable | ClusterPart, delta: float) -> float:
+    """Upper bound on the error of one class, as that of `certify`."""
+    if isinstance(part, ClusterPart):
+        return part.upper(delta)
+    return min(1.0, charged_bound(part, extremes(cumulative_residuals(part)), delta))
+
+
+def own_lower_bound(part: ScoreTable | ClusterPart, delta: float) -> float:
+    """Asymptotic lower bound on the error of one class, over all intervals of scores."""
+    if isinstance(part, ClusterPart):
+        return part.lower(delta)
+    variance = max(part.squared_total / part.total, part.mean_variance)
+    return max(0.0, extremes(cumulative_residuals(part)).value - brownian_width(part.total, variance, delta))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassParts:
+    """What each class is judged by: its table, or its rows in clusters."""
+
+    parts: Iterable[tuple[str, ScoreTable | ClusterPart]]
+    first: ClusterPart | None = None  # of clusters
+
+    def fields(self, n: int, **further: Any) -> dict[str, Any]:
+        """Fields of a `ClassCalibration` of n rows, and what else is made of each class."""
+        if self.first is None:
+            return class_fields(n, self.parts, **further)
+        return class_fields(self.first.unit, self.parts, ClusterPart.table_of, **further) | {"n": n}
+
+    def sure(self, confidence_level: float) -> str:
+        """Begin a claim."""
+        limit = f" ({self.first.limit})" if self.first is not None and self.first.limit else ""
+        return (INDEPENDENT if self.first is None else self.first.counted.sampling).sure(confidence_level, limit)
+
+    @property
+    def how(self) -> str:
+        """Name the bound."""
+        return "finite-sample bound" if self.first is None or self.first.proved else "bound for clusters"
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What must hold where there are clusters."""
+        return () if self.first is None else self.first.assumptions
+
+
+def class_parts(
+    y_true: Any,
+    clusters: Any,
+    data: Any,
+    question: Question,
+    delta: float,
+    chosen: Iterable[ClassRows] | None = None,
+) -> ClassParts:
+    """Return what each class is judged by, at probabilities of failure of at least delta; by default all classes."""
+    if clusters is None:
+        return ClassParts(data.tables() if chosen is None else tables_of(chosen))
+    cluster = clusters_of_classes(y_true, clusters, data)
+    parts = []
+    for part in data.by_class() if chosen is None else chosen:
+        rows = cluster_rows(part.outcome.view(np.int8), part.score, cluster[part.rows])
+        need_clusters(as_judged(rows, question)[0])
+        parts.append((part.name, ClusterPart(rows, question, delta)))
+    return ClassParts(parts, parts[0][1])
 
 
 def _bounds(scores: ClassScores, notion: str, question: Question, fields: Mapping[str, Any]) -> Bounds:

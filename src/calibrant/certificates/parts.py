@@ -28,6 +28,7 @@ from calibrant.table.clusters import ClusteredRows
 from calibrant.table.cumulative_residuals import Extremes, largest_move
 from calibrant.table.outcome_table import OutcomeTable
 from calibrant.table.pooling import FloatArray
+from calibrant.table.score_table import ScoreTable
 
 LOWER_ASYMPTOTIC = "Lower bounds, and with them the verdict 'refuted', are asymptotic in the {} of the segment."
 _CHOSEN = "the confidence level, the tolerance and the segments"
@@ -126,6 +127,10 @@ class ClusterPart(Part):
         # As of independent rows, lower bounds are asymptotic: proved ones of so many parts would hide what is shown.
         asked = replace(question, n_simulations=question.n_simulations if self.banded else simulations)
         self.below = ClusterBounds.of(judged, asked, "asymptotic")
+
+    def table_of(self) -> ScoreTable:
+        """Return the table of all rows, as they count."""
+        return self.counted.table
 
     @cached_property
     def seen(self) -> Extremes:

@@ -94,24 +94,33 @@ class ClassCalibration(WithTable, Tabular):
         return {}
 
 
+def as_it_is(table: ScoreTable) -> ScoreTable:
+    """Return a table itself."""
+    return table
+
+
 def class_fields(
-    n: int, tables: Iterable[tuple[str, ScoreTable]], **further: Callable[[ScoreTable], float]
+    n: float, parts: Iterable[tuple[str, Any]], table_of: Callable[[Any], ScoreTable] = as_it_is, **further: Any
 ) -> dict[str, Any]:
-    """Fields of a `ClassCalibration` of n rows, of the table of each class by name, and what else is made of each."""
+    """Fields of a `ClassCalibration` of n rows, of each class by name, and what else functions make of each.
+
+    A class is given by its table, or by what `table_of` makes one of.
+    """
     names, numbers, made = [], [], []
-    for name, table in tables:
+    for name, part in parts:
+        table = table_of(part)
         largest = extremes(cumulative_residuals(table))
         size = float(table.total)
         facts = (size / n, float(table.positives) / size, table.mean_score, largest.value, largest.low, largest.high)
         names.append(name)
         numbers.append((*facts, largest.sign))
-        made.append([function(table) for function in further.values()])
+        made.append([function(part) for function in further.values()])
     share, rate, mean, error, low, high, sign = np.array(numbers, dtype=np.float64).T
     weighted = share * error
     relative = np.divide(error, mean, out=np.full(len(mean), math.nan), where=mean > 0.0)
     return {
         **dict(zip(further, np.array(made).T, strict=True)),
-        "n": n,
+        "n": int(n),
         "worst_class": names[int(np.argmax(weighted))],
         "worst": float(weighted.max()),
         "total": math.fsum(weighted.tolist()),

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.sources.mixed import MixedColumns, by_names
+from calibrant.sources.mixed import MixedColumns, by_names, is_values
 from calibrant.sources.protocol import Columns
 from calibrant.sources.rows import is_read
 from calibrant.table.class_checks import ClassLabels, listed, need_different
 from calibrant.table.class_scores import ClassScores, as_class_scores
+from calibrant.table.clusters import cluster_numbers
 from calibrant.table.pooling import FloatArray, IntArray
 from calibrant.table.row_errors import renumbered
 
@@ -59,6 +60,22 @@ def class_scores_of(
         "missing": missing,
     }
     return ClassScores.from_scores(frame[label].to_native(), columns, **further)
+
+
+def clusters_of_classes(y_true: Any, clusters: Any, data: ClassScores) -> IntArray:
+    """Number the cluster of each row of `ClassScores` that were made of arrays or of a dataframe in memory."""
+    if data.listed is not None or isinstance(y_true, ClassScores) or is_read(y_true):
+        expected = "rows in memory with the probabilities of all classes, where there are clusters"
+        remedy = "pass labels and probabilities as arrays, or a dataframe with their columns"
+        raise ArgumentError(expected, "a file, a query, lists or a table", remedy)
+    if hasattr(y_true, "columns") and not is_values(clusters):
+        from calibrant.sources.frames import clusters_of, in_memory
+
+        mixed = MixedColumns(y_true)
+        names = tuple(mixed.names("cluster", clusters))
+        clusters = clusters_of(in_memory(mixed.source, Columns(names[0], names[0], clusters=names)), names)
+    assert data.order is not None
+    return cluster_numbers(clusters, len(y_true))[data.order]
 
 
 @contextmanager

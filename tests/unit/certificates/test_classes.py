@@ -3,9 +3,10 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from calibrant import ArgumentError, ClassScores, DataError, certify, certify_classes
+from calibrant import ArgumentError, ClassScores, DataError, audit, certify, certify_classes, certify_each_class
 from calibrant.metrics import (
     class_wise_calibration,
     confidence_calibration_error,
@@ -158,3 +159,63 @@ def test_names_of_classes_steer_no_terminal(notion):
     result = certify_classes(scores, notion=notion)
     assert result.worst_class == "\x1b[31mred"
     assert "\x1b" not in str(result) + str(class_wise_calibration(scores))
+
+
+def clustered_rows(clusters=60, size=20, sharper=1.0):
+    """Rows of clusters with effects of their own on the classes."""
+    rng, cluster = np.random.default_rng(4), np.repeat(np.arange(clusters), size)
+    proba = rng.dirichlet([1.0, 2.0, 3.0], len(cluster))
+    true = proba ** (1.0 / sharper) * np.exp(0.3 * rng.normal(size=(clusters, 3)))[cluster]
+    true /= true.sum(axis=1, keepdims=True)
+    code = np.minimum(2, (true.cumsum(axis=1) < rng.random((len(cluster), 1))).sum(axis=1))
+    return code, proba, cluster
+
+
+@pytest.mark.parametrize("tolerance", [None, 0.2])
+def test_each_class_of_clusters_is_bounded_as_by_itself(tolerance):
+    code, proba, cluster = clustered_rows()
+    worst = certify_classes(code, proba, clusters=cluster, tolerance=tolerance)
+    alone = [
+        certify(code == k, proba[:, k], clusters=cluster, tolerance=tolerance, **ways)
+        for k in range(3)
+        for ways in [{"max_rows_per_cluster": None} if tolerance is None else {"guarantee": "unseen clusters"}]
+    ]
+    assert worst.bound == pytest.approx(max(each.bound for each in alone), rel=0.02)
+    assert worst.estimate == pytest.approx(max(each.estimate for each in alone), rel=1e-9)
+    assert worst.lower_bound <= worst.estimate <= worst.bound
+    assert "clusters" in worst.claim
+    assert "clusters are independent draws" in worst.assumptions[0]
+    table = certify_each_class(code, proba, clusters=cluster, tolerance=tolerance)
+    assert (table.lower <= table.error).all()
+    assert (table.error <= table.upper).all()
+    assert table.bound >= worst.bound
+
+
+def test_clusters_of_classes_from_a_dataframe_in_any_order():
+    code, proba, cluster = clustered_rows()
+    frame = pd.DataFrame(proba, columns=["p_0", "p_1", "p_2"]).assign(y=code, g=cluster)
+    bound = certify_classes(code, proba, clusters=cluster).bound
+    mixed = frame.sample(frac=1.0, random_state=1)
+    for clusters in ("g", mixed["g"], mixed["g"].map("clinic {}".format).to_numpy()):
+        assert certify_classes(mixed, label="y", scores="p_*", clusters=clusters).bound == bound
+    gaps = frame.assign(y=frame["y"].where(frame.index >= 3))
+    dropped = certify_classes(gaps, label="y", scores="p_*", clusters="g", missing="drop")
+    assert dropped.bound == certify_classes(code[3:], proba[3:], clusters=cluster[3:]).bound
+
+
+def test_classes_off_in_all_clusters_are_refuted():
+    code, proba, cluster = clustered_rows(sharper=3.0)
+    assert certify_classes(code, proba, clusters=cluster, tolerance=0.02).verdict == "refuted"
+    assert "refuted" in certify_each_class(code, proba, clusters=cluster, tolerance=0.02).verdicts.tolist()
+
+
+def test_what_clusters_of_classes_refuse():
+    code, proba, cluster = clustered_rows()
+    with pytest.raises(ArgumentError, match="bound the worst class, or the largest probability"):
+        certify_classes(code, proba, clusters=cluster, notion="sum")
+    with pytest.raises(ArgumentError, match="rows in memory"):
+        certify_classes(ClassScores.from_scores(code, proba), clusters=cluster)
+    with pytest.raises(DataError, match="worth at least 5"):
+        certify_each_class(code, proba, clusters=cluster % 3)
+    with pytest.raises(ArgumentError, match="certify_each_class"):
+        audit(code, proba, clusters=cluster)

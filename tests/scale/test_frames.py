@@ -70,9 +70,9 @@ def test_what_can_be_used(library, case):
 
 
 NOTHING = {
-    "y": "a label in every row, found (nan|None|an empty value) in {}column y and 2 more like it; drop",
+    "y": "a label in every row, found (nan|None|<NA>|an empty value) in {}column y and 2 more like it; drop",
     "p": "(numbers as|finite) scores, found (nan|None|an empty value) in {}column p and 2 more like it; drop",
-    "w": "(numbers as|finite) weights, found (nan|None|an empty value) in {}column w and 2 more like it; drop",
+    "w": "weights.*, found (nan|None|an empty value) in {}column w and 2 more like it; drop",
 }
 FULL = {"y": [0, 1, 1], "p": [0.1, 0.2, 0.3], "w": [1.0, 2.0, 1.0]}
 
@@ -110,7 +110,7 @@ def test_a_type_counts_where_a_value_is_there(library):
 def test_labels_of_no_type(library):
     frame = LIBRARIES[library](FULL | {"y": pa.nulls(3)})
     for pos_label in (None, 1, "a"):
-        with pytest.raises(DataError, match=r"found (None|an empty value) in .*y and 2 more like it"):
+        with pytest.raises(DataError, match=r"found (nan|None|<NA>|an empty value) in .*y and 2 more like it"):
             ScoreTable.from_frame(frame, **NAMES, pos_label=pos_label)
 
 

@@ -209,7 +209,7 @@ def check_same_rows(first: tuple[int, int], then: tuple[int, int]) -> None:
 def labels_and_others(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> _Labels:
     """Return labels as 0 and 1, and with `pos_label` what the 0 were; a `DataError` tells all faults."""
     missing = ~np.isfinite(raw) if raw.dtype.kind == "f" else np.zeros(0, dtype=bool)
-    if raw.dtype.kind == "O":
+    if raw.dtype.kind in "OmM":
         missing = np.array([is_missing(value) for value in raw.ravel().tolist()], dtype=bool)
     if not missing.any():
         return _classes(_from_objects(raw), pos_label, part=part)

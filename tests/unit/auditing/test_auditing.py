@@ -216,8 +216,8 @@ def test_a_log_loss_that_was_infinite_is_a_gain():
 
 @pytest.mark.slow
 def test_memory_is_about_twenty_numbers_per_row():
-    """Five folds with the rows beside each, all at once, would be twice that."""
-    y, p = world(100_000)
+    """Five folds with the rows beside each, all at once, would be twice that; of few rows many bets are held."""
+    y, p = world(200_000)
     cal.audit(y[:1_000], p[:1_000])  # what is imported does not count
     tracemalloc.start()
     cal.audit(y, p)

@@ -314,7 +314,7 @@ class SegmentSearch(SegmentTable):
         Probability with which all of `lower` hold together, asymptotically.
     n, n_segments, n_unlisted, min_rows : int
         Rows; segments searched; segments with rows, but fewer than `min_rows`, which were not.
-    errors : {"either", "too low", "too high"}
+    errors, unit : str
         As in `SegmentAudit`.
     detectable : dict of str to float
         For segments with 1, 5 and 20% of the rows, and scores like those of all rows: the error in one direction that

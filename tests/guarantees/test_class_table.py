@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import multinomial
 
 from calibrant import ClassScores, ScoreTable, certify_each_class
-from calibrant.certificates.class_table import _lower_bound
-from calibrant.certificates.classes import own_bound
+from calibrant.certificates.classes import own_bound, own_lower_bound
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.class_worlds import World, at_random, one_of_two, six_vectors, uniform, unseen
 from support.counting import (
@@ -45,7 +44,7 @@ def test_bounds_of_one_score_exactly(n, classes, score):
         worst = worst_failure_probability(upper, score)
         print(f"upper: {worst:.2e} of {level:.2e}")
         assert_probability_within(worst, level)
-    lower = per_count(n, lambda k: _lower_bound(one_score(score, n, k), DELTA / 3.0 / classes))
+    lower = per_count(n, lambda k: own_lower_bound(one_score(score, n, k), DELTA / 3.0 / classes))
     truths = np.unique(np.maximum(0.0, lower - ROUNDING))
     rates = np.concatenate([score - truths, score + truths])
     worst = max(failure_probability(n, r, lower > abs(r - score) + 1e-15) for r in rates if 0.0 <= r <= 1.0)
@@ -96,7 +95,7 @@ def of_count(score, n, k, level):
 
 @cache
 def lower_of_count(score, n, k, level):
-    return _lower_bound(one_score(score, n, k), level)
+    return own_lower_bound(one_score(score, n, k), level)
 
 
 def by_count(world, n, counts, factor=1.0):

@@ -2,12 +2,12 @@
 
 A row that comes here is checked: a score in [0, 1], a label of 0 or 1, perhaps a weight.
 
-1. Where few scores differ (`gathering`), rows are pooled by score: by NumPy (`accumulator`), or in an engine
+1. Where few scores differ (`gathering`), rows are pooled by score: by NumPy (`slices`), or in an engine
    (`frame_rows`).
-2. Else each row falls into a bucket of a `grid` and is added up there: rows, positives, residuals in whole units
-   (`bucket_sums`), by the engine (`frame_rows`) or, slice by slice (`slices`), by NumPy (`fine_sums`).
-   Its log loss and its squared residual go into two totals (`losses`).
-3. `bounds` tells from the sums which buckets can hide an extreme of the cumulative residuals or a corner of the
+2. Else each row falls into a bucket of a `Grid` and is added up there: rows, positives, residuals in whole units
+   (`bucket_sums`), by the engine (`frame_rows`) or, slice by slice (`slices`), by NumPy (`FineSums`).
+   Its log loss and its squared residual go into two totals (`LossTotals`).
+3. `refinement` tells from the sums which buckets can hide an extreme of the cumulative residuals or a corner of the
    isotonic fit; `refinement` asks for the rows of these again, in narrower buckets or score by score.
 4. What is left is put together into cells, and a `ScoreTable` is made of it.
 

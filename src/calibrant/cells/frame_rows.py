@@ -11,18 +11,26 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.cells.bucket_sums import BucketSums
-from calibrant.cells.grid import BucketSet, DoubleGrid, Grid, Intervals
-from calibrant.cells.losses import HALF, LOG_LOSS_BITS, LossTotals
-from calibrant.cells.slices import Slices
+from calibrant.cells.bucket_sums import (
+    HALF,
+    LOG_LOSS_BITS,
+    BucketSet,
+    BucketSums,
+    DoubleGrid,
+    Grid,
+    Intervals,
+    LossTotals,
+)
 from calibrant.errors import need_package
-from calibrant.table.fixed_point import BITS
-from calibrant.table.missing import Intake
-from calibrant.table.pooling import IntArray, Pooled, pool_counts, score_order
+from calibrant.table.missing import Intake, LeftOut
+from calibrant.table.pooling import IntArray, Pooled, distinct_numbers, pool_counts, score_order
+from calibrant.table.rules import WeightSums
+from calibrant.table.table_sums import BITS
 from calibrant.table.validation import CleanRows
-from calibrant.table.weights import WeightSums
 
 _SIFT = 16_381  # one in so many scores is looked at to estimate how many are different; a prime
+_LISTED_BITS = 19  # two to this power buckets, at most, from the first to the last of those that DuckDB is asked for
+_TOGETHER_BITS = 3
 _LEAST = 5e-324  # the smallest double
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -144,7 +152,14 @@ class LazyRows:
         return self._inside(buckets).select(nw.col("y").cast(nw.Int8), *listed)
 
     def fetch_rows(self, buckets: BucketSet) -> CleanRows:
-        """Return the rows in some buckets."""
+        """Return the rows in some buckets, and perhaps in some beside them.
+
+        DuckDB joins rows to a table of buckets twice as fast if their numbers span few enough to be listed; so buckets
+        are taken together for that, unless so many that far more rows than these might be in them.
+        """
+        bits = max(0, int(buckets.numbers[-1] - buckets.numbers[0]).bit_length() - _LISTED_BITS)
+        if self.frame.implementation.is_duckdb() and 0 < bits <= _TOGETHER_BITS:
+            buckets = BucketSet(buckets.grid.coarser(bits), distinct_numbers(buckets.numbers >> bits))
         columns = self.fetch(self.handed_over(buckets))
         return CleanRows(columns["y"], columns["s"], columns.get("w"))
 
@@ -160,18 +175,24 @@ class LazyRows:
         return self.frame.with_columns(bucket=bucket).join(numbers, on="bucket", how="semi")
 
 
-class CheckedRows(NamedTuple):
-    """Rows in an engine or in files, what one scan of them tells, and perhaps a faster way to all of them."""
+class Seen(NamedTuple):
+    """What one scan tells of rows that all can be used."""
 
-    rows: LazyRows
-    # About how many different scores, or at most so many if `slices` is None; if weights do not count rows, about
-    # how many pairs of score and weight.
+    n: int
+    weights: str  # "none", "whole" or "other", see `LazyRows`
+    # About how many different scores, or at most so many where rows are not handed over; if weights do not count rows,
+    # about how many pairs of score and weight.
     distinct: int
-    slices: Slices | None = None
-    intake: Intake = Intake()
+    others: tuple[str, ...] = ()  # labels that count as 0 beside a positive one that was named; a few of many
     low: float = 0.0  # limits of the scores
     high: float = 1.0
-    weights: WeightSums | None = None  # of weights that count no rows
+    sums: WeightSums | None = None  # of weights that count no rows
+    left_out: LeftOut | None = None
+
+    @property
+    def intake(self) -> Intake:
+        """Rows that were left out, and labels that count as 0."""
+        return Intake(self.left_out, self.others)
 
 
 def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:

@@ -6,16 +6,14 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from calibrant.cells.bucket_sums import BucketSums
-from calibrant.cells.grid import Grid
-from calibrant.cells.losses import LossTotals
+from calibrant.cells.bucket_sums import BucketSums, Grid, LossTotals
 from calibrant.cells.refinement import refine, split_pending
 from calibrant.cells.slices import SliceRows
 from calibrant.table.score_table import ScoreTable
 
 if TYPE_CHECKING:
-    from calibrant.cells.first_pass import FirstPass
-    from calibrant.cells.frame_rows import CheckedRows
+    from calibrant.cells.frame_rows import LazyRows, Seen
+    from calibrant.cells.slices import FirstPass, Slices
 
 # Up to so many different scores each has its own row in a table; beyond, neighbours share cells.
 MOST_DISTINCT = 2_000_000
@@ -27,17 +25,18 @@ FINE_BITS = 21  # the same, at most, where it hands over rows
 CELL_BITS = 17  # two to this power cells where no narrower ones are needed
 
 
-def table_of_rows(checked: CheckedRows) -> ScoreTable:
-    """Ask checked rows in an engine or in files for distinct scores, if these are few, else for cells."""
-    table = replace(_pool(checked), intake=checked.intake)
-    return table if checked.weights is None else table.weighing(checked.weights)
+def table_of_rows(rows: LazyRows, seen: Seen, slices: Slices | None) -> ScoreTable:
+    """Ask checked rows in an engine or in files for distinct scores, if these are few, else for cells.
 
-
-def _pool(checked: CheckedRows) -> ScoreTable:
-    buckets = 0.0 <= checked.low <= checked.high <= 1.0  # which divide probabilities alone
-    if not buckets or checked.distinct <= MOST_DISTINCT:
-        return ScoreTable(*checked.rows.pool_scores(None))
-    return _table_from_engine_sums(checked) if checked.slices is None else table_of_slices(SliceRows(*checked.slices))
+    `slices` are perhaps a faster way to all of them.
+    """
+    buckets = 0.0 <= seen.low <= seen.high <= 1.0  # which divide probabilities alone
+    if not buckets or seen.distinct <= MOST_DISTINCT:
+        table = ScoreTable(*rows.pool_scores(None))
+    else:
+        table = _table_from_engine_sums(rows, seen) if slices is None else table_of_slices(SliceRows(*slices))
+    table = replace(table, intake=seen.intake)
+    return table if seen.sums is None else table.weighing(seen.sums)
 
 
 def _bits_for(scores: int) -> int:
@@ -65,9 +64,9 @@ def table_of_slices(rows: SliceRows, first: FirstPass | None = None) -> ScoreTab
     return table_of_sums(refine(rows, pending, most=most, widest=widest), losses)
 
 
-def _table_from_engine_sums(checked: CheckedRows) -> ScoreTable:
+def _table_from_engine_sums(rows: LazyRows, seen: Seen) -> ScoreTable:
     """Let an engine add up all rows, in three scans, after that which has checked them."""
-    rows, distinct, low, high = checked.rows, checked.distinct, checked.low, checked.high
+    distinct, low, high = seen.distinct, seen.low, seen.high
     corners = distinct <= MOST_CORNERED
     bits = max(FIRST_BITS, _bits_for(distinct) + 1) if corners else FIRST_BITS
     grid, widest = Grid.over(low, high, bits=bits), Grid.over(low, high, bits=CELL_BITS)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.cells.bounds import can_hold_extreme, rounding_slack
-from calibrant.table.fixed_point import BITS, UNIT, FixedPoint, score_units
+from calibrant.cells.refinement import can_hold_extreme, rounding_slack
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, LabelArray, ScoreArray
+from calibrant.table.table_sums import BITS, UNIT, FixedPoint, score_units
 
 _CHUNK = 1 << 16  # rows at a time, so that temporaries stay in the cache
 _SAMPLE = 1 << 14  # rows looked at to choose the buckets

@@ -1,14 +1,4 @@
-"""From sums of all rows to an exact table: only buckets that can hold an extreme or a block boundary are opened.
-
-How far the cumulative residuals can rise and fall in a bucket is known from its sums, and how far the cumulative sum
-diagram of the isotonic fit can sag; so few buckets can hold an extreme of the cumulative residuals, an end of their
-largest climb or drop, or a corner of the fit. All others become cells at once. Open buckets are fetched score by score
-if their rows are few enough. Else they are divided again, scan by scan: all together, unless a few heavy ones stand
-out. These go first: a bucket with half of the rows at one score in it leaves nothing certain until that score stands by
-itself. Of buckets of one class only the limits are asked for, since nothing turns inside; scores that share a unit are
-told apart by their doubles. After each look neighbours in which there is nothing are put together. Any source of rows
-will do that can answer such questions, all of them plain aggregations.
-"""
+"""Bounds inside a bucket from its sums."""
 
 from __future__ import annotations
 
@@ -16,11 +6,116 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from calibrant.cells import bounds
-from calibrant.cells.bucket_sums import BucketSums, GridSums
-from calibrant.cells.grid import BucketSet, DoubleGrid, Grid, Intervals
-from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, Pooled, merged_order, score_order
+from calibrant.cells.bucket_sums import BucketSet, BucketSums, DoubleGrid, Grid, GridSums, Intervals
+from calibrant.fits.isotonic import block_starts
+from calibrant.table.pooling import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    NumberArray,
+    Pooled,
+    merged_order,
+    run_starts,
+    score_order,
+)
 from calibrant.table.validation import check_same_rows
+
+
+def rounding_slack(rise: FloatArray, fall: FloatArray) -> float:
+    """Return how far the walk, added up in floats from these sums, can be off; far more than it is."""
+    return 1e-9 * max(1.0, float(rise.sum()), float(fall.sum()))
+
+
+def can_hold_extreme(rise: FloatArray, fall: FloatArray, slack: float) -> BoolArray:
+    """Tell which buckets can hold the highest or lowest point of the walk strictly inside them.
+
+    `rise` and `fall` are sums of `1 - s` over the positives and of `s` over the negatives of each bucket, in the order
+    of scores; `slack` is how far they can be off by rounding. False only where the walk provably stays within what its
+    bucket edges show: it is highest if all positives come first, ``before + rise``, which is ``after + fall``.
+    """
+    after = np.cumsum(rise - fall)
+    before = after - (rise - fall)
+    top, bottom = max(float(after.max()), 0.0), min(float(after.min()), 0.0)
+    above, below = before + rise > top - slack, before - fall < bottom + slack
+    return np.asarray((above | below) & (rise + fall > 0.0))
+
+
+def can_hold_turn(rise: FloatArray, fall: FloatArray, closed: BoolArray, slack: float) -> BoolArray:
+    """Tell which buckets can hold an end of the largest climb or drop of the walk, inside or at an edge.
+
+    The inside of a `closed` bucket does not count: it holds one score, or no such end is there. The rest is as for
+    `can_hold_extreme`: False only where a climb or drop that begins or ends there is provably not the largest; with a
+    negative slack, where it is not larger than that at bucket edges by more than so much.
+    """
+    after = np.cumsum(rise - fall)
+    before = after - (rise - fall)
+    top = np.where(closed, np.maximum(before, after), before + rise)
+    bottom = np.where(closed, np.minimum(before, after), before - fall)
+    possible = np.zeros(len(rise), dtype=np.bool_)
+    if rise.any():  # else every place ends a climb of 0, the largest
+        possible |= _can_end(np.append(0.0, after), top, bottom, slack)
+    if fall.any():
+        possible |= _can_end(np.append(0.0, -after), -bottom, -top, slack)
+    return np.asarray(possible & (rise + fall > 0.0))
+
+
+def _can_end(edges: FloatArray, top: FloatArray, bottom: FloatArray, slack: float) -> BoolArray:
+    """Tell where the largest climb can begin or end, from the walk at the edges and its limits inside buckets.
+
+    A climb inside one bucket is at most its rise, which is how far its top is above the edge before it.
+    """
+    enough = float((edges - np.minimum.accumulate(edges)).max()) - slack
+    lowest_before = np.minimum.accumulate(np.minimum(edges[:-1], np.append(np.inf, bottom[:-1])))
+    highest_after = np.maximum.accumulate(np.maximum(edges[1:], np.append(top[1:], -np.inf))[::-1])[::-1]
+    return np.asarray((top - lowest_before > enough) | (highest_after - bottom > enough))
+
+
+def find_corners(n: NumberArray, k: NumberArray) -> tuple[BoolArray, BoolArray]:
+    """Tell which buckets can hold an end of a block of the isotonic fit strictly inside, and which lie beside one.
+
+    All `n` are positive. The first is False only where neither the plain fit nor the log-safe one can have such an end.
+    Blocks end at corners of the greatest convex minorant of the points (rows, positives) added up in the order of
+    scores. Inside a bucket these points lie on or above the path that takes all its negatives first. If the turn of
+    that path is on or above the minorant of the bucket edges, the minorant of all points has no corner inside. The half
+    rows of the log-safe fit are further points, so its minorant is nowhere higher and needs no test of its own.
+
+    The second tells which buckets begin or end a block of the isotonic fit of the buckets. Half rows before the first
+    score and after the last, as in the log-safe fit, add no other: the corners of a minorant of more points are corners
+    of that of fewer.
+    """
+    rows, positives = n.astype(np.float64), k.astype(np.float64)
+    starts = block_starts(rows, positives)
+    slope = np.repeat(
+        np.add.reduceat(positives, starts) / np.add.reduceat(rows, starts), np.diff(starts, append=len(rows))
+    )
+    minorant = np.cumsum(slope * rows) - slope * rows
+    before = np.cumsum(positives) - positives
+    slack = 1e-9 * max(1.0, float(rows.sum()))
+    sags = before < minorant + slope * (rows - positives) + slack
+    beside = np.zeros(len(n), dtype=np.bool_)
+    beside[starts] = True
+    beside[starts - 1] = True  # that before the first block is the last bucket
+    return np.asarray(sags & (positives > 0.0) & (positives < rows)), beside
+
+
+def beside_turn(rise: FloatArray, fall: FloatArray, slack: float) -> BoolArray:
+    """Tell which buckets lie on either side of an end of the largest climb or drop of the walk, unless that is 0."""
+    edges = np.append(0.0, np.cumsum(rise - fall))
+    end = np.zeros(len(edges), dtype=np.bool_)
+    if rise.any():
+        end |= _ends_climb(edges, slack)
+    if fall.any():
+        end |= _ends_climb(-edges, slack)
+    return np.asarray(end[1:] | end[:-1])
+
+
+def _ends_climb(edges: FloatArray, slack: float) -> BoolArray:
+    """Tell at which edges the largest climb of a walk begins or ends."""
+    up_to = edges - np.minimum.accumulate(edges)
+    from_here = np.maximum.accumulate(edges[::-1])[::-1] - edges
+    enough = float(up_to.max()) - slack
+    return np.asarray((up_to >= enough) | (from_here >= enough))
+
 
 LATER_BITS = 17  # into about how many all buckets of one later scan are divided together
 _LEAST_BITS = 2  # into how many one of them is divided at least
@@ -175,14 +270,14 @@ def _sort_out(
     if nothing more is ever known.
     """
     rise, fall = sums.sums()
-    rows, slack = float(sums.n.sum()), bounds.rounding_slack(rise, fall)
+    rows, slack = float(sums.n.sum()), rounding_slack(rise, fall)
     spare = rows * _NEGLIGIBLE if rows > _MANY else 0.0
     looked_into = sums.settled | ~unresolved
-    turning = bounds.can_hold_turn(rise, fall, looked_into, slack - spare)
-    uncertain, beside = bounds.find_corners(sums.n, sums.k)
+    turning = can_hold_turn(rise, fall, looked_into, slack - spare)
+    uncertain, beside = find_corners(sums.n, sums.k)
     # Blocks of the fit are told by their first and last score, so these have to be looked at too.
     uncertain = (uncertain | beside) & corners
-    uncertain |= turning | bounds.can_hold_extreme(rise, fall, slack)
+    uncertain |= turning | can_hold_extreme(rise, fall, slack)
     uncertain &= ~looked_into
     begins = _cell_starts(sums.low, rise, fall, uncertain | turning | beside, widest)
     cells = sums.in_runs(begins)
@@ -195,18 +290,18 @@ def _cell_starts(low: FloatArray, rise: FloatArray, fall: FloatArray, apart: Boo
     Where that could hide more of the range of the walk they are in the same narrower one. Those `apart` stay as they
     are, and those beside ends of the largest climb or drop of the walk.
     """
-    slack = bounds.rounding_slack(rise, fall)
+    slack = rounding_slack(rise, fall)
     begins = np.zeros(len(low), dtype=np.bool_)
     inside, grid = np.arange(len(low)), widest
     while True:
-        begins[inside[_run_starts(grid.bucket_of(low[inside]))]] = True
+        begins[inside[run_starts(grid.bucket_of(low[inside]))]] = True
         starts = np.flatnonzero(begins)
-        hiding = bounds.can_hold_extreme(np.add.reduceat(rise, starts), np.add.reduceat(fall, starts), slack)
+        hiding = can_hold_extreme(np.add.reduceat(rise, starts), np.add.reduceat(fall, starts), slack)
         inside = np.flatnonzero(np.repeat(hiding, np.diff(starts, append=len(low))))
         if not grid.shift or not len(inside):
             break
         grid = grid.finer(_NARROWER_BITS)
-    apart = apart | bounds.beside_turn(rise, fall, slack)
+    apart = apart | beside_turn(rise, fall, slack)
     apart[inside] = True
     begins[1:] |= apart[1:] | apart[:-1]
     return np.flatnonzero(begins)
@@ -221,9 +316,5 @@ def coarsen(sums: BucketSums, widest: Grid) -> BucketSums:
     """
     sums = sums.pick(score_order(sums.low))
     rise, fall = sums.sums()
-    _, beside = bounds.find_corners(sums.n, sums.k)
+    _, beside = find_corners(sums.n, sums.k)
     return sums.in_runs(_cell_starts(sums.low, rise, fall, beside, widest))
-
-
-def _run_starts(cell: IntArray) -> IndexArray:
-    return np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))

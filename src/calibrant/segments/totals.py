@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.columns import SegmentColumn
-from calibrant.table.identifiers import Repeated
+from calibrant.table.clusters import Repeated
 from calibrant.table.missing import LeftOut
 from calibrant.table.parameters import SIDES, Direction, check_count
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, NumberArray, key_order, score_order
@@ -77,7 +77,12 @@ class Family:
 
 def families_of(columns: Sequence[SegmentColumn], depth: int) -> tuple[Family, ...]:
     """Return the families of single columns, then, with depth 2, those of all pairs."""
-    families = tuple(Family(chosen) for size in range(1, depth + 1) for chosen in itertools.combinations(columns, size))
+    return families_within(chosen for size in range(1, depth + 1) for chosen in itertools.combinations(columns, size))
+
+
+def families_within(partitions: Iterable[tuple[SegmentColumn, ...]]) -> tuple[Family, ...]:
+    """Return the families of some columns each, if they have no more cells than can be told apart."""
+    families = tuple(map(Family, partitions))
     cells = sum(len(family) for family in families)
     if cells > _MOST_CELLS:
         remedy = "name fewer columns in `by`, or raise `min_rows`, which pools more levels"
@@ -120,6 +125,11 @@ class CellTotals:
         """Return some of the cells."""
         return CellTotals(*(getattr(self, field.name)[which] for field in fields(self)))
 
+    @classmethod
+    def joined(cls, parts: Sequence[CellTotals]) -> CellTotals:
+        """Put the cells of several one behind the other."""
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
     @property
     def predicted(self) -> FloatArray:
         """Mean score."""
@@ -153,6 +163,9 @@ class CellTotals:
             return np.asarray(self.k / (self.n * self.predicted))
 
 
+Take = Callable[[IndexArray], Any]
+
+
 @dataclass(frozen=True, eq=False)
 class CellRows:
     """The rows of each cell of a family, for bounds that need more than their sums."""
@@ -160,18 +173,20 @@ class CellRows:
     n: IntArray  # rows
     ends: IntArray  # of each cell in `order`, from a 0 on
     order: IndexArray
-    take: Callable[[IndexArray], Any]  # rows at some places
+    takes: Sequence[Take]  # rows at some places: of each class those of all cells
 
     @classmethod
-    def of(cls, code: IntArray, cells: int, take: Callable[[IndexArray], Any], count: NumberArray | None) -> CellRows:
+    def of(cls, code: IntArray, cells: int, takes: Sequence[Take], count: NumberArray | None = None) -> CellRows:
         """Put rows into cells, of which `code` is the number of that of each row, which stands for `count` rows."""
         entries = np.bincount(code, minlength=cells)
         n = entries if count is None else np.bincount(code, count, cells)
-        return cls(n.astype(np.int64), np.append(0, np.cumsum(entries)), key_order(code), take)
+        n = np.tile(n.astype(np.int64), len(takes))
+        return cls(n, np.append(0, np.cumsum(entries)), key_order(code), takes)
 
     def __getitem__(self, cell: int) -> Any:
         """Return the rows of a cell."""
-        return self.take(self.order[self.ends[cell] : self.ends[cell + 1]])
+        which, within = divmod(cell, len(self.ends) - 1)
+        return self.takes[which](self.order[self.ends[within] : self.ends[within + 1]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,6 +386,7 @@ class SegmentTotals:
     repeated: Repeated | None = None  # identifiers that have values again
     left_out: LeftOut | None = None  # rows that lacked a value
     unit: float | None = None  # what errors of amounts of all rows are divided by
+    times: int = 1  # how often each row is in a family: once for each class
 
 
 def segments_of_arrays(
@@ -381,38 +397,44 @@ def segments_of_arrays(
     count: NumberArray | None = None,
 ) -> SegmentTotals:
     """Add up checked rows in arrays; `by` has a column of as many values for each name."""
-    families, of_column = _families(by, len(label), request)
-    score = score.astype(np.float64) + 0.0
-    order = score_order(score, label)
-    in_order = SortedRows(score[order], label[order].astype(bool), None if count is None else count[order])
-    codes = {name: code[order] for name, code in of_column.items()}
-    side = SIDES[request.direction]
-    totals = tuple(
-        in_order.totals(family.codes([codes[column.name] for column in family.columns]), len(family), side)
-        for family in families
-    )
+    families, codes = families_of_rows(by, len(label), request)
+    totals = totals_of(label, score, families, codes, request, count)
     n, k = int(totals[0].n.sum()), int(totals[0].k.sum())
     return SegmentTotals(n, k, families, totals, exact=True, direction=request.direction)
 
 
+def totals_of(
+    label: npt.NDArray[Any],
+    score: npt.NDArray[Any],
+    families: Sequence[Family],
+    codes: Sequence[IntArray],
+    request: Request,
+    count: NumberArray | None = None,
+) -> tuple[CellTotals, ...]:
+    """Add up rows by the cells of families, of which `codes` are the numbers of that of each row."""
+    score = score.astype(np.float64) + 0.0
+    order = score_order(score, label)
+    in_order = SortedRows(score[order], label[order].astype(bool), None if count is None else count[order])
+    side, each = SIDES[request.direction], zip(families, codes, strict=True)
+    return tuple(in_order.totals(code[order], len(family), side) for family, code in each)
+
+
 def segments_of_rows(
     n: int,
-    take: Callable[[IndexArray], Any],
+    take: Take,
     by: Mapping[str, Any],
     request: Request,
     count: NumberArray | None = None,
 ) -> SegmentTotals:
     """Put rows into segments, of which `take` returns those at some places."""
-    families, codes = _families(by, n, request)
-    cells = tuple(
-        CellRows.of(family.codes([codes[column.name] for column in family.columns]), len(family), take, count)
-        for family in families
-    )
+    families, codes = families_of_rows(by, n, request)
+    each = zip(families, codes, strict=True)
+    cells = tuple(CellRows.of(code, len(family), [take], count) for family, code in each)
     return SegmentTotals(int(cells[0].n.sum()), 0, families, cells, exact=True, direction=request.direction)
 
 
-def _families(by: Mapping[str, Any], n: int, request: Request) -> tuple[tuple[Family, ...], dict[str, IntArray]]:
-    """Return the families of columns, and the number of the segment of each row in each column."""
+def families_of_rows(by: Mapping[str, Any], n: int, request: Request) -> tuple[tuple[Family, ...], list[IntArray]]:
+    """Return the families of columns, and for each the number of the cell of each row."""
     columns, codes = [], {}
     request.check_names(list(by))
     for name, values in by.items():
@@ -422,4 +444,5 @@ def _families(by: Mapping[str, Any], n: int, request: Request) -> tuple[tuple[Fa
             raise DataError("as many values as scores", lengths, "pass columns of the same table")
         columns.append(SegmentColumn.fit(array, name, min_rows=request.min_rows, cuts=request.cuts.get(name)))
         codes[name] = columns[-1].codes(array)
-    return families_of(columns, request.depth), codes
+    families = families_of(columns, request.depth)
+    return families, [family.codes([codes[column.name] for column in family.columns]) for family in families]

@@ -1,368 +1,307 @@
-"""Look at every row of a source once before anything is computed, and say what is wrong with which.
+"""What makes rows unusable: one order of checks and one wording, whatever engine looks at the rows.
 
-The conditions of `calibrant.sources.faults` are aggregates of one scan here. Only when one of them fails is the source
-asked again, in its own order, for the first row that has the fault.
+One scan tells whether all rows can be used; only if some cannot, a second counts each fault, and the engine is asked
+for one row that has it. `LazyColumns` gives columns the shape that is looked at.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from calibrant.errors import DataError
-from calibrant.sources.faults import other_labels, refuse, refuse_values, weights_of
-from calibrant.sources.formats import quote_text
-from calibrant.sources.protocol import Columns
-from calibrant.sources.source import Source, as_number
-from calibrant.table.missing import NOT_KNOWN, Intake, LeftOut, Moments, words_for_missing
-from calibrant.table.row_errors import OTHERS, describe_all_left_out
-from calibrant.table.rules import PROBABILITIES
-from calibrant.table.score_hints import OFF_BY_ROUNDING, ScoreRange
-from calibrant.table.weights import WeightSums
+import narwhals as nw
 
-# Of the rows of a source, or of one of its files, the SELECT that names their columns s, w, positive and so on.
-_Shape = Callable[[Source], str]
+from calibrant.cells.frame_rows import Seen
+from calibrant.errors import COLUMN, DataError
+from calibrant.sources.columns import REST, Fault, FileColumns, LazyColumns, NumberColumn
+from calibrant.sources.formats import quote_name
+from calibrant.sources.schema import AMOUNTS, Schema
+from calibrant.sources.source import Source
+from calibrant.table import row_errors
+from calibrant.table.missing import LeftOut, Moments
+from calibrant.table.row_errors import OFF_BY_ROUNDING, ScoreRange
+from calibrant.table.rules import RowRule, WeightSums, is_broken
+from calibrant.table.table_sums import BITS, MOST_ROWS
 
-_LOOK = 100_000  # rows looked at to name label values in a message
+_SIFT = 1021  # one in so many values is looked at to estimate how many are different; a prime
+_SPREAD = 1652.0127  # makes fractions of products of score and weight vary; any number without a pattern will do
+_LARGE = 2.0**41  # weights from here on are more than rows can be counted
 
-# The condition that rows with a fault meet, and the column that is shown of the first of them. NaN is above every
-# number for DuckDB, so comparisons find it too; NULL is left out.
-_FAULTS = {
-    "score_missing": ("score_raw IS NULL", "score_raw"),
-    "score_text": ("score_raw IS NOT NULL AND s IS NULL", "score_raw"),
-    "score_nan": ("isnan(s)", "s"),
-    "score_bad": ("NOT isnan(s) AND NOT in_range", "s"),
-    "label_missing": ("label_missing", "label_raw"),
-    "label_other": ("NOT label_missing AND (label_number IS NULL OR label_number NOT IN (-1, 0, 1))", "label_raw"),
-    "label_unknown": ("label_unknown", "label_raw"),
-    "cluster_missing": ("c IS NULL", "c"),
-    "weight_missing": ("weight_raw IS NULL", "weight_raw"),
-    "weight_text": ("weight_raw IS NOT NULL AND w IS NULL", "weight_raw"),
-    "weight_nan": ("isnan(w)", "w"),
-    "weight_bad": ("NOT isnan(w) AND NOT (w >= 0 AND isfinite(w))", "w"),
-    "weight_broken": ("w <> floor(w)", "w"),
-}
+_OF_DUCKDB = {"len": "count", "n_unique": "approx_count_distinct", "mean": "avg", "var": "var_samp"}
+
+_ORDER = ("score", "label", "cluster", "weight", "chance")  # of errors
+
+Totals = dict[str, tuple[str, "nw.Expr"]]  # what is added up of the rows, and how: a function of an expression
 
 
-_REST = "NOT positive AND NOT label_missing"  # rows with another label than the positive one that was named
+def _totals(columns: LazyColumns, wanted: Totals, *, every: bool = False) -> dict[str, Any]:
+    """Add up rows that are not left out, or every one; a total of nothing may be anything."""
 
-# What is asked of the positive weights w of some rows, see `faults.weights_of`.
-WEIGHT_SUMS = {
-    f"weight_{what}": f"{aggregate} FILTER (WHERE w > 0 AND isfinite(w))"
-    for what, aggregate in {
-        "rows": "count(*)",
-        "sum": "sum(w)",
-        "squares": "sum(w * w)",
-        "least": "min(w)",
-        "high": "max(w)",
-    }.items()
-}
+    def query(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+        if not columns.approximate:
+            return rows.select(**{name: getattr(value, function)() for name, (function, value) in wanted.items()})
+        listed = rows.select(
+            **{name: nw.lit(1) if how == "len" else value for name, (how, value) in wanted.items()}
+        ).to_native()
+        added = ", ".join(f'{_OF_DUCKDB.get(how, how)}("{name}") AS "{name}"' for name, (how, _) in wanted.items())
+        totals: nw.LazyFrame[Any] = nw.from_native(listed.aggregate(added))
+        return totals
 
-# What is asked for even if nothing is wrong.
-_ALWAYS = {"rows", "score_low", "score_high", "distinct", "weight_broken", "pairs", *WEIGHT_SUMS}
+    return {name: values[0] for name, values in columns.ask(query, every=every).items()}
 
 
-def _count(condition: str) -> str:
-    return f"count(*) FILTER (WHERE {condition})"
+def _score_range(columns: LazyColumns, name: str) -> ScoreRange:
+    """Look at the finite scores in a column of the shape, of which there are some."""
+    s = _finite(name)
+    below, above = s < -OFF_BY_ROUNDING, s > 1.0 + OFF_BY_ROUNDING
+    counts = {"n": s == s, "inside": ~(below | above), "between": (s > 0.0) & (s < 1.0), "whole": ~is_broken(s)}  # noqa: PLR0124
+    ends = {"low": ("min", s), "below": ("max", nw.when(below).then(s))}
+    ends |= {"above": ("min", nw.when(above).then(s)), "high": ("max", s)}
+    return ScoreRange(**_totals(columns, {key: _rows_of(condition) for key, condition in counts.items()} | ends))
 
 
-def _counts(faults: Iterable[str]) -> dict[str, str]:
-    return {fault: _count(_FAULTS[fault][0]) for fault in faults}
+def _rows_of(condition: nw.Expr) -> tuple[str, nw.Expr]:
+    return "count", nw.when(condition).then(1)
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What one scan tells."""
-
-    # A SELECT of the columns s (score, DOUBLE), positive (BOOLEAN), with weights w (DOUBLE), with clusters c (VARCHAR);
-    # by0, by1 and so on as they are.
-    sql: str
-    shape: Callable[[str], str]  # returns such a SELECT for another one of the columns of the source
-    weights: str  # "none", "whole" or "other", see `LazyRows`
-    distinct: int  # see `CheckedRows`
-    intake: Intake
-    low: float = 0.0
-    high: float = 1.0
-    sums: WeightSums | None = None  # of weights that count no rows
-    copied: bool = False  # whether `sql` is of a table, not of text that is parsed whenever it is asked
-
-    @property
-    def weight(self) -> str:
-        """The column of weights, as it follows others in a SELECT from `sql`: whole numbers are integers there."""
-        return {"none": "", "whole": ", CAST(w AS BIGINT) AS w", "other": ", w"}[self.weights]
+def _finite(name: str) -> nw.Expr:
+    """Leave out what is not finite, NaN by a function: engines disagree about whether it is more than a number."""
+    value = nw.col(name)
+    return nw.when(~value.is_nan() & (value.abs() < math.inf)).then(value)
 
 
-def check(source: Source, columns: Columns) -> Summary:
-    """Check labels, scores and weights in one scan; where rows are to be left out, after one that counts these.
+def _faults(columns: LazyColumns) -> list[Fault]:
+    """Return all that may be wrong with rows but that labels are not two classes, in the order of messages."""
+    schema, faults = columns.schema, []
+    for key, (what, name, rules) in columns.numbers.items():
+        raw, number = nw.col(f"{key}_raw"), nw.col(key)
+        faults.append(Fault(what, name, raw.is_null(), f"{key}_raw", "missing"))
+        faults.append(Fault(what, name, ~raw.is_null() & number.is_null(), f"{key}_raw", "text"))
+        named = number.is_null()
+        for rule in rules:
+            broken = rule.broken(number)
+            faults.append(Fault(what, name, broken & ~named, key, rule))
+            named |= broken
+    if columns.labelled:
+        faults.append(Fault("label", schema.outcome, nw.col("label_missing"), "label_raw", "missing"))
+    if schema.cluster:
+        faults.append(Fault("cluster", " and ".join(schema.cluster), nw.col("c").is_null(), "c", "missing"))
+    return faults
 
-    A `DataError` names the column, the first row that cannot be used and how many there are; a `SourceError` says that
-    a column does not exist or the file is damaged.
+
+def inspect(rows: LazyColumns, *, estimated: bool = True) -> Seen:
+    """Check labels, scores, weights and clusters in one scan; where rows are left out, after one that counts these.
+
+    A `DataError` tells all faults at once, with a row that has each and how many there are. How many scores are
+    different is `estimated`, or else taken for the number of rows; pairs of score and weight are estimated always.
     """
-    shape: _Shape = partial(_rows_sql, columns=columns)
-    sql = _kept(shape(source))
-    left_out = _left_out(source, shape(source), columns) if columns.drops else None
-    seen = _seen(source, sql, columns)
-    if seen["rows"]:
-        source.runner.expect(seen["rows"], "rows")
-    elif left_out is not None and left_out.n:
-        raise describe_all_left_out(str(left_out), source.name)
-    inspected = InspectedSource(source, shape)
-    weights = refuse(seen, columns, inspected)
-    for model in columns.models:
-        if model != columns.score:
-            check_scores(source, model, complete=True, drops=columns.drops)
-    others = other_labels(seen, columns, inspected)
-    distinct = int(seen["pairs" if weights == "other" else "distinct"])
-    low, high = float(seen["score_low"]), float(seen["score_high"])
-    sums = None if columns.weight is None else weights_of(seen)
-    return Summary(sql, _shape_of(source, columns), weights, distinct, Intake(left_out, others), low, high, sums)
+    left_out = _count_left_out(rows) if rows.schema.drops else None
+    rows.need_types()
+    totals = look_at(rows, estimated=estimated)
+    if not totals["fit"]:
+        _refuse(rows, totals)
+    return seen_of(rows, totals, estimated=estimated)._replace(left_out=left_out)
 
 
-def summary_of_fit(source: Source, columns: Columns, distinct: int) -> Summary:
-    """Return what a scan tells of rows that all are fit, with weights that are whole numbers if there are any."""
-    shape = _shape_of(source, columns)
-    return Summary(shape(source.sql), shape, "none" if columns.weighting is None else "whole", distinct, Intake())
+def look_at(rows: LazyColumns, *, estimated: bool = True) -> dict[str, Any]:
+    """Return what one scan tells of rows, and whether all are "fit"."""
+    seen = _totals(rows, _wanted(rows, estimated=estimated))
+    if not seen["n"]:
+        raise row_errors.describe_no_rows(rows.name)
+    return seen | {"fit": not seen["unfit"] and _two_classes(seen)}
 
 
-def check_scores(
-    source: Source,
-    score: str,
-    *,
-    complete: bool = False,
-    drops: bool = False,
-    limits: tuple[float, float] = PROBABILITIES,
-) -> None:
-    """Check one column of scores, in which values may be missing unless it is to be `complete`, as `check` does."""
-    faults = ("score_missing",) * complete + ("score_nan", "score_text", "score_bad")
-    _check_column(source, score, faults, drops=drops, limits=limits)
+def seen_of(rows: LazyColumns, totals: Mapping[str, Any], *, estimated: bool = True) -> Seen:
+    """Return the same of rows that all are fit."""
+    schema = rows.schema
+    others: tuple[str, ...] = ()
+    if totals.get("rest"):
+        others = (str(totals["rest_low"]),) if _one_class(totals) else rows.other_labels()
+        row_errors.refuse_unknown(others, schema.pos_label, _place(rows))
+    n, weights, sums = int(totals["n"]), "none", None
+    if schema.weighting is not None:
+        parts = (float(totals[f"weight_{part}"] or 0.0) for part in ("total", "squares", "low", "high"))
+        sums = WeightSums(int(totals["weights"]), *parts)
+        sums.check()
+        weights = "whole" if not totals["broken"] and sums.total < MOST_ROWS else "other"
+        if schema.count is not None:
+            if weights == "other":
+                raise row_errors.describe_too_many_rows(sums.total)
+            sums = None
+    distinct = _different(rows, totals, weights, estimated=estimated)
+    return Seen(n, weights, distinct, others, float(totals["low"]), float(totals["high"]), sums)
 
 
-def check_numbers(source: Source, name: str, what: str, *, drops: bool = False) -> None:
-    """Check that one column has a number in every row, or in those with a value; `what` says of which kind."""
-    try:
-        _check_column(source, name, ("score_missing", "score_nan", "score_text"), drops=drops)
-    except DataError as error:
-        raise error.but(expected=f"numbers as {what}") from None
-
-
-def _check_column(
-    source: Source,
-    name: str,
-    faults: tuple[str, ...],
-    *,
-    drops: bool = False,
-    limits: tuple[float, float] = PROBABILITIES,
-) -> None:
-    def shape(source: Source) -> str:
-        gap = gap_of(source.column(name), source.kind(name)) if drops else "false"
-        return f"SELECT {_score_columns(source, name, limits)}, {gap} AS left_out FROM ({source.sql})"
-
-    counts = _scanned(source, _kept(shape(source)), _counts(faults))
-    refuse_values(faults, counts, name, InspectedSource(source, shape))
-
-
-def _shape_of(source: Source, columns: Columns) -> Callable[[str], str]:
-    return lambda rows: _kept(_rows_sql(source, columns, rows))
-
-
-def _kept(rows: str) -> str:
-    """Return a SELECT of those of some rows that are not left out."""
-    return f"SELECT * FROM ({rows}) WHERE NOT left_out"
-
-
-def _is_word(column: str, words: frozenset[str]) -> str:
-    return f"lower(trim(CAST({column} AS VARCHAR))) IN ({', '.join(map(quote_text, sorted(words)))})"
-
-
-def _gaps(source: Source, columns: Columns) -> list[str]:
-    """Return the conditions that rows meet which lack something, in the order of `Columns.causes`."""
-    return [" AND ".join(_gap(source, name, words) for name in names) for names, words in columns.causes.values()]
-
-
-def _gap(source: Source, name: str, words: frozenset[str]) -> str:
-    return gap_of(source.column(name), source.kind(name), words)
-
-
-def gap_of(column: str, kind: str, words: frozenset[str] = NOT_KNOWN) -> str:
-    """Return the condition that rows meet which lack a value in one column, of a kind that `Source.kind` tells."""
-    if kind == "number":
-        return f"coalesce(isnan(CAST({column} AS DOUBLE)), true)"
-    return f"({column} IS NULL)" if kind == "boolean" else f"coalesce({_is_word(column, words)}, true)"
-
-
-def _left_out(source: Source, rows: str, columns: Columns) -> LeftOut:
-    """Count, in one scan, the rows that are left out, and compare the scores of those with and without an outcome."""
-    gaps = [f"gap{i}" for i in range(len(columns.causes))]
-    scored = "WHERE NOT gap1 AND in_range"
-    where = [f"FILTER ({scored} AND {outcome})" for outcome in ("NOT gap0", "gap0")]
-    moments = [f"count(*) {rows_}, avg(s) {rows_}, var_samp(s) {rows_}" for rows_ in where]
-    listed = ", ".join([_count("left_out"), "count(*)", *map(_count, gaps), *moments])
-    n, n_read, *counts = source.rows(f"SELECT {listed} FROM ({rows})")[0]
-    causes = dict(zip(columns.causes, counts, strict=False))
-    return LeftOut.of(n, n_read, causes, Moments.of(*counts[-6:-3]), Moments.of(*counts[-3:]))
-
-
-def _seen(source: Source, sql: str, columns: Columns) -> dict[str, Any]:
-    """Count all faults: by one condition that fit rows meet, and one by one only if some rows do not."""
-    aggregates = _aggregates(columns)
-    if columns.pos_label is None:
-        fit = ["in_range AND label_number IN (0, 1)"]
-        fit += ["w >= 0 AND isfinite(w)"] if columns.weighting is not None else []
-        fit += ["c IS NOT NULL"] if columns.clusters else []
-        other = {name: aggregate for name, aggregate in aggregates.items() if name in _ALWAYS}
-        other["unfit"] = _count(f"NOT coalesce({' AND '.join(fit)}, false)")
-        seen = _scanned(source, sql, other)
-        if not seen["unfit"]:
-            return dict.fromkeys(aggregates, 0) | seen
-    return _scanned(source, sql, aggregates)
-
-
-def _scanned(source: Source, sql: str, aggregates: dict[str, str]) -> dict[str, Any]:
-    values = source.rows(f"SELECT {', '.join(aggregates.values())} FROM ({sql})")[0]
-    return dict(zip(aggregates, values, strict=True))
-
-
-def _score_columns(source: Source, score: str, limits: tuple[float, float] = PROBABILITIES) -> str:
-    column, (low, high) = source.column(score), limits
-    number = as_number(column, source.kind(score))
-    return f"{column} AS score_raw, {number} AS s, {number} >= {low!r} AND {number} <= {high!r} AS in_range"
-
-
-def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
-    label = source.column(columns.label)
-    kind = source.kind(columns.label)
-    number = as_number(label, kind, words=columns.pos_label is None)
-    parts = [
-        _score_columns(source, columns.score, columns.limits),
-        f"{label} AS label_raw",
-        f"{number} AS label_number",
-        f"{_missing_label(label, number, kind, columns.pos_label)} AS label_missing",
-        f"{_unknown_label(label, kind, columns.pos_label)} AS label_unknown",
-        f"coalesce({_is_positive(label, number, kind, columns.pos_label)}, false) AS positive",
-    ]
-    if columns.weighting is not None:
-        weight = source.column(columns.weighting)
-        parts += [f"{weight} AS weight_raw", f"{as_number(weight, source.kind(columns.weighting))} AS w"]
-    if columns.clusters:
-        parts.append(f"{source.joined(columns.clusters)} AS c")
-    parts += [f"{source.column(name)} AS by{i}" for i, name in enumerate(columns.by)]
-    parts += [f"{as_number(source.column(name), source.kind(name))} AS m{i}" for i, name in enumerate(columns.models)]
-    gaps = _gaps(source, columns) if columns.drops else []
-    parts += [f"{gap} AS gap{i}" for i, gap in enumerate(gaps)] + [f"{' OR '.join(gaps) or 'false'} AS left_out"]
-    return f"SELECT {', '.join(parts)} FROM ({rows or source.sql})"
-
-
-def _missing_label(label: str, number: str, kind: str, pos_label: Any) -> str:
-    # With pos_label a text may be the name of a class, even "nan".
-    nan_counts = kind == "number" or pos_label is None
-    return f"({label} IS NULL OR coalesce(isnan({number}), false))" if nan_counts else f"({label} IS NULL)"
-
-
-def _unknown_label(label: str, kind: str, pos_label: Any) -> str:
-    """Tell where a label, beside a positive one that was named, seems to stand for a missing outcome."""
-    if pos_label is None or kind != "text":
-        return "false"
-    return f"coalesce({_is_word(label, words_for_missing(pos_label))}, false)"
-
-
-def _is_positive(label: str, number: str, kind: str, pos_label: Any) -> str:
-    if pos_label is None:
-        return f"{number} = 1"
-    name = str(pos_label).strip()
-    if isinstance(pos_label, bool) or kind == "boolean":
-        same = f"lower(trim(CAST({label} AS VARCHAR))) = {quote_text(name.lower())}"
+def _wanted(rows: LazyColumns, *, estimated: bool) -> Totals:
+    """Return what tells whether all rows can be used, and what is to be known of them if they can."""
+    schema = rows.schema
+    s, number = nw.col("s"), nw.col("number")
+    fit = (s >= schema.limits[0]) & (s <= schema.limits[1])
+    aggregates: Totals = {"n": ("len", nw.col("y")), "low": ("min", s), "high": ("max", s)}
+    if schema.pos_label is None:
+        fit &= (number == 0.0) | (number == 1.0)
     else:
-        same = f"trim(CAST({label} AS VARCHAR)) = {quote_text(name)}"
-    try:
-        value = float(pos_label)
-    except (TypeError, ValueError):
-        return same
-    return same if math.isnan(value) else f"({same} OR {number} = {quote_text(repr(value))}::DOUBLE)"
-
-
-def _aggregates(columns: Columns) -> dict[str, str]:
-    used = {"score", "label"} | ({"weight"} if columns.weighting is not None else set())
-    used |= {"cluster"} if columns.clusters else set()
-    unasked = "label_unknown" if columns.pos_label is None else "label_other"
-    faults = (fault for fault in _FAULTS if fault.split("_")[0] in used and fault != unasked)
-    aggregates = {"rows": "count(*)", **_counts(faults)}
-    aggregates |= {"score_low": "min(s)", "score_high": "max(s)", "distinct": "approx_count_distinct(s)"}
-    if columns.pos_label is None:
-        aggregates |= {"zeros": _count("label_number = 0"), "minus_ones": _count("label_number = -1")}
-    else:
-        # The rest is one class if it is one text, or one number written in several ways.
-        rest, text = f"FILTER (WHERE {_REST})", "trim(CAST(label_raw AS VARCHAR))"
-        one_text = f"coalesce(min({text}) {rest} = max({text}) {rest}, true)"
-        one_number = f"coalesce(min(label_number) {rest} = max(label_number) {rest}, false)"
-        no_number = _count(f"{_REST} AND label_number IS NULL")
-        one_class = f"{one_text} OR ({one_number} AND {no_number} = 0)"
-        aggregates |= {"positives": _count("positive"), "one_class": one_class, "rest_low": f"min({text}) {rest}"}
-    if columns.weighting is not None:
-        aggregates |= WEIGHT_SUMS | {"pairs": "approx_count_distinct(hash(s, w))"}
+        fit &= ~nw.col("label_missing")
+        text, of_rest = nw.when(REST).then(nw.col("text")), nw.when(REST).then(number)
+        aggregates |= {"positives": ("sum", nw.col("y")), "unknown": _rows_of(nw.col("label_unknown"))}
+        aggregates |= {"rest": _rows_of(REST), "rest_low": ("min", text), "rest_high": ("max", text)}
+        aggregates |= {"numbers": ("count", of_rest), "number_low": ("min", of_rest), "number_high": ("max", of_rest)}
+    if schema.cluster:
+        fit &= ~nw.col("c").is_null()
+    if schema.chance is not None:
+        chance = nw.col("h")
+        fit &= (chance > 0.0) & (chance >= (schema.smallest_chance or 0.0)) & (chance <= 1.0)
+    for key in rows.numbers:
+        if key.startswith("m"):
+            fit &= (nw.col(key) >= 0.0) & (nw.col(key) <= 1.0)
+    if schema.weighting is not None:
+        w = nw.col("w")
+        fit &= (w >= 0.0) & (w < math.inf)
+        positive = nw.when(w > 0.0).then(w)
+        aggregates |= {
+            "weights": ("count", positive),
+            "weight_total": ("sum", positive),
+            "broken": _rows_of(is_broken(w)),
+        }
+        aggregates |= {"weight_squares": ("sum", positive * positive)}
+        aggregates |= {"weight_low": ("min", positive), "weight_high": ("max", positive)}
+        if schema.count is not None:
+            fit &= ~is_broken(w)
+    aggregates["unfit"] = "sum", nw.when(fit).then(0).otherwise(1)
+    if estimated:
+        values = {"scores": s} | ({} if schema.weighting is None else {"pairs": (s + 1.0) * nw.col("w")})
+        if not rows.approximate:
+            values = {name: nw.when(looked_at).then(value) for name in values for value, looked_at in [_values(name)]}
+        aggregates |= {name: ("n_unique", value) for name, value in values.items()}
     return aggregates
 
 
-class InspectedSource:
-    """Rows of a source, which is asked for what errors show, see `faults.InspectedRows`."""
-
-    def __init__(self, source: Source, shape: _Shape) -> None:
-        self.name = source.name
-        self._source = source
-        self._shape = shape
-        self._rows = f"({_kept(shape(source))})"
-
-    def example(self, fault: str, column: str) -> tuple[str, Any]:
-        """Find the first row with the fault, in the order of the files."""
-        condition, value = _FAULTS[fault]
-        self._source.in_order()
-        for file in self._source.parts or (self._source,):
-            rows = self._source.rows(
-                f"SELECT row, value FROM (SELECT row_number() OVER () AS row, {value} AS value, "
-                f"NOT left_out AND ({condition}) AS bad FROM ({self._shape(file)})) WHERE bad LIMIT 1"
-            )
-            if rows:
-                break
-        row, example = rows[0]
-        return f"row {row} of column {column} in {file.name}", example
-
-    def score_range(self) -> ScoreRange:
-        """Look at the finite scores."""
-        below, above = f"s < {-OFF_BY_ROUNDING}", f"s > {1.0 + OFF_BY_ROUNDING}"
-        counts = map(_count, (f"NOT ({below} OR {above})", "s > 0 AND s < 1", "s = floor(s)"))
-        ends = f"min(s), max(s) FILTER (WHERE {below}), min(s) FILTER (WHERE {above}), max(s)"
-        listed = ", ".join(["count(*)", *counts, ends])
-        return ScoreRange(*self._source.rows(f"SELECT {listed} FROM {self._rows} WHERE isfinite(s)")[0])
-
-    def look_swapped(self) -> bool:
-        """Return whether labels and scores may have changed places."""
-        in_range = "bool_and(coalesce(label_number >= 0 AND label_number <= 1, false))"
-        return bool(self._source.rows(f"SELECT bool_and(s = 0 OR s = 1) AND {in_range} FROM {self._rows}")[0][0])
-
-    def label_values(self) -> list[Any]:
-        """Return different values in order of appearance: of the first rows, or of all if those show too few."""
-        self._source.in_order()
-        numbered = f"SELECT row_number() OVER () AS row, label_raw FROM {self._rows} WHERE NOT label_missing"
-        query = "SELECT label_raw FROM ({}) GROUP BY label_raw ORDER BY min(row) LIMIT 6"
-        values = [value for (value,) in self._source.rows(query.format(f"{numbered} LIMIT {_LOOK}"))]
-        if len(values) < 6:
-            values = [value for (value,) in self._source.rows(query.format(numbered))]
-        return values if self._source.typed else [_plain(value) for value in values]
-
-    def other_labels(self) -> tuple[str, ...]:
-        """Return a few of the labels that count as 0 beside the positive one that was named, in increasing order."""
-        rest = f"SELECT trim(CAST(label_raw AS VARCHAR)) AS label FROM {self._rows} WHERE {_REST}"
-        query = f"{rest} GROUP BY label ORDER BY label"
-        return tuple(label for (label,) in self._source.rows(f"{query} LIMIT {OTHERS}"))
+def _two_classes(seen: Mapping[str, Any]) -> bool:
+    """Whether labels beside the positive one, if it was named, may count as 0."""
+    return "positives" not in seen or _one_class(seen) or bool(seen["positives"] and not seen["unknown"])
 
 
-def _plain(text: str) -> Any:
-    """Show numbers in a text file as numbers."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
+def _one_class(seen: Mapping[str, Any]) -> bool:
+    """Whether the others are one class: if they are one text, or one number written in several ways."""
+    if not seen["rest"] or seen["rest_low"] == seen["rest_high"]:
+        return True
+    return bool(seen["rest"] == seen["numbers"] and seen["number_low"] == seen["number_high"])
+
+
+def _values(name: str) -> tuple[nw.Expr, nw.Expr]:
+    """Return scores, or what tells pairs of score and weight, and which of them are looked at: one in so many."""
+    score = nw.when((_finite("s") >= 0.0) & (_finite("s") <= 1.0)).then(nw.col("s"))
+    value, spread = score, score * (2.0**BITS / _SIFT)
+    if name == "pairs":
+        w = nw.col("w")
+        small = nw.when((_finite("w") >= 0.0) & (_finite("w") < _LARGE)).then(w)
+        value, spread = (score + 1.0) * w, (score + 1.0) * small * _SPREAD
+    # Where the spread has a small fraction, or is not known.
+    return value, nw.when(spread - spread.floor() >= 1.0 / _SIFT).then(nw.lit(False)).otherwise(nw.lit(True))
+
+
+def _different(rows: LazyColumns, seen: Mapping[str, Any], weights: str, *, estimated: bool) -> int:
+    """Estimate how many different scores there are, or pairs of score and weight."""
+    name = "pairs" if weights == "other" else "scores"
+    if estimated:
+        return int(seen[name]) * (1 if rows.approximate else _SIFT)
+    if name == "scores":
+        return int(seen["n"])
+    value, looked_at = _values(name)
+    return int(rows.ask(lambda frame: frame.filter(looked_at).select(pairs=value.n_unique()))["pairs"][0]) * _SIFT
+
+
+def _refuse(rows: LazyColumns, seen: Mapping[str, Any]) -> None:
+    """Raise the error about all that is wrong with rows, if something is."""
+    schema = rows.schema
+    number, s = nw.col("number"), nw.col("s")
+    odd = ~nw.col("label_missing") & (number.is_null() | ~number.is_in([-1.0, 0.0, 1.0]))
+    conditions = {"other": odd, "zeros": number == 0.0, "below": number == -1.0}
+    conditions |= {"binary": (s == 0.0) | (s == 1.0), "shares": (number >= 0.0) & (number <= 1.0)}
+    faults = _faults(rows)
+    counts = _counts(rows, faults, conditions)
+    errors = list(_errors(rows, faults, counts))
+    if schema.pos_label is None:
+        two_classes = not (counts["other"] or (counts["zeros"] and counts["below"]))
+    else:
+        two_classes = _two_classes(seen)
+    if not two_classes:
+        where, count = _place(rows), 1
+        if schema.pos_label is None and counts["other"]:
+            where, _ = rows.example(Fault("label", schema.outcome, odd, "label_raw", "other"))
+            count = int(counts["other"])
+        met = bool(seen.get("positives"))
+        error = row_errors.describe_bad_labels(rows.label_values(), schema.pos_label, met=met, place=where, count=count)
+        error.fill(COLUMN, quote_name(schema.outcome))
+        swapped = counts["binary"] == counts["shares"] == seen["n"]
+        errors.append(("label", row_errors.swapped_columns(error) if swapped else error))
+    if errors:
+        ordered = [error for what in _ORDER for of, error in errors if of == what]
+        raise row_errors.all_of(ordered)
+
+
+def _place(rows: LazyColumns) -> str:
+    return f"column {rows.schema.outcome}" + (f" of {rows.name}" if rows.name else "")
+
+
+def check_numbers(columns: LazyColumns) -> None:
+    """Raise the error about the faults that columns of numbers and clusters have, if they have some."""
+    faults = _faults(columns)
+    errors = [error for _, error in _errors(columns, faults, _counts(columns, faults))]
+    if errors:
+        raise row_errors.all_of(errors)
+
+
+def check_column(source: Source, name: str, rules: Sequence[RowRule]) -> None:
+    """Check one column of scores of which values may be missing."""
+    schema = Schema(name, None, missing="drop", call=AMOUNTS)
+    check_numbers(FileColumns(source, schema, {"s": NumberColumn("score", name, rules)}))
+
+
+def _counts(
+    rows: LazyColumns, faults: Sequence[Fault], conditions: Mapping[str, nw.Expr] | None = None
+) -> dict[str, Any]:
+    named = {f"fault{i}": fault.condition for i, fault in enumerate(faults)} | dict(conditions or {})
+    return _totals(rows, {name: _rows_of(condition) for name, condition in named.items()})
+
+
+def _errors(rows: LazyColumns, faults: Sequence[Fault], counts: Mapping[str, Any]) -> Iterator[tuple[str, DataError]]:
+    """Yield what each of the faults is of that rows have, and its error."""
+    for i, fault in enumerate(faults):
+        what, count = fault.what, int(counts[f"fault{i}"])
+        if not count:
             continue
-    return text
+        location, value = rows.example(fault)
+        if fault.rule == "missing":
+            empty = rows.empty if value is None else repr(value)
+            yield what, row_errors.describe_missing(what, location, count, empty)
+            continue
+        if isinstance(fault.rule, str):
+            error = row_errors.describe_not_numbers(f"{what}s", value, location, count)
+        else:
+            remedy = fault.rule.remedy
+            remedy = remedy if isinstance(remedy, str) else remedy(_score_range(rows, fault.value))
+            error = DataError(fault.rule.expected, row_errors.and_more(repr(value), location, count), remedy)
+        error.fill(COLUMN, quote_name(fault.column))
+        yield what, error
+
+
+def _count_left_out(rows: LazyColumns) -> LeftOut:
+    """Count, in one scan, the rows that are left out, and compare the scores of those with and without an outcome."""
+    schema = rows.schema
+    gaps, s = [nw.col(f"gap{i}") for i in range(len(schema.causes))], nw.col("s")
+    scored = ~gaps[1] & (s >= schema.limits[0]) & (s <= schema.limits[1])
+    aggregates: Totals = {"n_read": ("count", nw.col("y")), "n": _rows_of(nw.col("left_out"))}
+    aggregates |= {f"gap{i}": _rows_of(gap) for i, gap in enumerate(gaps)}
+    for group, of in (("known", ~gaps[0]), ("unknown", gaps[0])):
+        score = nw.when(scored & of).then(s)
+        aggregates |= {f"{group}_{how}": (how, score) for how in ("count", "mean", "var")}
+    seen = _totals(rows, aggregates, every=True)
+    causes = {cause: seen[f"gap{i}"] for i, cause in enumerate(schema.causes)}
+    groups = ((seen[f"{group}_{how}"] for how in ("count", "mean", "var")) for group in ("known", "unknown"))
+    moments = [Moments.of(*group) for group in groups]
+    left_out = LeftOut.of(seen["n"], seen["n_read"], causes, *moments)
+    if left_out.n and left_out.n == left_out.n_read:
+        raise row_errors.describe_all_left_out(str(left_out), rows.name)
+    return left_out

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from calibrant.cells import gathering
-from calibrant.cells.accumulator import Accumulator, pooled_batches
-from calibrant.cells.bucket_sums import BucketSums
-from calibrant.cells.losses import LossTotals
-from calibrant.cells.slices import SliceRows
+from calibrant.cells.bucket_sums import BucketSums, LossTotals
+from calibrant.cells.slices import Accumulator, SliceRows, pooled_batches
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.pooling import LabelArray, Pooled
 from calibrant.table.row_errors import (
@@ -22,9 +20,9 @@ from calibrant.table.row_errors import (
     describe_zero_weights,
     refuse_unknown,
 )
+from calibrant.table.rules import MOST_WEIGHT, WeightSums
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import Chunks, CleanRows, check_same_rows, clean_rows
-from calibrant.table.weights import MOST_WEIGHT, WeightSums
 
 _CHUNKS = "an iterable of (labels, scores) chunks, or a function that returns one"
 _AGAIN = "pass a function, so that the rows can be read again"

@@ -13,15 +13,17 @@ import numpy as np
 
 from calibrant.errors import DataError
 from calibrant.sources.arrow_batches import read_batches
-from calibrant.sources.checks import check_numbers, check_scores
-from calibrant.sources.files import FileRows
+from calibrant.sources.checks import check_numbers
+from calibrant.sources.columns import FileColumns
+from calibrant.sources.files import FileRows, segment_column
 from calibrant.sources.formats import quote_text
-from calibrant.sources.protocol import Columns
+from calibrant.sources.schema import Schema
 from calibrant.sources.source import Source, as_number
 from calibrant.table import class_checks
 from calibrant.table.missing import is_missing
 from calibrant.table.pooling import FloatArray, IntArray
 from calibrant.table.row_errors import describe_missing, describe_no_rows, describe_other_rows, renumbered
+from calibrant.table.rules import column_values
 from calibrant.table.score_table import ScoreTable
 
 
@@ -30,21 +32,17 @@ class ClassFile:
     """A file with a column of labels, and one of probabilities for each class."""
 
     source: Source
-    label: str
-    names: list[str]  # of the columns of probabilities
+    schema: Schema  # the probabilities of all classes are its `predictions`
     met: list[Any]  # different labels
     n: int
-    sql: str  # a SELECT of the number of the label, y, -1 where there is none, and of the probabilities, p0, p1, ...
-    count: str | None = None  # a column of numbers of equal rows, which follows them
-    missing: str = "raise"
+    # A SELECT of the number of the label, y, -1 where there is none, of numbers, p0, p1, ..., and of what is beside.
+    sql: str
 
     @classmethod
-    def of(
-        cls, source: Source, label: str, names: list[str], count: str | None = None, missing: str = "raise"
-    ) -> ClassFile:
+    def of(cls, source: Source, schema: Schema) -> ClassFile:
         """Number the labels."""
-        value = source.column(label)
-        if source.kind(label) == "text":
+        value = source.column(schema.outcome)
+        if source.kind(schema.outcome) == "text":
             value = f"CAST({value} AS VARCHAR)" if source.typed else f"nullif(trim({value}), '')"
         text = f"CAST({value} AS VARCHAR)"
         met = source.rows(f"SELECT {value}, {text} AS text, count(*) FROM ({source.sql}) GROUP BY ALL ORDER BY text")
@@ -53,51 +51,77 @@ class ClassFile:
             raise describe_no_rows(source.name)
         known = [(value, text) for value, text, _ in met if not is_missing(value)]
         number = " ".join(f"WHEN {quote_text(text)} THEN {i}" for i, (_, text) in enumerate(known)) or "WHEN '' THEN -1"
+        file = cls(source, schema, [value for value, _ in known], n, "")
         selected = [f"CAST(CASE {text} {number} ELSE -1 END AS BIGINT) AS y"]
-        for k, name in enumerate([*names, *([] if count is None else [count])]):
+        for k, name in enumerate(file.numbers):
             selected.append(f"coalesce({as_number(source.column(name), source.kind(name))}, 'nan'::DOUBLE) AS p{k}")
-        sql = f"SELECT {', '.join(selected)} FROM ({source.sql})"
-        return cls(source, label, names, [value for value, _ in known], n, sql, count, missing)
+        if schema.cluster:
+            selected.append(f"nullif({source.joined(schema.cluster)}, '') AS c")
+        for i, name in enumerate(schema.by):
+            selected.append(f"{segment_column(source, source.sql, source.column(name), name)[0]} AS by{i}")
+        return replace(file, sql=f"SELECT {', '.join(selected)} FROM ({source.sql})")
 
     @property
-    def columns(self) -> list[str]:
-        """The columns of numbers."""
-        return [*self.names, *([] if self.count is None else [self.count])]
+    def names(self) -> tuple[str, ...]:
+        """The columns of probabilities."""
+        return self.schema.predictions
 
-    def read(self, use: Callable[[int, IntArray, FloatArray], None]) -> None:
-        """Let `use` have the rows in batches: how many were before, numbers of labels, and probabilities.
+    @property
+    def numbers(self) -> list[str]:
+        """The columns of numbers: probabilities, then weights or counts if there are any."""
+        schema = self.schema
+        return [*self.names, *filter(None, (schema.weight, schema.count, schema.chance))]
 
-        A `DataError` tells afterwards if values are missing that may not be.
+    @property
+    def alone(self) -> bool:
+        """Whether there are labels and probabilities only, of which none may be missing."""
+        schema = self.schema
+        return not (schema.cluster or schema.by or schema.drops) and self.numbers == [*self.names]
+
+    def read(self, use: Callable[[int, IntArray, FloatArray], None]) -> dict[str, Any]:
+        """Let `use` have the rows in batches: how many were before, numbers of labels, and numbers.
+
+        A `DataError` tells afterwards if values are missing that may not be. Returns clusters and columns `by`, if
+        there are some.
         """
-        source, complete, drops = self.source, True, self.missing == "drop"
+        source, schema, complete, drops = self.source, self.schema, True, self.schema.drops
         gaps: list[int] = []
+        beside: dict[str, Any] = {}
+
+        def batches() -> Iterator[dict[str, Any]]:
+            if not (schema.cluster or schema.by):
+                yield from read_batches(source.connection.sql(self.sql))
+                return
+            arrays = source.connection.execute(self.sql).fetchnumpy()  # text is not read in batches
+            beside["by"] = {name: column_values(arrays[f"by{i}"], name) for i, name in enumerate(schema.by)}
+            if schema.cluster:
+                beside["clusters"] = column_values(arrays["c"], " and ".join(schema.cluster))
+            yield arrays
 
         def work() -> int:
             nonlocal complete
             source.keep_order()  # so that messages can number rows
             seen = 0
-            for batch in read_batches(source.connection.sql(self.sql)):
+            for batch in batches():
                 number = batch["y"]
-                proba = np.stack([batch[f"p{k}"] for k in range(len(self.columns))], axis=1)
+                values = np.stack([batch[f"p{k}"] for k in range(len(self.numbers))], axis=1)
                 gaps.extend((seen + np.flatnonzero(number < 0)).tolist())
-                complete &= not (gaps or np.isnan(proba).any())
+                complete &= not (gaps or np.isnan(values).any())
                 if seen + len(number) > self.n:
                     return seen + len(number)
                 if complete or drops:
-                    use(seen, number, proba)
+                    use(seen, number, values)
                 seen += len(number)
             return seen
 
         if source.run(work) != self.n:
             raise describe_other_rows(f"another number of them than {self.n}, as at first,")
         if gaps and not drops:
-            row = f"row {gaps[0] + 1} of column {self.label} in {source.name}"
+            row = f"row {gaps[0] + 1} of column {schema.outcome} in {source.name}"
             raise describe_missing("label", row, len(gaps))
         if not complete:
-            for name in self.names:
-                check_scores(source, name, complete=not drops, drops=drops)
-            if self.count is not None:
-                check_numbers(source, self.count, "weights", drops=drops)
+            check_numbers(FileColumns(source, schema))
+        return beside
 
 
 @dataclass(frozen=True)
@@ -114,11 +138,14 @@ class FileClasses:
     n_rescaled: int
     scope: str = ""  # every row has all classes
     left_out: None = None
+    cluster: None = None
+    weight: None = None
+    chance: None = None
 
     @classmethod
     def of(cls, file: ClassFile, classes: Sequence[Any] | None) -> FileClasses:
         """Check all rows."""
-        names, _ = class_checks.classes_of(file.met, file.names, classes, len(file.names))
+        names, _ = class_checks.classes_of(file.met, list(file.names), classes, len(file.names))
         n_rescaled = 0
 
         def check(start: int, number: IntArray, proba: FloatArray) -> None:
@@ -156,7 +183,7 @@ class FileClasses:
                 format="query",
                 parts=(),
             )
-            yield str(name), FileRows(part, Columns("y", "s")).table()
+            yield str(name), FileRows(part, Schema("y", "s")).table()
 
     def _probability(self, k: int) -> str:
         """Return the probability of a class as the checks of a matrix leave it."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from calibrant.errors import DataError
-from calibrant.sources.checks import check_scores
+from calibrant.sources.checks import check_column
 from calibrant.sources.connection import open_source
-from calibrant.sources.source import as_number
+from calibrant.sources.source import as_number, gap_of
 from calibrant.table.missing import LeftOut, Moments
 from calibrant.table.pooling import FloatArray
+from calibrant.table.rules import score_rules
 
 _CELLS = 1_000  # per unit of log-odds: far below what changes a number of rows
 
@@ -31,12 +32,13 @@ def expected_scores(source: Any, score: str) -> ExpectedScores:
     """Return the distribution of scores of files or a query, in which values may be missing."""
     with open_source(source, (score,)) as opened:
         opened.found(score)
-        check_scores(opened, score)
-        number = as_number(opened.column(score), opened.kind(score))
+        check_column(opened, score, score_rules())
+        column, kind = opened.column(score), opened.kind(score)
         cell = f"CASE WHEN s > 0 AND s < 1 THEN floor({_CELLS} * ln(s / (1 - s))) ELSE s * 1e9 END"
         cells = opened.arrays(
             f"SELECT avg(s) AS score, count(*)::DOUBLE AS rows, sum(s * (1 - s)) AS brier "
-            f"FROM (SELECT {number} AS s FROM ({opened.sql})) WHERE s IS NOT NULL GROUP BY {cell} ORDER BY score"
+            f"FROM (SELECT {as_number(column, kind)} AS s FROM ({opened.sql}) WHERE NOT {gap_of(column, kind)}) "
+            f"GROUP BY {cell} ORDER BY score"
         )
         if not len(cells["rows"]):
             raise DataError("at least one score", f"none in column {score} of {opened.name}", "name another column")

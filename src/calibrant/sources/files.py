@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterator
+from functools import cached_property, partial
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.cells.frame_rows import CheckedRows, LazyRows, fetch_arrays
+from calibrant.cells.bucket_sums import BucketSet
+from calibrant.cells.frame_rows import LazyRows, Seen, fetch_arrays
 from calibrant.cells.slices import Slices
 from calibrant.errors import DataError
+from calibrant.segments.columns import describe_dates
 from calibrant.segments.totals import Request, SegmentTotals
-from calibrant.segments.values import describe_dates
-from calibrant.sources.checks import Summary, check, summary_of_fit
+from calibrant.sources.arrow_batches import read_batches
+from calibrant.sources.checks import inspect, look_at, seen_of
+from calibrant.sources.columns import FileColumns, LazyColumns
 from calibrant.sources.connection import open_source
-from calibrant.sources.file_slices import FileSlices
-from calibrant.sources.fit_rows import may_be_fit, most_differ, read_if_fit, rows_to_look_at, table_of_checked
+from calibrant.sources.fit_rows import LOOK, checked_rows, may_be_fit, read_if_fit, table_of_checked, unchecked_rows
 from calibrant.sources.paths import PathSpec, name_of
-from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, OrderedRows, Rows
 from calibrant.sources.query import Query
+from calibrant.sources.rows import ArrayRows, EngineColumn, OrderedRows, Rows
+from calibrant.sources.schema import Schema
 from calibrant.sources.segment_scan import segments_of_engine
 from calibrant.sources.source import Source, as_number
-from calibrant.sources.text_copy import copy_if_fit
-from calibrant.table.clusters import MOST_COMPARED
-from calibrant.table.identifiers import Repeated, identifiers, repeated_of
+from calibrant.table.clusters import MOST_COMPARED, Repeated, identifiers, repeated_of
 from calibrant.table.missing import Intake
+from calibrant.table.parameters import is_number
+from calibrant.table.rules import column_values
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.validation import CleanRows
 
 _TYPES = {"time": "DOUBLE", "id": "BIGINT", "block": "VARCHAR"}  # of further columns; text if a value is of another
 
@@ -90,28 +95,31 @@ def read_table(
     ...     read_table(file, label="outcome", score="p")
     ScoreTable(2 distinct scores, n=3, positives=1)
     """
-    columns = Columns(label, score, weight, pos_label, count=count, missing=missing)
-    with open_source(path, columns.names) as source:
-        return FileRows(source, columns).table()
+    schema = Schema(label, score, weight, pos_label, count=count, missing=missing)
+    with open_source(path, schema.names) as source:
+        return FileRows(source, schema).table()
 
 
 class FileRows(Rows):
     """Rows of an open source."""
 
-    columns: Columns
+    schema: Schema
 
-    def __init__(self, source: Source, columns: Columns) -> None:
+    def __init__(self, source: Source, schema: Schema) -> None:
         self._source = source
-        self.columns = columns
+        self._columns = FileColumns(source, schema)
+        self.schema = schema
 
     @cached_property
-    def checked(self) -> Summary:
+    def checked(self) -> Seen:
         """What one scan tells of the rows."""
-        return check(self._source, self.columns)
+        seen = inspect(self._columns)
+        self._source.runner.expect(seen.n, "rows")
+        return seen
 
     @cached_property
     def _segment_columns(self) -> list[tuple[str, EngineColumn]]:
-        sql, named = self.checked.sql, enumerate(self.columns.by)
+        _, sql, named = self.checked, self._columns.sql(), enumerate(self.schema.by)
         return [segment_column(self._source, sql, f"by{i}", name) for i, name in named]
 
     @property
@@ -121,105 +129,128 @@ class FileRows(Rows):
 
     def table(self) -> ScoreTable:
         """See `Rows`."""
-        source, columns = self._source, self.columns
-        table = self._table_if_fit() if "checked" not in vars(self) and may_be_fit(columns) else None
-        summary = self.checked
-        return source.run(lambda: table_of_checked(_rows_with_weight(source, summary))) if table is None else table
+        source, table = self._source, None
+        columns: LazyColumns = self._columns
+        if "checked" not in vars(self) and may_be_fit(columns, text=not source.typed):
+            if source.typed:
+                table = self._table_of_one_scan()
+            else:
+                columns = self._copied_if_fit() or columns
+        if table is not None:
+            return table
+        seen = self.checked
+        rows = source.run(lambda: checked_rows(columns, seen))
+        slices = FileSlices(source, rows, of_text=not source.typed and columns is self._columns)
+        return source.run(lambda: table_of_checked(rows, seen, Slices(slices.all, slices.inside)))
 
-    def _table_if_fit(self) -> ScoreTable | None:
-        """Check rows of text where they were copied to, others while they are added up; None if one is not fit.
-
-        Rows have to be many for that, and if they are not text most scores different.
-        """
-        source, columns = self._source, self.columns
-        unchecked = f"SELECT {_unchecked(source, columns)} FROM ({source.sql})"
-        if not source.typed:
-            copied = copy_if_fit(source, columns, unchecked)
-            if copied is None:
-                return None
-            self.checked = summary_of_fit(source, columns, copied.distinct)
-            return source.run(lambda: table_of_checked(_rows_with_weight(source, copied)))
-        rows = _rows_for_one_scan(source, columns)
-        if rows is None:
-            return None
-        slices = FileSlices(source, unchecked)
-        read = source.run(lambda: read_if_fit(Slices(slices.all, slices.inside), rows, columns))
+    def _table_of_one_scan(self) -> ScoreTable | None:
+        """Check rows while they are added up; None if they are few, or one is not fit."""
+        source, rows = self._source, unchecked_rows(self._columns)
+        slices, expect = FileSlices(source, rows), partial(source.runner.expect, unit="rows")
+        read = source.run(lambda: read_if_fit(rows, Slices(slices.all, slices.inside), self.schema, expect))
         if read is None:
             return None
-        self.checked = summary_of_fit(source, columns, read.different)
-        return read.table
+        table, self.checked = read
+        return table
+
+    def _copied_if_fit(self) -> LazyColumns | None:
+        """Copy rows of text as numbers, and check them there.
+
+        None if there are few rows, which are parsed again as fast, if one of them cannot be used as it is, or if
+        weights are no whole numbers that are small enough to be added up.
+        """
+        source, schema = self._source, self.schema
+        if source.rows(f"SELECT count(*) FROM (SELECT 1 FROM ({source.sql}) LIMIT {LOOK})")[0][0] < LOOK:
+            return None
+        rows = unchecked_rows(self._columns).handed_over().to_native().sql_query()
+        copy = source.run(lambda: source.copied(rows))
+        weights: dict[str, Any] = {"weight": schema.weight and "w", "count": schema.count and "w"}
+        copied = LazyColumns(nw.from_native(source.relation(copy)), Schema("y", "s", **weights), self._columns.fetch)
+        totals = source.run(lambda: look_at(copied))
+        if not totals["fit"]:
+            return None
+        seen = source.run(lambda: seen_of(copied, totals))
+        if seen.weights == "other":
+            return None
+        source.runner.expect(seen.n, "rows")
+        self.checked = seen
+        return copied
 
     @property
     def repeated(self) -> Repeated | None:
         """See `Rows`; in bounded memory, to a few percent."""
-        source, columns = self._source, self.columns
-        names = [] if columns.clusters else identifiers(source.names, columns.names)
+        source, schema = self._source, self.schema
+        names = [] if schema.cluster else identifiers(source.names, schema.names)
         if not names:
             return None
         counts = ", ".join(f"approx_count_distinct({source.column(name)})" for name in names)
         ((rows, *values),) = source.rows(f"SELECT count(*), {counts} FROM ({source.sql})")
         return repeated_of(dict(zip(names, values, strict=True)), rows)
 
-    def held(self) -> HeldRows:
-        """See `Rows`.
+    def arrays(self) -> ArrayRows:
+        """See `Rows`; all values are checked.
 
         Clusters (a patient, a race, a customer) are compared as text, and numbered from 0 in the order of their names.
-        Memory grows with the file: 17 bytes per row, and 8 more with weights.
+        Memory grows with the file: 17 bytes per row, and 8 more for every further column of numbers.
         """
-        self._need_counts()
-        columns, selected = self.columns, ["numbered.positive", "numbered.s"]
-        selected += [] if columns.count is None else ["numbered.w"]
+        schema, selected = self.schema, ["CAST(numbered.y AS TINYINT) AS y", "numbered.s"]
+        selected += [] if schema.weighting is None else ["numbered.w"]
+        models = {column.name: key for key, column in self._columns.numbers.items() if column.what == "score"}
+        selected += [f"numbered.{key}" for key in models.values() if key != "s"]
         selected += [f"{sql} AS {column.key}" for sql, column in self._segment_columns]
+        if schema.chance is not None:
+            selected.append("numbered.h")
         arrays = self._in_order(selected)
-        by = {name: arrays[f"by{i}"] for i, name in enumerate(columns.by)}
         number, names = arrays.get("number"), None
-        count = None if columns.count is None else arrays["w"].astype(np.int64)
         if number is not None and number.max() < MOST_COMPARED:
-            listed = self._source.arrays(f"SELECT DISTINCT c FROM ({self.checked.sql}) ORDER BY c")["c"]
+            listed = self._source.arrays(f"SELECT DISTINCT c FROM ({self._columns.sql()}) ORDER BY c")["c"]
             names = [str(name).replace("\x1f", ", ") for name in listed]  # which joins the columns, see `checks`
-        return HeldRows(arrays["positive"], arrays["s"], count, number, by, names)
-
-    def models(self) -> ModelRows:
-        """See `Rows`.
-
-        Memory grows with the file: 9 bytes per row, and 8 for every column of scores but the first.
-        """
-        names = self.columns.models
-        counts = [] if self.columns.count is None else ["numbered.w"]
-        arrays = self._in_order(["numbered.positive", *(f"numbered.m{i}" for i in range(len(names))), *counts])
-        scores = {name: arrays[f"m{i}"] for i, name in enumerate(names)}
-        return ModelRows(arrays["positive"], scores, arrays.get("number"), None, self.intake.left_out, arrays.get("w"))
+        return ArrayRows(
+            arrays["y"],
+            arrays["s"],
+            count=None if schema.count is None else arrays["w"].astype(np.int64),
+            clusters=number,
+            by={name: arrays[f"by{i}"] for i, name in enumerate(schema.by)},
+            schema=schema,
+            scores={name: arrays[models[name]] for name in schema.predictions},
+            left_out=self.intake.left_out,
+            limits=schema.limits,
+            repeated=None if schema.chance is None else self.repeated,
+            chance=arrays.get("h"),
+            smallest_chance=schema.smallest_chance,
+            names=names,
+        )
 
     def segments(self, request: Request) -> SegmentTotals:
         """See `Rows`."""
-        request.check_names(self.columns.by)
+        request.check_names(self.schema.by)
         listed = "".join(f", {sql} AS {column.key}" for sql, column in self._segment_columns)
-        query = f"SELECT s, CAST(positive AS BIGINT) AS y{listed} FROM ({self.checked.sql})"
-        frame: nw.LazyFrame[Any] = nw.from_native(self._source.connection.sql(query))
+        frame: nw.LazyFrame[Any] = nw.from_native(
+            self._source.relation(f"SELECT s, y{listed} FROM ({self._columns.sql()})")
+        )
         columns = [column for _, column in self._segment_columns]
         return self._source.run(lambda: segments_of_engine(frame, fetch_arrays, columns, request))
 
     def _in_order(self, selected: list[str]) -> dict[str, npt.NDArray[Any]]:
         """Return columns of the rows in the order of the files, with the `number` of the cluster if there are any."""
-        summary, join = self.checked, ""
+        _, join = self.checked, ""
         self._source.in_order()
-        if self.columns.clusters:
-            clusters = f"SELECT DISTINCT c FROM ({summary.sql})"
-            names = f"SELECT c, row_number() OVER (ORDER BY c) - 1 AS number FROM ({clusters})"
-            join = f" JOIN ({names}) AS names USING (c)"
+        if self.schema.cluster:
+            join = self._columns.join_clusters(self._columns.sql())
             selected = [*selected, "CAST(names.number AS BIGINT) AS number"]
-        numbered = self._source.numbered(lambda part: f"SELECT * FROM ({summary.shape(part.sql)})")
+        numbered = self._source.numbered(self._columns.sql)
         return self._source.arrays(f"SELECT {', '.join(selected)} FROM {numbered}{join} ORDER BY file, position")
 
     def in_order(self, *, missing_labels: bool = False) -> OrderedRows:
         """See `Rows`; a `DataError` if one of the further columns is empty in a row."""
-        source, columns = self._source, self.columns
+        source, schema = self._source, self.schema
         source.in_order()
         if not missing_labels:
             _ = self.checked
-        further = {"time": columns.time, "id": columns.id, "block": columns.block}
-        score = as_number(source.column(columns.score), source.kind(columns.score))
-        selected = {"score": score, "label": _as_label(source, columns)}
+        further = {"time": schema.date, "id": schema.id, "block": schema.block}
+        score = as_number(source.column(schema.prediction), source.kind(schema.prediction))
+        label = "DOUBLE" if schema.pos_label is None else "VARCHAR"
+        selected = {"score": score, "label": _as_number_or_text(source, schema.outcome, label)}
         for what, name in further.items():
             if name is not None:
                 selected[what] = _as_number_or_text(source, name, _TYPES[what])
@@ -231,11 +262,14 @@ class FileRows(Rows):
                 row = int(np.argmax(np.ma.getmaskarray(arrays[what]))) + 1
                 raise DataError(f"a value of {name} in every row", f"none in row {row}", "fill it in, or drop the row")
         labels = arrays["label"]
-        if columns.pos_label is None:
+        if labels.dtype.kind == "f":
             labels = np.ma.filled(labels, np.nan)
-        elif np.ma.is_masked(labels):
-            missing, labels = np.ma.getmaskarray(labels), np.ma.getdata(labels).astype(object)
-            labels[missing] = None
+        elif schema.pos_label is None:
+            strange = next(value for value in labels.tolist() if not (value is None or is_number(value)))
+            remedy = "name the outcome that counts as 1 with `pos_label`, and leave labels that are not known empty"
+            raise DataError("labels 0 and 1", repr(strange), remedy)
+        else:
+            labels = column_values(labels, schema.outcome)
         values = {what: np.ma.getdata(arrays[what]) if what in arrays else None for what in further}
         names = np.array([part.name for part in source.parts or (source,)], dtype=object)
         has_files = source.format != "query" and source.name != name_of("-")
@@ -243,26 +277,10 @@ class FileRows(Rows):
         return OrderedRows(labels, np.ma.filled(arrays["score"], np.nan), **values, file=file)
 
 
-def _as_label(source: Source, columns: Columns) -> str:
-    """Return labels, of which some may be missing: as text where one of them is named, else as numbers, if they are."""
-    column, kind = source.column(columns.label), source.kind(columns.label)
-    if columns.pos_label is not None:
-        return f"nullif(CAST({column} AS VARCHAR), '')"
-    number = as_number(column, kind, words=True)
-    strange = source.rows(
-        f"SELECT CAST({column} AS VARCHAR) FROM ({source.sql}) "
-        f"WHERE nullif(CAST({column} AS VARCHAR), '') IS NOT NULL AND {number} IS NULL LIMIT 1"
-    )
-    if strange:
-        remedy = "name the outcome that counts as 1 with `pos_label`, and leave labels that are not known empty"
-        raise DataError("labels 0 and 1", repr(strange[0][0]), remedy)
-    return number
-
-
 def _as_number_or_text(source: Source, name: str, type_: str) -> str:
-    """Return a column as numbers of a type if all of its values are, as text otherwise."""
+    """Return a column as numbers of a type if all of its values are, as text otherwise; "true" and "false" are 1, 0."""
     written = f"nullif(trim(CAST({source.column(name)} AS VARCHAR)), '')"
-    cast = f"TRY_CAST({written} AS {type_})"
+    cast = as_number(written, "text", words=True) if type_ == "DOUBLE" else f"TRY_CAST({written} AS {type_})"
     if type_ == "VARCHAR" or source.rows(f"SELECT count({written}) = count({cast}) FROM ({source.sql})")[0][0]:
         return cast
     return written
@@ -274,8 +292,11 @@ def segment_column(source: Source, sql: str, key: str, name: str) -> tuple[str, 
     It holds numbers, booleans or text; text of which all is numbers or booleans is such.
     """
     kind = source.type_of(name)
-    if kind.startswith(("DATE", "TIME", "INTERVAL")):
-        raise describe_dates(name)
+    if kind.startswith("DATE") or (kind.startswith("TIMESTAMP") and "ZONE" not in kind):
+        text = f"regexp_replace(CAST({key} AS VARCHAR), ' 00:00:00$', '')"
+        return text, EngineColumn(key, name, numeric=False, float_=False)
+    if kind.startswith(("TIME", "INTERVAL")):
+        raise describe_dates(name, "times or durations")
     as_float = EngineColumn(key, name, numeric=True, float_=True)
     if kind in ("HUGEINT", "UHUGEINT", "BIGNUM") or kind.startswith("DECIMAL"):
         return f"CAST({key} AS DOUBLE)", as_float
@@ -302,39 +323,36 @@ def segment_column(source: Source, sql: str, key: str, name: str) -> tuple[str, 
     return (number, as_float) if all_numbers else (text, as_text)
 
 
-def _rows_for_one_scan(source: Source, columns: Columns) -> int | None:
-    """Count the rows if they can be checked while they are added up, which takes most scores to be different."""
-    if "text" in map(source.kind, columns.of_rows.values()):
-        return None
-    rows = int(source.rows(f"SELECT count(*) FROM ({source.sql})")[0][0])
-    if not most_differ(rows, 1, 1):
-        return None
-    head = f"SELECT {source.column(columns.score)} AS s FROM ({source.sql}) LIMIT {rows_to_look_at(rows)}"
-    counts = f"SELECT count(*) AS times FROM ({head}) GROUP BY s"
-    if not most_differ(rows, *source.rows(f"SELECT sum(times), count(*) FILTER (times = 1) FROM ({counts})")[0]):
-        return None
-    source.runner.expect(rows, "rows")
-    return rows
+_CACHE = "400MB"
 
 
-def _unchecked(source: Source, columns: Columns) -> str:
-    """Return scores, labels and weights that are still to be checked, see `read_if_fit`."""
-    label = as_number(source.column(columns.label), source.kind(columns.label), words=True)
-    score = as_number(source.column(columns.score), source.kind(columns.score))
-    selected = f"{score} AS s, CASE {label} WHEN 1 THEN 1::TINYINT WHEN 0 THEN 0::TINYINT ELSE 2::TINYINT END AS y"
-    if columns.weighting is None:
-        return selected
-    return f"{selected}, {as_number(source.column(columns.weighting), source.kind(columns.weighting))} AS w"
+class FileSlices:
+    """Rows with columns s (score), y (label) and perhaps w (weight).
 
+    They are copied to a temporary table first if they are of text, which is not parsed again then.
+    """
 
-def _rows_with_weight(source: Source, summary: Summary) -> CheckedRows:
-    """Return the rows of a source that have weight, and ways to have them in slices."""
-    condition = "" if summary.weights == "none" else " WHERE w > 0"
-    rest = f"{summary.weight} FROM ({summary.sql}){condition}"
-    frame = nw.from_native(source.connection.sql(f"SELECT s, CAST(positive AS BIGINT) AS y{rest}"))
-    rows = LazyRows(frame, summary.weights, fetch_arrays)
-    slices = FileSlices(
-        source, f"SELECT s, CAST(positive AS TINYINT) AS y{rest}", of_text=not (source.typed or summary.copied)
-    )
-    of_source = Slices(slices.all, slices.inside)
-    return CheckedRows(rows, summary.distinct, of_source, summary.intake, summary.low, summary.high, summary.sums)
+    def __init__(self, source: Source, rows: LazyRows, *, of_text: bool = False) -> None:
+        self._source = source
+        self._rows = rows
+        self._is_text = of_text
+
+    def all(self) -> Iterator[CleanRows]:
+        """Yield all rows, in slices that are valid until the next is asked for."""
+        source, seen = self._source, 0
+        if self._is_text:
+            copy = source.copied(self._rows.handed_over().to_native().sql_query())
+            self._rows = LazyRows(nw.from_native(source.connection.sql(copy)), self._rows.weights, self._rows.fetch)
+            self._is_text = False
+        if source.format != "Parquet":
+            # Of a table, DuckDB would keep in memory all that it has read, up to its limit.
+            source.connection.execute(f"SET memory_limit = '{_CACHE}'")
+        for columns in read_batches(self._rows.handed_over().to_native()):
+            source.runner.reached(seen)
+            yield CleanRows(columns["y"], columns["s"], columns.get("w"))
+            seen += len(columns["s"])
+        source.runner.reached(None)
+
+    def inside(self, buckets: BucketSet) -> CleanRows:
+        """Return the rows in some buckets, and perhaps in some beside them."""
+        return self._rows.fetch_rows(buckets)

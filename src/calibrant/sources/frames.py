@@ -12,19 +12,20 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from calibrant.cells.frame_rows import Arrays, CheckedRows, LazyRows, fetch_arrays
+from calibrant.cells.frame_rows import Arrays, LazyRows, Seen, fetch_arrays
 from calibrant.cells.slices import Slices
 from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
+from calibrant.segments.columns import describe_dates
 from calibrant.segments.totals import Request, SegmentTotals
-from calibrant.segments.values import describe_dates
-from calibrant.sources.array_rows import ArrayRows
 from calibrant.sources.arrow_batches import UnfitRowsError, read_batches
-from calibrant.sources.faults import describe_no_column
-from calibrant.sources.fit_rows import may_be_fit, most_differ, read_if_fit, rows_to_look_at, table_of_checked
-from calibrant.sources.frame_checks import checked_rows, column_of, count_of, find_gaps, need_numbers
-from calibrant.sources.protocol import Columns, EngineColumn, HeldRows, ModelRows, Rows
-from calibrant.sources.segment_scan import collect_columns, segments_of_engine
-from calibrant.table.identifiers import Repeated, identifiers, repeated_of
+from calibrant.sources.checks import inspect
+from calibrant.sources.columns import LazyColumns, column_of, need_numbers
+from calibrant.sources.fit_rows import checked_rows, may_be_fit, read_if_fit, table_of_checked, unchecked_rows
+from calibrant.sources.rows import ArrayRows, EngineColumn, Rows
+from calibrant.sources.schema import Schema
+from calibrant.sources.segment_scan import segments_of_engine
+from calibrant.sources.source import describe_no_column
+from calibrant.table.clusters import Repeated, identifiers, repeated_of
 from calibrant.table.missing import EMPTY, Intake, missing_values
 from calibrant.table.row_errors import describe_no_rows
 from calibrant.table.rules import column_values
@@ -35,103 +36,73 @@ _BATCH = 1 << 20  # rows
 _INTERRUPTED = "Query interrupted"  # what DuckDB says in place of a KeyboardInterrupt
 
 
-def open_frame(frame: Any, columns: Columns) -> ArrayRows | EngineRows:
+def open_frame(frame: Any, schema: Schema) -> ArrayRows | EngineRows:
     """Take the columns out of a frame in memory, whose values are checked later; leave those of an engine there."""
-    opened = _opened(frame, columns)
-    return _taken_out(opened, columns) if isinstance(opened, nw.DataFrame) else EngineRows(opened, columns)
+    opened = _opened(frame, schema)
+    return _taken_out(opened, schema) if isinstance(opened, nw.DataFrame) else EngineRows(opened, schema)
 
 
 class EngineRows(Rows):
     """Rows of a frame in an engine: checked there in one scan, and added up by aggregations."""
 
-    columns: Columns
+    schema: Schema
 
-    def __init__(self, frame: nw.LazyFrame[Any], columns: Columns) -> None:
+    def __init__(self, frame: nw.LazyFrame[Any], schema: Schema) -> None:
         self._frame = frame
-        self._fit = False  # whether all rows were found to be fit without a check
-        self.columns = columns
-
-    def _table_of_one_scan(self) -> ScoreTable | None:
-        """Check rows while they are added up, if their engine hands them over and most scores are different."""
-        frame, columns, types = self._frame, self.columns, self._frame.collect_schema()
-        numbers = all(types[name].is_numeric() or types[name] == nw.Boolean for name in columns.of_rows.values())
-        if _batches(frame) is None or not may_be_fit(columns) or columns.by or not numbers:
-            return None
-        rows = int(_asked(frame.select(rows=nw.len()))["rows"][0])
-        if not most_differ(rows, 1, 1):
-            return None
-        s, y = (column_of(name, frame).cast(nw.Float64) for name in (columns.score, columns.label))
-        counts = frame.select(s=s).head(rows_to_look_at(rows)).group_by("s").agg(times=nw.len())
-        asked = _asked(counts.select(looked=nw.col("times").sum(), once=count_of(nw.col("times") == 1)))
-        if not most_differ(rows, int(asked["looked"][0]), int(asked["once"][0])):
-            return None
-        unchecked = {"s": s, "y": nw.when(y == 1.0).then(1).otherwise(nw.when(y == 0.0).then(0).otherwise(2))}
-        if columns.weighting is not None:
-            unchecked["w"] = column_of(columns.weighting, frame).cast(nw.Float64)
-        lazy = LazyRows(frame.select(**unchecked), "none" if columns.weighting is None else "other", _asked)
-        slices = _slices(lazy)
-        assert slices is not None
-        read = read_if_fit(slices, rows, columns)
-        return None if read is None else read.table
+        self._columns = LazyColumns(frame, schema, _asked)
+        self.schema = schema
 
     @cached_property
-    def checked(self) -> CheckedRows:
-        """The rows, and what one scan tells of them."""
-        frame, columns, left_out = self._frame, self.columns, None
-        if columns.drops:
-            gap, left_out = find_gaps(frame, columns, _asked)
-            frame = frame.filter(~gap)
-        checked = checked_rows(frame, columns, _asked, handed_over=_batches(frame) is not None)
-        intake = checked.intake._replace(left_out=left_out)
-        return checked._replace(slices=_slices(checked.rows), intake=intake)
+    def checked(self) -> Seen:
+        """What one scan tells of the rows.
+
+        How many scores are different is estimated if rows can be handed over or have weights that are not numbers of
+        rows. Else it is left to the scan that adds up all rows: beside the checks it would cost as much as they do.
+        """
+        return inspect(self._columns, estimated=_batches(self._frame) is not None)
 
     @property
     def intake(self) -> Intake:
         """See `Rows`."""
-        if self._fit:
-            return Intake()
-        return self._in_memory.intake if self.columns.clusters else self.checked.intake
+        return self._in_memory.intake if "_in_memory" in vars(self) else self.checked.intake
 
     def table(self) -> ScoreTable:
-        """See `Rows`."""
+        """See `Rows`; rows are checked while they are added up, if that can be."""
+        columns = self._columns
         with _adding_up(self._frame.implementation):
-            table = None if "checked" in vars(self) else self._table_of_one_scan()
-            self._fit = table is not None
-            return table_of_checked(self.checked) if table is None else table
+            if "checked" not in vars(self) and may_be_fit(columns) and not self.schema.by:
+                unchecked = unchecked_rows(columns)
+                slices = _slices(unchecked)
+                read = None if slices is None else read_if_fit(unchecked, slices, self.schema, lambda _: None)
+                if read is not None:
+                    table, self.checked = read
+                    return table
+            rows = checked_rows(columns, self.checked)
+            return table_of_checked(rows, self.checked, _slices(rows))
 
-    def held(self) -> HeldRows:
+    def arrays(self) -> ArrayRows:
         """See `Rows`."""
-        if self.columns.clusters:
-            return self._in_memory.held()
-        self._need_counts()
-        arrays = collect_columns(self.checked.rows.frame)
-        by = {name: arrays[f"by{i}"] for i, name in enumerate(self.columns.by)}
-        return HeldRows(arrays["y"].astype(np.int8), arrays["s"], arrays.get("w"), None, by)
+        return self._in_memory
 
     def segments(self, request: Request) -> SegmentTotals:
         """See `Rows`."""
-        request.check_names(self.columns.by)
-        frame, fetch = self.checked.rows.frame, self.checked.rows.fetch
+        request.check_names(self.schema.by)
+        frame, fetch = checked_rows(self._columns, self.checked).frame, self._columns.fetch
         kinds = frame.collect_schema()
         columns = [
             EngineColumn(f"by{i}", name, kinds[f"by{i}"].is_numeric(), kinds[f"by{i}"].is_float())
-            for i, name in enumerate(self.columns.by)
+            for i, name in enumerate(self.schema.by)
         ]
         for column in columns:
-            if str(kinds[column.key]).startswith(("Date", "Time", "Duration")):
-                raise describe_dates(column.name)
+            frame = frame.with_columns(_dates_as_text(column, kinds[column.key]))
         with _adding_up(self._frame.implementation):
             return segments_of_engine(frame, fetch, columns, request)
-
-    def models(self) -> ModelRows:
-        """See `Rows`."""
-        return self._in_memory.models()
 
     @property
     def repeated(self) -> Repeated | None:
         """See `Rows`."""
-        frame, columns = self._frame, self.columns
-        names = [] if columns.clusters else identifiers(names_of_frame(frame), columns.names)
+        frame, schema = self._frame, self.schema
+        names = [] if schema.cluster else identifiers(names_of_frame(frame), schema.names)
         if not names:
             return None
         counts = {f"n{i}": column_of(name, frame).n_unique() for i, name in enumerate(names)}
@@ -140,17 +111,30 @@ class EngineRows(Rows):
 
     @cached_property
     def _in_memory(self) -> ArrayRows:
-        return _taken_out(_collected(self._frame, self.columns), self.columns)
+        return _taken_out(_collected(self._frame, self.schema), self.schema)
 
 
-def in_memory(frame: Any, columns: Columns) -> nw.DataFrame[Any]:
+def _dates_as_text(column: EngineColumn, kind: Any) -> nw.Expr:
+    """Return a column of segments in which dates are text, as in files; durations are refused."""
+    value = nw.col(column.key)
+    if kind == nw.Date:
+        return value.dt.to_string("%Y-%m-%d")
+    if kind == nw.Datetime and kind.time_zone is None:
+        text = value.dt.to_string("%Y-%m-%d %H:%M:%S")
+        return nw.when(text.str.ends_with(" 00:00:00")).then(text.str.slice(0, 10)).otherwise(text)
+    if kind in (nw.Datetime, nw.Time, nw.Duration):
+        raise describe_dates(column.name, "times or durations")
+    return value
+
+
+def in_memory(frame: Any, schema: Schema) -> nw.DataFrame[Any]:
     """Return a frame in memory that has the columns; those of an engine are taken out of it."""
-    opened = _opened(frame, columns)
-    return opened if isinstance(opened, nw.DataFrame) else _collected(opened, columns)
+    opened = _opened(frame, schema)
+    return opened if isinstance(opened, nw.DataFrame) else _collected(opened, schema)
 
 
-def _collected(frame: nw.LazyFrame[Any], columns: Columns) -> nw.DataFrame[Any]:
-    listed = [column_of(name, frame).alias(name) for name in columns.names]
+def _collected(frame: nw.LazyFrame[Any], schema: Schema) -> nw.DataFrame[Any]:
+    listed = [column_of(name, frame).alias(name) for name in schema.names]
     with _failing(frame.implementation):  # once: an engine need not keep the order of the rows
         return frame.select(*listed).collect()
 
@@ -172,14 +156,14 @@ def as_frame(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     return opened
 
 
-def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+def _opened(frame: Any, schema: Schema) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     """Return a frame that narwhals reads and that has each of the columns once."""
     opened = as_frame(frame)
     there = names_of_frame(opened)
-    for what, name in (("label", columns.label), ("score", columns.score), ("weight", columns.weighting)):
+    for what, name in (("label", schema.outcome), ("score", schema.prediction), ("weight", schema.weighting)):
         if not isinstance(name, Hashable) or (name is None and what != "weight"):
             raise ArgumentError(f"`{what}` to name a column", repr(name), f"choose among {', '.join(map(str, there))}")
-    for name in columns.names:
+    for name in schema.names:
         # DuckDB takes the first of the names that differ in case alone.
         asked = str(name).lower()
         alike = [other for other in there if other.lower() == asked] if opened.implementation.is_duckdb() else []
@@ -203,23 +187,29 @@ def names_of_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
         return list(frame.collect_schema())
 
 
-def _taken_out(frame: nw.DataFrame[Any], columns: Columns) -> ArrayRows:
+def _taken_out(frame: nw.DataFrame[Any], schema: Schema) -> ArrayRows:
     """Take columns out of a frame in memory, without the rows that are to be left out."""
     if not len(frame):
         raise describe_no_rows()
-    for what, name in columns.of_rows.items():
+    for what, name in schema.of_rows.items():
         if what != "label" and frame[name].null_count() < len(frame):
             need_numbers(frame, name, f"{what}s", _listed)
-    arrays = {what: frame[name].to_numpy() for what, name in columns.of_rows.items()}
-    scores = {name: frame[name].to_numpy() for name in columns.models} | {columns.score: arrays["score"]}
-    by = {name: frame[name].to_native() for name in columns.by}
-    weight, count = arrays.get("weight"), None
-    if columns.count is not None:
-        weight, count = None, weight
-    of_rows = (arrays["label"], arrays["score"], weight, count, clusters_of(frame, columns.clusters), by)
-    rows = ArrayRows(*of_rows, columns.pos_label, columns, scores, limits=columns.limits)
-    rows = rows.without_gaps() if columns.drops else rows
-    names = [] if columns.clusters else identifiers(frame.columns, columns.names)
+    columns: dict[str, Any] = {role: frame[name].to_numpy() for role, name in schema.numbers.items()}
+    label, score = columns.pop("label"), columns.pop(schema.call.prediction)
+    rows = ArrayRows(
+        label,
+        score,
+        clusters=clusters_of(frame, schema.cluster),
+        by={name: frame[name].to_native() for name in schema.by},
+        pos_label=schema.pos_label,
+        schema=schema,
+        scores={name: frame[name].to_numpy() for name in schema.predictions} | {schema.prediction: score},
+        limits=schema.limits,
+        smallest_chance=schema.smallest_chance,
+        **columns,
+    )
+    rows = rows.without_gaps() if schema.drops else rows
+    names = [] if schema.cluster else identifiers(frame.columns, schema.names)
     counted = [frame[name] for name in names]
     if rows.places is not None:
         counted = [column[rows.places.tolist()] for column in counted]

@@ -1,15 +1,76 @@
-"""Columns given by name, as arrays or as series, freely mixed: a dataframe is given those that it does not have."""
+"""How columns are given, by name, as arrays or as series, freely mixed: a dataframe is given those that it lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.sources.rows import is_read
-from calibrant.table.rules import column_values
+from calibrant.sources.schema import CLASSES, EVENTS, MODELS, Call, Schema, check_names, is_read
+from calibrant.table.parameters import check_choice
+from calibrant.table.rules import PROBABILITIES, column_values, need_one_kind
+
+
+class Given(NamedTuple):
+    """Rows as a verb was given them: a source and its schema; or None, and columns of arrays by what they hold."""
+
+    source: Any
+    schema: Any
+    columns: dict[str, Any]
+
+
+def columns_by_role(
+    call: Call,
+    data: Any,
+    second: Any,
+    outcome: Any,
+    prediction: Any,
+    *,
+    weight: Any = None,
+    sample_weight: Any = None,
+    clusters: Any = None,
+    by: Any = None,
+    smallest_chance: float | None = None,
+    missing: str = "raise",
+    limits: tuple[float, float] = PROBABILITIES,
+    pos_label: Any = None,
+    **single: Any,
+) -> Given:
+    """Return the columns that the arguments of a verb stand for: of `data` by name, or arrays, `second` the next.
+
+    Columns may be given as values beside the names of others. `single` may have a count, a chance and an exposure.
+    """
+    check_choice("missing", missing, ("raise", "drop"))
+    arrays = {call.second: second} | ({} if weight is None else {"sample_weight": sample_weight})
+    single = {"weight": weight if sample_weight is None else sample_weight, **single}
+    kinds = {role: single.get(role) for role in ("weight", "count", "chance")}
+    need_one_kind(**kinds, smallest_chance=smallest_chance)
+    named = {call.outcome: outcome, call.prediction: prediction}
+    further = {role: value for role, value in single.items() if isinstance(value, str)}
+    given = [name for name, value in {**named, **further, **arrays}.items() if value is not None]
+    if not any(name in given for name in (*named, *further)):
+        return Given(data, None, single | {"clusters": clusters, "by": None if by is None else columns_of_arrays(by)})
+    if any(name in given for name in arrays) or not all(name in given for name in named):
+        listed_names = " and ".join(f"`{name}`" for name in named)
+        expected = f"the names of both columns, {listed_names}, and no arrays of the same"
+        raise ArgumentError(expected, " and ".join(given), f"pass {call.example}")
+    mixed = MixedColumns(data)
+    columns: dict[str, Any] = {"outcome": mixed.name(call.outcome, outcome)}
+    if call is MODELS:
+        columns["predictions"] = tuple(mixed.names("score", prediction))
+        columns["prediction"] = next(iter(columns["predictions"]), None)
+    else:  # of classes a pattern, or names, see `Schema.matching`
+        columns["prediction"] = prediction if call is CLASSES else mixed.name(call.prediction, prediction)
+    columns |= {role: mixed.name(role, value) for role, value in single.items()}
+    columns["cluster"] = tuple(mixed.names("cluster", clusters))
+    segments = {} if by is None else columns_of(by)
+    if call is EVENTS:
+        check_names(list(segments), columns["outcome"], columns["prediction"])
+    columns["by"] = tuple(mixed.names("by", segments))
+    columns |= {"limits": limits, "pos_label": pos_label, "smallest_chance": smallest_chance}
+    return Given(mixed.source, Schema(**columns, missing=missing, call=call), columns)
 
 
 class MixedColumns:
@@ -107,21 +168,6 @@ class MixedColumns:
         return not set(texts) & set(known) and isinstance(frame, nw.DataFrame) and len(frame) == len(texts)
 
 
-def by_names(names: Mapping[str, Any], arrays: Mapping[str, Any], example: str, **further: Any) -> bool:
-    """Whether rows are given by the names of two columns; an `ArgumentError` if one is missing, or there are arrays.
-
-    `further` are names of other columns, which need both. `example` is a right call.
-    """
-    given = [name for name, value in {**names, **further, **arrays}.items() if value is not None]
-    if not any(name in given for name in (*names, *further)):
-        return False
-    if any(name in given for name in arrays) or not all(name in given for name in names):
-        listed = " and ".join(f"`{name}`" for name in names)
-        expected = f"the names of both columns, {listed}, and no arrays of the same"
-        raise ArgumentError(expected, " and ".join(given), f"pass {example}")
-    return True
-
-
 def is_values(value: Any) -> bool:
     """Whether an argument is a column itself, not the name of one."""
     named = isinstance(value, str | bytes | tuple | Mapping)
@@ -136,3 +182,49 @@ def own_name(values: Any, other: str) -> str:
     """Return the name that a series has, or another one."""
     name = getattr(values, "name", None)
     return name if isinstance(name, str) and name else other
+
+
+def names_of(by: Any) -> list[str]:
+    """Return the names of the columns that make segments."""
+    return list(columns_of(by))
+
+
+def columns_of_arrays(by: Any) -> dict[str, Any]:
+    """Return `by`, beside arrays, as columns by name."""
+    columns = columns_of(by)
+    if not isinstance(columns, dict) or any(isinstance(values, str) for values in columns.values()):
+        expected = "`by` as a mapping of names to columns, beside arrays"
+        raise ArgumentError(expected, ", ".join(map(repr, columns)), "pass by={'sex': sex}, with one value per row")
+    return columns
+
+
+def columns_of(by: Any) -> dict[str, Any] | list[str]:
+    """Return `by` as columns by name, a text being the name of one, or as a list of names."""
+    if isinstance(by, str):
+        return [by]
+    if isinstance(by, np.ndarray) and by.dtype.kind in "OU" and len(set(by.tolist())) == len(by):
+        by = by.tolist()  # names
+    elif isinstance(by, np.ndarray) or own_name(by, ""):
+        by = {own_name(by, "by"): by}
+    elif isinstance(by, list | tuple) and any(map(is_values, by)):
+        by = {own_name(one, f"by {i}") if is_values(one) else one: one for i, one in enumerate(by, 1)}
+    remedy = "pass for example ['sex', 'branch']"
+    if hasattr(by, "columns") and not isinstance(by, np.ndarray | Mapping):
+        import narwhals as nw
+
+        frame, remedy = nw.from_native(by, eager_only=True), "give its columns names that are text"
+        by = {name: frame[name].to_native() for name in frame.columns}
+    accepted = "`by` as names of columns, or a mapping of names to columns"
+    if by is None or isinstance(by, bytes) or not isinstance(by, Iterable):
+        raise ArgumentError(accepted, repr(by), remedy)
+    names = list(by)
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentError(accepted, f"{name!r} among them", remedy)
+        if names.count(name) > 1:
+            raise ArgumentError(
+                "different columns in `by`",
+                f"{name!r} more than once",
+                "name each once; to pass values, write by={'sex': sex}",
+            )
+    return {str(name): by[name] for name in names} if isinstance(by, Mapping) else [str(name) for name in names]

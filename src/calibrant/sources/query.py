@@ -13,7 +13,7 @@ import numpy as np
 from calibrant.errors import SourceError, need_package
 from calibrant.sources.formats import quote_name, quote_text, unique_names
 from calibrant.sources.source import describe_no_space
-from calibrant.table.identifiers import identifiers
+from calibrant.table.clusters import identifiers
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -18,10 +18,9 @@ import numpy as np
 from calibrant.cells.frame_rows import Arrays, Fetch
 from calibrant.errors import DataError
 from calibrant.segments import totals
-from calibrant.segments.columns import SegmentColumn, clean_cuts, refuse_identifier, short_cuts
+from calibrant.segments.columns import SegmentColumn, clean_cuts, distinct_values, refuse_identifier, short_cuts
 from calibrant.segments.totals import Family, Request, SegmentTotals, families_of
-from calibrant.segments.values import distinct_values
-from calibrant.sources.protocol import EngineColumn
+from calibrant.sources.rows import EngineColumn
 from calibrant.table.parameters import SIDES
 from calibrant.table.pooling import IntArray
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy.typing as npt
 
-from calibrant.errors import SourceError
-from calibrant.sources.faults import describe_no_column
+from calibrant.errors import ROWS, SourceError
 from calibrant.sources.formats import NO_OBJECT, describe_damaged_gzip, quote_name, quote_text
 from calibrant.sources.query_runner import QueryRunner
+from calibrant.table.missing import NOT_KNOWN
 
 if TYPE_CHECKING:
     import duckdb
@@ -130,6 +131,10 @@ class Source:
         """Return the result of a query as tuples."""
         return self.run(lambda: self.connection.execute(query).fetchall())
 
+    def relation(self, query: str) -> duckdb.DuckDBPyRelation:
+        """Return the result of a query that is still to be run."""
+        return self.run(lambda: self.connection.sql(query))
+
     def run(self, work: Callable[[], T]) -> T:
         """Call `work`, which uses the connection, with progress shown and Ctrl-C heard.
 
@@ -211,6 +216,15 @@ def as_number(column: str, kind: str, *, words: bool = False) -> str:
     return f"coalesce({number}, CASE {word} WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE END)"
 
 
+def gap_of(column: str, kind: str) -> str:
+    """Return the condition that rows meet which lack a value in a column, of a kind that `Source.kind` tells."""
+    if kind == "number":
+        return f"coalesce(isnan(CAST({column} AS DOUBLE)), true)"
+    words = ", ".join(map(quote_text, sorted(NOT_KNOWN)))
+    word = f"coalesce(lower(trim(CAST({column} AS VARCHAR))) IN ({words}), true)"
+    return f"({column} IS NULL)" if kind == "boolean" else word
+
+
 def describe_no_space(text: str, name: str) -> SourceError | None:
     """Return an error, which names the place, if `text` of DuckDB is about memory or files of our own; else None."""
     match = _FILE.search(text)
@@ -255,3 +269,32 @@ def _explain(text: str, name: str, format_: str, n_columns: int, mixed: bool) ->
         return SourceError(f"{counts[1]} values in every line, as in the header", f"{counts[2]} in {location}", remedy)
     complaint = next(each for each in _COMPLAINTS if each.text in text and each.mixed in (None, mixed))
     return SourceError(complaint.expected.format(n_columns), complaint.actual.format(location), complaint.remedy)
+
+
+def describe_no_column(name: Hashable, there: Sequence[Hashable], place: str = "") -> tuple[str, str, str]:
+    """Phrase what an error says of a column that is not there: expected, found and remedy."""
+    lower = {str(column).lower(): column for column in there}  # names of pandas may be numbers or tuples
+    asked = str(name).strip().lower()
+    near = difflib.get_close_matches(asked, lower, n=1)
+    if len(asked) > 2 and not any(asked in one for one in near):
+        near = sorted((one for one in lower if asked in one), key=len)[:1] or near
+    listed = ", ".join(map(str, there[:20])) + (", ..." if len(there) > 20 else "")
+    if there and all(isinstance(column, str) and _is_datum(column) for column in there):
+        remedy = "the first line seems to hold data: put a line with the names of the columns above it"
+    elif str(name).partition(".")[0] in there and "." in str(name):  # a field of records
+        field = ".".join(map(quote_name, str(name).split(".")))
+        remedy = f"make a column of it; read it so: `query=SELECT *, {field} AS {quote_name(str(name))} FROM {ROWS}`"
+    elif "*" in str(name):
+        remedy = f"audit takes a pattern for several classes: scores={name!r}, or --scores in a shell"
+    else:
+        remedy = f"did you mean {lower[near[0]]!r}?" if near else "choose one of these"
+    return f"a column {name!r}{place}", f"the columns {listed}", remedy
+
+
+def _is_datum(name: str) -> bool:
+    """Whether a name of a column is a number, or empty, so that it will not be a name."""
+    try:
+        float(name or "0")
+    except ValueError:
+        return False
+    return True

@@ -1,10 +1,10 @@
-"""Checks of labels and probabilities of several classes: clean arrays, or an error that tells what to do."""
+"""Checks of labels, probabilities and lists of several classes: clean arrays, or an error that tells what to do."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +14,9 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
 from calibrant.table.missing import NEVER_CLASSES, is_code, is_missing
 from calibrant.table.numbers import counted
-from calibrant.table.pooling import BoolArray, FloatArray, IntArray, number_values
+from calibrant.table.pooling import BoolArray, FloatArray, IntArray, number_values, row_order
+from calibrant.table.row_errors import OFF_BY_ROUNDING
 from calibrant.table.rules import KeptRows, as_array, clean_numbers, finite, kept_rows, need_same_length
-from calibrant.table.score_hints import OFF_BY_ROUNDING
 
 ROUNDING = 1e-5  # rows whose sum is further from 1 are counted, and that is told
 EXACT = 1e-12  # rows nearer to 1 are left as they are
@@ -69,17 +69,6 @@ def names_of(frame: Any) -> list[Any]:
     if isinstance(frame, Mapping):
         return list(frame)
     return list(getattr(frame, "column_names", getattr(frame, "columns", ())))
-
-
-def is_of_several(y_proba: Any) -> bool:
-    """Whether these are probabilities of more than two classes, as far as their shape says."""
-    if isinstance(y_proba, Mapping):
-        return len(y_proba) > 2
-    if isinstance(y_proba, (list, tuple)):
-        first = next(iter(y_proba), None)
-        return isinstance(first, Sized) and not isinstance(first, str) and len(first) > 2
-    shape: Sequence[int] = getattr(y_proba, "shape", ())
-    return len(shape) == 2 and shape[1] > 2
 
 
 def of_rescaled(count: int) -> tuple[str, ...]:
@@ -194,11 +183,16 @@ def clean_class_labels(y_true: npt.ArrayLike, rows: int) -> ClassLabels:
 
 
 def kept_classes(
-    labels: ClassLabels, raw: npt.NDArray[Any], missing: str, count: npt.ArrayLike | None
+    labels: ClassLabels,
+    raw: npt.NDArray[Any],
+    missing: str,
+    count: npt.ArrayLike | None,
+    beside: Mapping[str, Any] | None = None,
+    words: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[ClassLabels, KeptRows]:
     """Return the labels, of which none is missing, and the probabilities of the rows that are used, see `kept_rows`.
 
-    A label of the number -1 is missing too.
+    A label of the number -1 is missing too. `beside` are further columns, of which `words` stand for missing values.
     """
     drops = missing == "drop"
     absent = [is_missing(one) or (drops and str(one).strip().lower() in NEVER_CLASSES) for one in labels.met]
@@ -208,7 +202,8 @@ def kept_classes(
         value = repr(labels.met[labels.number[row]]) if labels.number[row] >= 0 else "an empty value"
         raise row_errors.describe_missing("label", f"row {row}", int(gap.sum()), value)
     columns = {"outcome": np.where(gap, np.nan, labels.number) if drops else labels.number, "probability": raw}
-    chosen = kept_rows(columns, missing, count=None if count is None else as_array(count, "counts"))
+    counts = None if count is None else as_array(count, "counts")
+    chosen = kept_rows(columns | dict(beside or {}), missing, count=counts, words=words)
     position = np.cumsum(np.logical_not(absent)) - 1
     known = [label for label, no in zip(labels.met, absent, strict=True) if not no]
     return ClassLabels(known, position[chosen.columns["outcome"].astype(np.int64)]), chosen
@@ -353,3 +348,95 @@ def check_order(code: IntArray, proba: FloatArray, names: list[Any]) -> None:
             f"{listed([names[best.tolist().index(k)] for k in range(n_classes)])}",
             _NAME_EACH,
         )
+
+
+UNLISTED = "none of those listed"
+_REMEDY = (
+    "pass the probability of each class among all classes: percentages divided by 100, np.exp of logarithms, the "
+    "softmax of all logits"
+)
+
+
+class ClassLists(NamedTuple):
+    """Classes and probabilities of each row, in the order of the classes."""
+
+    classes: list[Any]
+    listed: IntArray  # (n, m); more than the number of classes where a row lists fewer
+    proba: FloatArray
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row lists all classes."""
+        k = len(self.classes)
+        return self.listed.shape[1] >= k > 1 and bool((self.listed[:, k - 1] < k).all())
+
+    def with_rest(self, code: IntArray) -> tuple[ClassLists, IntArray, int]:
+        """Add the class "none of those listed"; return with it which class each row is, and how many were rescaled."""
+        total = self.proba.sum(axis=1)
+        gap = total - 1.0
+        bad = (gap > tolerance(self.proba.shape[1])) | (self.proba < 0.0).any(axis=1)
+        if bad.any():
+            raise describe_sums("at most 1", self.proba, bad, _REMEDY)
+        divide_rows(self.proba, total, gap)
+        rest = len(self.classes)
+        listed = np.column_stack([self.listed, np.full(len(code), rest)])
+        proba = np.column_stack([self.proba, np.maximum(0.0, -gap)])
+        code = np.where((self.listed == code[:, None]).any(axis=1), code, rest)
+        return ClassLists([*self.classes, UNLISTED], listed, proba), code, int((gap > ROUNDING).sum())
+
+
+def clean_lists(listed: npt.ArrayLike, y_proba: npt.ArrayLike, classes: Sequence[Any] | None) -> ClassLists:
+    """Check the lists of each row, but for their sums, see `ClassScores.from_top`."""
+    raw, values = as_array(listed, "classes listed"), as_array(y_proba, "probabilities")
+    if raw.ndim != 2 or raw.shape != values.shape or not raw.shape[1]:
+        shapes = f"arrays of shape {raw.shape} and {values.shape}"
+        remedy = "pass two matrices with a row for each label, such as the indices and values of the m largest"
+        raise DataError("listed classes and as many probabilities in each row", shapes, remedy)
+    if not len(raw):
+        raise row_errors.describe_no_rows()
+    names, codes = _classes_listed(raw, classes)
+    proba = clean_numbers(values, "probabilities", finite("probabilities"))
+    order = row_order(codes)
+    codes, proba = np.take_along_axis(codes, order, axis=1), np.take_along_axis(proba, order, axis=1)
+    empty = codes >= len(names)
+    proba[empty] = 0.0  # so it is part of the rest
+    if empty[:, 0].any():
+        raise DataError("a class listed in every row", _first("none", empty[:, :1]), "drop rows without scores")
+    twice = (codes[:, 1:] == codes[:, :-1]) & ~empty[:, 1:]
+    if twice.any():
+        name = names[codes[:, 1:][twice][0]]
+        remedy = "list each class once, and None where a row has fewer"
+        raise DataError("different classes in every list", _first(f"{name!r} twice", twice), remedy)
+    return ClassLists(names, codes, proba)
+
+
+def _first(value: str, bad: BoolArray) -> str:
+    """Name the first row with an entry that is bad, and how many more there are."""
+    rows = bad.any(axis=1)
+    return row_errors.and_more(value, f"row {int(rows.argmax())}", int(rows.sum()))
+
+
+def _classes_listed(raw: npt.NDArray[Any], classes: Sequence[Any] | None) -> tuple[list[Any], IntArray]:
+    """Return all classes, and which of them each entry is; one more than their number where it is empty."""
+    met, number = number_labels(raw.ravel())
+    labels = [label for label in met if not is_missing(label)]
+    names = in_order(labels) if classes is None else named_classes(classes)
+    entries = ClassLabels(labels, np.arange(len(labels)))
+    codes = np.full(len(met), len(names) + 1)
+    codes[[not is_missing(label) for label in met]] = codes_of(entries, names, other=-1)
+    unknown = (codes < 0)[number]
+    if unknown.any():
+        given = _first(repr(met[number[unknown.argmax()]]), unknown.reshape(raw.shape))
+        remedy = "name all classes that may be listed"
+        raise DataError(f"lists of the classes {listed(names)}", given, remedy)
+    return names, codes[number].reshape(raw.shape)
+
+
+def codes_of_labels(labels: ClassLabels, names: list[Any], *, named: bool) -> IntArray:
+    """Return which class each label is; the number of classes where no list has it, unless all classes were named."""
+    code = codes_of(labels, names, other=None if named else len(names))
+    if (code == len(names)).all():
+        given = f"{listed(labels.met)}, of which none is ever listed"
+        remedy = "pass labels of the same kind as the classes listed, such as the number of a column for both"
+        raise DataError(f"labels among the classes {listed(names)}", given, remedy)
+    return code

@@ -5,8 +5,8 @@ All that is asked of classes are yes-or-no questions; `ClassRows` are the rows o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import class_checks
-from calibrant.table.class_lists import clean_lists, codes_of_labels
-from calibrant.table.missing import LeftOut
+from calibrant.table.class_checks import clean_lists, codes_of_labels
+from calibrant.table.clusters import Clusters, cluster_numbers, hash_clusters
+from calibrant.table.missing import EMPTY, LeftOut
+from calibrant.table.numbers import html_table
 from calibrant.table.pooling import (
     BoolArray,
     FloatArray,
@@ -27,9 +29,9 @@ from calibrant.table.pooling import (
     pool_counts,
     score_order,
 )
+from calibrant.table.rules import WeightSums, column_values, need_one_kind, need_same_length, weighting_of
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.seeding import digest_rows
-from calibrant.table.shown import html_table
+from calibrant.table.seeding import digest_rows, hash_rows, scramble
 from calibrant.table.validation import CleanRows
 from calibrant.upward import resolve
 
@@ -42,11 +44,15 @@ class ClassRows(NamedTuple):
     score: FloatArray
     outcome: BoolArray
     unlisted: int = 0  # rows that do not list the class: its probability is 0 there, and the answer no
+    weight: FloatArray | None = None  # of each row, where weights count no rows,
+    weights: WeightSums | None = None  # and of all rows
 
     def table(self, chosen: BoolArray | None = None) -> ScoreTable:
         """Pool the rows, or those that are among some `chosen` of all rows."""
         if chosen is None:
             outcome, score, unlisted = self.outcome, self.score, self.unlisted
+            if self.weight is not None:
+                return ScoreTable.from_clean(CleanRows(outcome.view(np.int8), score, self.weight, weights=self.weights))
         else:
             here = chosen[self.rows]
             outcome, score = self.outcome[here], self.score[here]
@@ -79,7 +85,15 @@ class ClassScores:
     order : ndarray of int64, shape (n,), or None
         Where each row stood among those that were given, if that is known.
     left_out : LeftOut or None
-        Rows without a label or a probability, where ``missing="drop"`` asked to leave them out.
+        Rows that lack a value, where ``missing="drop"`` asked to leave them out.
+    cluster : ndarray of int64, shape (n,), or None
+        Number of the cluster of each row, if rows may depend on each other.
+    weight : ndarray of float64, shape (n,), or None
+        Weight of each row, if it counts no rows.
+    chance : ndarray of shape (n,), or None
+        Known chance with which each row was looked at, checked where it is used.
+    by : dict of str to ndarray
+        Columns that make segments.
 
     Examples
     --------
@@ -95,6 +109,10 @@ class ClassScores:
     listed: IntArray | None = None
     order: IntArray | None = None
     left_out: LeftOut | None = None
+    cluster: IntArray | None = None
+    weight: FloatArray | None = None
+    chance: npt.NDArray[Any] | None = None
+    by: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def from_scores(
@@ -103,7 +121,11 @@ class ClassScores:
         y_proba: Any,
         *,
         classes: Sequence[Any] | None = None,
+        sample_weight: npt.ArrayLike | None = None,
         count: npt.ArrayLike | None = None,
+        chance: npt.ArrayLike | None = None,
+        clusters: Clusters | None = None,
+        by: Mapping[str, Any] | None = None,
         missing: str = "raise",
     ) -> ClassScores:
         """Check rows, and put them in order.
@@ -119,8 +141,11 @@ class ClassScores:
         classes : sequence of length K, optional
             Label of each column. By default the names of the columns, such as ``cat`` or ``p_cat``; of an array the
             labels in increasing order, as in `classes_` of scikit-learn, or 0 to K - 1.
-        count, missing
-            As in `ScoreTable.from_scores`; rows without a label or a probability are counted in `left_out`.
+        sample_weight, count, missing
+            As in `ScoreTable.from_scores`; rows that lack a value are counted in `left_out`.
+        chance, clusters, by : optional
+            Known chance with which each row was looked at, for `calibrant.certify`; its cluster; and columns by name
+            that make segments.
 
         Returns
         -------
@@ -134,7 +159,8 @@ class ClassScores:
         """
         columns, raw = class_checks.columns_of(y_proba)
         labels = class_checks.clean_class_labels(y_true, len(raw))
-        return cls.from_numbered(labels, raw, columns, classes, count=count, missing=missing)
+        beside: dict[str, Any] = {"sample_weight": sample_weight, "chance": chance, "clusters": clusters, "by": by}
+        return cls.from_numbered(labels, raw, columns, classes, count=count, missing=missing, **beside)
 
     @classmethod
     def from_numbered(
@@ -144,13 +170,26 @@ class ClassScores:
         columns: list[Any] | None,
         classes: Sequence[Any] | None,
         *,
-        count: npt.ArrayLike | None = None,
+        sample_weight: Any = None,
+        count: Any = None,
+        chance: Any = None,
+        clusters: Any = None,
+        by: Mapping[str, Any] | None = None,
         missing: str = "raise",
         copy: bool = True,
     ) -> ClassScores:
         """Check the probabilities of labels that were numbered; without `copy` they are changed where they are."""
-        labels, chosen = class_checks.kept_classes(labels, raw, missing, count)
+        need_one_kind(weight=sample_weight, count=count, chance=chance)
+        of_by = {f"value of {name}": column_values(values, name) for name, values in (by or {}).items()}
+        chances = None if chance is None else column_values(chance, "chance")
+        beside = {"weight": sample_weight, "chance": chances, "cluster": clusters} | of_by
+        beside = {cause: values for cause, values in beside.items() if values is not None}
+        need_same_length({"rows": labels.number} | {f"values of {cause}": each for cause, each in of_by.items()})
+        labels, chosen = class_checks.kept_classes(labels, raw, missing, count, beside, dict.fromkeys(of_by, EMPTY))
+        weight, chances, cluster, *columns_of = chosen.named("weight", "chance", "cluster", *of_by)
         try:
+            cluster = None if cluster is None else cluster_numbers(cluster, len(labels.number))
+            weight = weighting_of(weight, None, len(labels.number))[0]
             proba, gap = class_checks.clean_probabilities(chosen.columns["probability"], copy=copy)
             names, certain = class_checks.classes_of(labels.met, columns, classes, proba.shape[1])
             code = class_checks.codes_of(labels, names)
@@ -163,8 +202,18 @@ class ClassScores:
         order = score_order(*(proba[:, k] for k in by_label), key_order(by_label)[code])
         for column in proba.T:  # one by one, without a second matrix
             column[:] = column[order]
-        places = order if chosen.places is None else chosen.places[order]
-        return cls(tuple(names), code[order], proba, rescaled, order=places, left_out=chosen.left_out)
+        return cls(
+            tuple(names),
+            code[order],
+            proba,
+            rescaled,
+            order=order if chosen.places is None else chosen.places[order],
+            left_out=chosen.left_out,
+            cluster=None if cluster is None else cluster[order],
+            weight=None if weight is None else weight[order].astype(np.float64),
+            chance=None if chances is None else chances[order],
+            by={name: values[order] for name, values in zip(by or {}, columns_of, strict=True)},
+        )
 
     @classmethod
     def from_top(
@@ -227,7 +276,10 @@ class ClassScores:
         label: str,
         scores: str | Sequence[str],
         classes: Sequence[Any] | None = None,
+        weight: str | None = None,
         count: str | None = None,
+        cluster: str | Sequence[str] | None = None,
+        by: str | Sequence[str] | None = None,
         missing: str = "raise",
     ) -> ClassScores:
         """Read labels and probabilities from the columns of a dataframe, of files or of a query.
@@ -244,8 +296,8 @@ class ClassScores:
             source; or all of these names.
         classes : sequence, optional
             Label of each of these columns. By default their names, or what is left of these after a common beginning.
-        count, missing
-            As in `from_scores`; a column of counts is named.
+        weight, count, cluster, by, missing
+            Names of further columns; else as in `from_scores`.
 
         Returns
         -------
@@ -261,8 +313,9 @@ class ClassScores:
         >>> ClassScores.from_source(frame, label="y", scores="p_*").classes
         ('b', 'a')
         """
-        columns: dict[str, Any] = {"label": label, "scores": scores, "count": count}
-        read: ClassScores = resolve("class_scores_of")(source, **columns, classes=classes, missing=missing)
+        columns: dict[str, Any] = {"label": label, "scores": scores, "weight": weight, "count": count, "by": by}
+        columns |= {"clusters": cluster, "classes": classes, "missing": missing}
+        read: ClassScores = resolve("sources.given.class_scores_of")(source, **columns)
         return read
 
     def __len__(self) -> int:
@@ -287,25 +340,42 @@ class ClassScores:
     def need_matrix(self, what: str) -> FloatArray:
         """Return the probabilities of all classes in all rows, for what cannot do with lists of some of them."""
         if self.listed is not None:
-            remedy = "pass the matrix of all classes, or keep to what lists allow, such as calibrant.certify_classes"
+            remedy = "pass the matrix of all classes, or keep to what lists allow, such as calibrant.certify"
             raise ArgumentError(f"probabilities of all classes for {what}", "lists of some of them", remedy)
         return self.proba
 
     @cached_property
     def digest(self) -> int:
         """A number below ``2**64`` made of the rows, for seeds, as that of a `ScoreTable`."""
-        parts = ((part.score, part.outcome.astype(np.int64)) for part in self.by_class())
-        digests = (digest_rows(score, np.ones_like(k), k) for score, k in parts)
+        count = np.ones(len(self), np.uint64) if self.weight is None else self.weight.view(np.uint64)
+        digests = (
+            digest_rows(part.score, count[part.rows], count[part.rows] * part.outcome) for part in self.by_class()
+        )
+        together = 0  # which rows belong together
+        if self.cluster is not None:
+            top = self.of_confidence()
+            hashed = hash_rows(top.score, count, count * top.outcome)
+            together = int(scramble(hash_clusters(self.cluster, hashed)).sum())
         # An odd factor for each class: else labels that swap classes of equal probabilities would share a seed.
         ranks: Iterable[int] = range(len(self.classes))
         if self.listed is None:
             ranks = key_order(self.label_order).tolist()
-        return sum((2 * rank + 1) * digest for rank, digest in zip(ranks, digests, strict=False)) % (1 << 64)
+        return (together + sum((2 * rank + 1) * each for rank, each in zip(ranks, digests, strict=False))) % (1 << 64)
 
     @cached_property
     def label_order(self) -> IntArray:
         """The columns in increasing order of their labels: what is random goes by it, whatever order they have."""
         return class_checks.label_order(self.classes)
+
+    @cached_property
+    def weights(self) -> WeightSums | None:
+        """Sums of weights that count no rows."""
+        return None if self.weight is None else WeightSums.of(self.weight)
+
+    @property
+    def total(self) -> float:
+        """What all rows count together."""
+        return float(len(self)) if self.weights is None else self.weights.total / self.weights.unit
 
     @cached_property
     def predicted(self) -> IntArray:
@@ -334,9 +404,11 @@ class ClassScores:
 
     def by_class(self) -> Iterator[ClassRows]:
         """Ask of each class, over all rows, whether it occurred; of lists, over the rows that have it, if any do."""
+        weights: dict[str, Any] = {"weight": self.weight, "weights": self.weights}
         for k, name in enumerate(map(str, self.classes)):
             if self.listed is None:
-                yield ClassRows(name, slice(None), np.ascontiguousarray(self.proba[:, k]), self.code == k)
+                score = np.ascontiguousarray(self.proba[:, k])
+                yield ClassRows(name, slice(None), score, self.code == k, **weights)
             elif len(self._entries[k]):
                 rows, column = np.divmod(self._entries[k], self.proba.shape[1])
                 unlisted = len(self) - len(rows)
@@ -355,7 +427,8 @@ class ClassScores:
     def of_confidence(self) -> ClassRows:
         """Ask whether the most probable class occurred."""
         top = self.probability_of(self.predicted)
-        return ClassRows("the class predicted", slice(None), top, self.code == self.predicted)
+        right = self.code == self.predicted
+        return ClassRows("the class predicted", slice(None), top, right, weight=self.weight, weights=self.weights)
 
     @property
     def confidence_residuals(self) -> FloatArray:
@@ -368,7 +441,8 @@ class ClassScores:
         part = self.of_confidence()
         for name, rows in zip(self.classes, places_of(self.predicted, len(self.classes)), strict=True):
             if len(rows):
-                yield ClassRows(str(name), rows, part.score[rows], part.outcome[rows])
+                weight = None if part.weight is None else part.weight[rows]
+                yield ClassRows(str(name), rows, part.score[rows], part.outcome[rows], 0, weight, part.weights)
 
 
 def tables_of(parts: Iterable[ClassRows]) -> Iterator[tuple[str, ScoreTable]]:
@@ -376,21 +450,39 @@ def tables_of(parts: Iterable[ClassRows]) -> Iterator[tuple[str, ScoreTable]]:
     return ((part.name, part.table()) for part in parts)
 
 
+def are_classes(y_true: Any, y_proba: Any, *named: Any) -> bool:
+    """Whether rows are of several classes: of that kind, or of columns or classes that are `named`, or by shape."""
+    several = isinstance(y_true, ClassScores) or _is_of_several(y_proba)
+    return several or any(one is not None for one in named)
+
+
+def _is_of_several(y_proba: Any) -> bool:
+    """Whether these are probabilities of more than two classes, as far as their shape says."""
+    if isinstance(y_proba, Mapping):
+        return len(y_proba) > 2
+    if isinstance(y_proba, (list, tuple)):
+        first = next(iter(y_proba), None)
+        return isinstance(first, Sized) and not isinstance(first, str) and len(first) > 2
+    shape: Sequence[int] = getattr(y_proba, "shape", ())
+    return len(shape) == 2 and shape[1] > 2
+
+
 def as_class_scores(
     y_true: Any,
     y_proba: Any = None,
     *,
     classes: Sequence[Any] | None = None,
-    count: npt.ArrayLike | None = None,
     missing: str = "raise",
+    **beside: Any,
 ) -> ClassScores:
     """Return the `ClassScores` given as first argument, or make them of labels and probabilities."""
     if isinstance(y_true, ClassScores):
-        if any(further is not None for further in (y_proba, classes, count)):
-            expected, remedy = "ClassScores alone, or labels and probabilities", "they hold probabilities and classes"
+        if any(further is not None for further in (y_proba, classes, *beside.values())):
+            expected = "ClassScores alone, or labels and probabilities"
+            remedy = "give these columns to ClassScores.from_scores, or pass labels and probabilities"
             raise ArgumentError(expected, "ClassScores with further data", remedy)
         return y_true
     if y_proba is None:
         remedy = "pass the matrix of probabilities as second argument, such as model.predict_proba(X)"
         raise ArgumentError("labels and probabilities", f"a {type(y_true).__name__} and no probabilities", remedy)
-    return ClassScores.from_scores(y_true, y_proba, classes=classes, count=count, missing=missing)
+    return ClassScores.from_scores(y_true, y_proba, classes=classes, missing=missing, **beside)

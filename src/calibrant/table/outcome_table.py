@@ -16,18 +16,16 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
 from calibrant.table.clusters import Clusters, hash_clusters
-from calibrant.table.fixed_point import UNIT
-from calibrant.table.outcome_checks import clean_outcomes
-from calibrant.table.outcome_rows import ANY_OUTCOME, Limits, OutcomeRows
+from calibrant.table.numbers import html_table
+from calibrant.table.outcome_rows import ANY_OUTCOME, Limits, OutcomeRows, clean_outcomes
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray
+from calibrant.table.rules import WeightSums
 from calibrant.table.seeding import scramble
-from calibrant.table.shown import html_table
 from calibrant.table.statements import Sampling
-from calibrant.table.table_sums import TableSums
-from calibrant.table.weights import WeightSums
+from calibrant.table.table_sums import UNIT, TableSums
 from calibrant.upward import resolve
 
-_COLUMNS = ("by", "exposure", "sample_weight", "count", "clusters")
+_COLUMNS = ("by", "exposure", "sample_weight", "chance", "smallest_chance", "count", "clusters")
 _ALIKE = "build both tables with the same arguments"
 
 
@@ -77,6 +75,8 @@ class OutcomeTable(TableSums):
         *,
         exposure: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        chance: npt.ArrayLike | None = None,
+        smallest_chance: float | None = None,
         count: npt.ArrayLike | None = None,
         outcome_limits: Limits = ANY_OUTCOME,
         relative_to: str = "predicted",
@@ -97,6 +97,13 @@ class OutcomeTable(TableSums):
             Weights that are not negative, of which only the ratios matter; rows without weight are left out. `y_true`
             is per unit of weight, as scikit-learn has it: a row is off by ``sample_weight * (y_true - y_pred)``. Sums
             are those of as many equal rows as these are worth, ``(sum w)**2 / sum w**2``. Not together with `exposure`.
+        chance : array-like of shape (n,), optional
+            Known chance, in (0, 1], with which each row was looked at: of a stratum, of a survey, of active labelling,
+            not estimated. A row is off by ``(y_true - y_pred) / chance``, and statements are about all cases. Neither
+            together with `exposure` nor with weights.
+        smallest_chance : float, optional
+            Smallest chance of a case by the design, also of one that was not looked at; without it statements are about
+            cases with a chance of at least the least of these rows.
         count : array-like of shape (n,), optional
             Whole numbers: each row stands for so many equal rows, independent ones where there are no clusters.
         outcome_limits : tuple of two numbers or None
@@ -122,7 +129,7 @@ class OutcomeTable(TableSums):
             If rows cannot be used; the message names the first.
         """
         columns: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight, "clusters": clusters}
-        columns |= {"count": count, "by": by}
+        columns |= {"count": count, "by": by, "chance": chance, "smallest_chance": smallest_chance}
         settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to, "missing": missing}
         return cls.from_rows(clean_outcomes(y_true, y_pred, **columns, **settings))
 
@@ -135,6 +142,8 @@ class OutcomeTable(TableSums):
         prediction: str,
         exposure: str | None = None,
         weight: str | None = None,
+        chance: str | None = None,
+        smallest_chance: float | None = None,
         count: str | None = None,
         cluster: str | Sequence[str] | None = None,
         by: Sequence[str] = (),
@@ -149,11 +158,11 @@ class OutcomeTable(TableSums):
         source : dataframe, path, sequence of paths, or Query
             A dataframe of any library that narwhals reads, in memory or in an engine; files, patterns, folders or a
             `calibrant.Query`, see `calibrant.read_table`.
-        outcome, prediction, exposure, weight, count, cluster : str
-            Names of columns, of a cluster one or several; the last four need not be given, see `from_outcomes`.
+        outcome, prediction, exposure, weight, chance, count, cluster : str
+            Names of columns, of a cluster one or several; the last five need not be given, see `from_outcomes`.
         by : sequence of str
             Names of columns that make segments.
-        outcome_limits, relative_to, missing
+        smallest_chance, outcome_limits, relative_to, missing
             As in `from_outcomes`.
 
         Returns
@@ -169,20 +178,26 @@ class OutcomeTable(TableSums):
         >>> OutcomeTable.from_source(frame, outcome="claims", prediction="rate", exposure="years")
         OutcomeTable(2 distinct predictions, n=3, observed=1.2, predicted=1.1)
         """
-        names: dict[str, Any] = {"outcome": outcome, "prediction": prediction, "exposure": exposure, "weight": weight}
-        names |= {"cluster": cluster, "count": count, "by": by}
-        return cls.from_rows(resolve("read_outcomes")(source, names, outcome_limits, relative_to, missing))
+        names: dict[str, Any] = {"weight": weight, "chance": chance, "count": count, "exposure": exposure}
+        names |= {"cluster": (cluster,) if isinstance(cluster, str) else tuple(cluster or ()), "by": tuple(by)}
+        names |= {"smallest_chance": smallest_chance, "missing": missing}
+        schema = resolve("sources.schema.of_amounts")(outcome, prediction, **names)
+        return cls.from_rows(resolve("sources.given.read_outcomes")(source, schema, outcome_limits, relative_to))
 
     @classmethod
     def from_rows(cls, rows: OutcomeRows) -> OutcomeTable:
         """Put rows that were checked into order, and add them up."""
         rows = rows.in_order()
-        cluster = rows.cluster
+        cluster, chances = rows.cluster, rows.chances
+        sampling = Sampling() if cluster is None else Sampling("clusters", int(cluster.max(initial=-1)) + 1, np.inf)
+        if chances is not None and len(rows):
+            least = 1.0 / (rows.most_weight * rows.unit_weight)
+            sampling = replace(sampling, least_chance=least, designed=chances.smallest is not None)
         return cls(
             score=rows.prediction[rows.ends],
             n=np.diff(rows.ends, prepend=-1) if rows.weighting == "none" else rows.add(rows.weight),
             k=rows.add(rows.outcome),
-            sampling=Sampling() if cluster is None else Sampling("clusters", int(cluster.max(initial=-1)) + 1, np.inf),
+            sampling=sampling,
             rows=rows,
             outcome_limits=rows.outcome_limits,
             relative_to=rows.relative_to,
@@ -283,8 +298,8 @@ class OutcomeTable(TableSums):
         weighed = [rows.weighting if rows.unit_weight == 1.0 else "sample_weight" for rows in (one, two)]
         if len(set(weighed) - {"none"}) > 1:
             raise ArgumentError("tables with `exposure`, or with `sample_weight`", "one of each", _ALIKE)
-        for name in ("outcome_limits", "relative_to"):
-            mine, its = getattr(self, name), getattr(other, name)
+        for name in ("outcome_limits", "relative_to", "chances"):
+            mine, its = getattr(one, name), getattr(two, name)
             if mine != its:
                 raise ArgumentError(f"tables with the same `{name}`", f"{mine!r} and {its!r}", _ALIKE)
         if (one.cluster is None) != (two.cluster is None):

@@ -41,9 +41,15 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...], remedy: str = 
     return str(value)
 
 
-def check_method(value: Any) -> str:
-    """Return the name of a bound of `calibrant.certificates.certify`, else raise an `ArgumentError`."""
+def check_method(value: Any, *, of: str = "", instead: str = "fix it before you look") -> str:
+    """Return the name of a bound of `calibrant.certificates.certify`, else raise an `ArgumentError`.
+
+    Bounds `of` other rows than 0/1 ones that count alike hold at one number of rows.
+    """
     remedy = "check the spelling; the widths of Hoeffding and of uniform convergence are in calibrant.papers"
+    if of and value == "anytime":
+        remedy = f"bounds of {of} hold at one number of rows: leave `method` out, and {instead}"
+        return check_choice("method", value, ("default", "asymptotic"), remedy)
     return check_choice("method", value, get_args(BoundMethod), remedy)
 
 

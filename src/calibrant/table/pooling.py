@@ -76,6 +76,11 @@ def places_of(code: IntArray, codes: int) -> list[IndexArray]:
     return np.split(key_order(code), ends)[:codes]
 
 
+def run_starts(values: npt.NDArray[Any]) -> IndexArray:
+    """Return where runs of equal values begin."""
+    return np.flatnonzero(np.append(True, values[1:] != values[:-1])[: len(values)])
+
+
 def distinct_numbers(*numbers: npt.NDArray[np.integer]) -> IntArray:
     """Put whole numbers in increasing order, equal ones once."""
     # `np.unique` looks each up in a hash table, which takes several times as long as to sort those that differ.
@@ -168,7 +173,7 @@ def pool_counts(score: FloatArray, n: NumberArray, k: NumberArray) -> Pooled:
     if (score[1:] < score[:-1]).any():
         order = np.argsort(score, kind="stable")
         score, n, k = score[order], n[order], k[order]
-    starts = np.flatnonzero(np.append(True, score[1:] != score[:-1]))
+    starts = run_starts(score)
     if len(starts) == len(score):
         return score, n, k
     return score[starts], np.add.reduceat(n, starts), np.add.reduceat(k, starts)

@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
-from calibrant.table.numbers import signed, significant, write_interval
+from calibrant.table.numbers import html_grid, html_table, one_line, signed, significant, text_grid, write_interval
 from calibrant.table.parameters import check_choice
-from calibrant.table.shown import html_grid, html_table, one_line, text_grid
 from calibrant.upward import resolve
 
 if TYPE_CHECKING:
@@ -128,6 +127,11 @@ class WithTable(Result, ABC):
     _words: ClassVar[tuple[str, ...]] = ()  # heads of the columns, beside the first, that are no numbers
     _printed: ClassVar[int | None] = None  # lines of the table as text, if not all
 
+    @property
+    def _plural(self) -> str:
+        """What lines are about."""
+        return "classes"
+
     @abstractmethod
     def sentences(self) -> Iterable[str]:
         """Say what there is to say beside the table."""
@@ -137,7 +141,11 @@ class WithTable(Result, ABC):
         """Return heads and rows of the table."""
 
     def __str__(self) -> str:
-        return "\n".join([*self.sentences(), text_grid(self.lines(), self._words, self._printed, "classes")])
+        return "\n".join([*self.sentences(), self.grid()])
+
+    def grid(self) -> str:
+        """Write the table as text."""
+        return text_grid(self.lines(), self._words, self._printed, self._plural)
 
     def _repr_html_(self) -> str:
         heads, *lines = self.lines()
@@ -155,7 +163,7 @@ class Drawable(Tabular):
         By default it is drawn on a new figure of pyplot, so that notebooks show it. Keywords are passed on to the
         ``plot`` method of the display.
         """
-        return resolve("draw")(self, ax=ax, **keywords)
+        return resolve("plots.display.draw")(self, ax=ax, **keywords)
 
 
 class Report:
@@ -239,10 +247,10 @@ class Report:
 
     def _report(self, form: str, path: str | PathLike[str] | None) -> str:
         if path is not None:
-            resolve("check_report")(path, form=form)
+            resolve("report.files.check_report")(path, form=form)
         page: str = resolve(self._page)(self, form)
         if path is not None:
-            resolve("write_report")(page, path)
+            resolve("report.files.write_report")(page, path)
         return page
 
 
@@ -295,8 +303,9 @@ class Fact(NamedTuple):
         What to make of it, for forms that have the space.
     section : str
         Where it belongs.
-    rank : int
-        Where lines are too many, those of the highest rank are cut first; those of rank 0 never are.
+    rank : int or None
+        In a summary whose lines are too many those of the highest rank are cut first, and those of rank 0 never; None
+        of what is not in it.
     """
 
     key: str
@@ -307,7 +316,7 @@ class Fact(NamedTuple):
     method: str = ""
     note: str = ""
     section: str = ""
-    rank: int = 0
+    rank: int | None = None
 
     @property
     def ends(self) -> str:
@@ -318,6 +327,13 @@ class Fact(NamedTuple):
     def cells(self) -> tuple[str, str, str, str]:
         """Label, value, limits and note: the cells of a row of a table."""
         return self.label, self.value, self.ends + (f" ({self.method})" if self.method else ""), self.note
+
+    @property
+    def in_full(self) -> str:
+        """The number with its limits, or the sentence, and the note."""
+        if not self.note[:1].isupper():
+            return joined(self.with_limits(), self.note)
+        return f"{self.with_limits()}. {self.note}"
 
     def with_limits(self, before: str = "") -> str:
         """Write the number with its limits in brackets, after words about these."""

@@ -1,7 +1,8 @@
-"""Rules that columns of rows have to meet, whatever the kind of their outcomes; and which rows are kept.
+"""Weights: those that count rows, and those that do not, of which only the ratios matter.
 
-A rule is a condition and the words of the error; the first value that breaks each rule is named. Rows that lack a value
-are left out where that was asked for, and rows that stand for several equal ones are repeated.
+A weight counts rows only where that was said (`count`). Any other is divided by the weight of one row of equal ones
+that are worth as much: then weights add up to ``(sum w)**2 / sum w**2`` (Kish 1965), whatever their scale, and what
+counts rows to smooth, or to choose a bandwidth, counts these.
 """
 
 from __future__ import annotations
@@ -13,34 +14,157 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import DataError
+from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
-from calibrant.table.fixed_point import MOST_ROWS
 from calibrant.table.missing import EMPTY, NOT_KNOWN, LeftOut, Moments, missing_values
-from calibrant.table.parameters import check_choice, is_number
-from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray
-from calibrant.table.weights import WeightSums, both_kinds
+from calibrant.table.parameters import check_between, check_choice, is_number
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, sorted_values
+from calibrant.table.row_errors import ScoreRange, describe_zero_weights
+from calibrant.table.statements import Sampling
+from calibrant.table.table_sums import MOST_ROWS
+
+# Totals and shares of weights in this range stay clear of the ends of the range of floats, as do their squares.
+LEAST_WEIGHT, MOST_WEIGHT = 1e-140, 1e140
+
+IF_COUNTS = "if each weight is a number of equal rows, pass `count`"
+PROVED = (
+    f"{IF_COUNTS}; with known chances of having been looked at, `calibrant.audit` with these as `chance` has bounds; "
+    "with amounts `calibrant.audit` with `kind='amount'`, the same weights, `relative_to='exposure'` and "
+    "`outcome_limits` 0 and 1 bounds the weighted error"
+)
+PROVED_OF_CLASSES = f"{IF_COUNTS}; with known chances of having been looked at, pass these as `chance`"
+
+
+_SMALLEST = "pass the smallest chance that a case had by design, also one that was not looked at"
+
+
+class WeightSums(NamedTuple):
+    """What is kept of positive weights that do not count rows: how many, their sums, the least and the largest."""
+
+    rows: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    low: float = np.inf
+    high: float = 0.0
+
+    @classmethod
+    def of(cls, weight: npt.NDArray[Any]) -> WeightSums:
+        """Add up some weights, of which those of 0 are no rows."""
+        positive = sorted_values(weight[weight > 0].astype(np.float64))  # so that the order of rows does not show
+        if not len(positive):
+            return cls()
+        with np.errstate(over="ignore", under="ignore"):  # such weights are refused
+            total, squares = float(positive.sum()), float((positive * positive).sum())
+        return cls(len(positive), total, squares, float(positive[0]), float(positive[-1]))
+
+    def __add__(self, other: object) -> WeightSums:
+        """Add the weights of other rows."""
+        assert isinstance(other, WeightSums)
+        total, squares = self.total + other.total, self.squares + other.squares
+        ends = min(self.low, other.low), max(self.high, other.high)
+        return WeightSums(self.rows + other.rows, total, squares, *ends)
+
+    def check(self) -> None:
+        """Raise a `DataError` if all weights are 0, or some near an end of the range of floats."""
+        if not self.rows:
+            raise describe_zero_weights()
+        remedy = "only the ratios of such weights matter: rescale them, for example by dividing by the largest"
+        if not self.total <= MOST_WEIGHT:
+            raise DataError(f"weights that add up to at most {MOST_WEIGHT:g}", f"a total of {self.total:g}", remedy)
+        if self.high < LEAST_WEIGHT:
+            raise DataError(f"some weight of at least {LEAST_WEIGHT:g}", f"{self.high:g} as the largest", remedy)
+
+    @property
+    def equal(self) -> bool:
+        """Whether all weights are the same, and so say nothing."""
+        return self.low == self.high
+
+    @property
+    def unit(self) -> float:
+        """Weight of one of the equal rows that are worth as much."""
+        return self.low if self.equal else self.squares / self.total
+
+    @property
+    def sampling(self) -> Sampling:
+        """That rows have weights, how many they are, and the unit of their weights."""
+        return Sampling("weights", self.rows, unit_weight=self.unit)
+
+    def in_units(self, weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return weights, or sums of them, in units: whole numbers if all weights are the same."""
+        return np.rint(weight / self.unit).astype(np.int64) if self.equal else weight / self.unit
+
+
+class Chances(NamedTuple):
+    """That weights are 1 over known chances of having been looked at, and the smallest chance of the design."""
+
+    smallest: float | None  # None: it is not known, and nothing is said of cases with smaller chances than these rows
+
+
+def need_one_kind(*, weight: Any = None, count: Any = None, chance: Any = None, smallest_chance: Any = None) -> None:
+    """Raise an `ArgumentError` if rows have two of a weight, a count and a chance, or a chance that cannot be."""
+    kinds = {"a weight": weight, "a count": count, "a chance": chance}
+    given = [name for name, column in kinds.items() if column is not None]
+    if given[1:]:
+        remedy = (
+            "pass `count` if each row stands for so many equal rows, `chance` if it was looked at with a known chance, "
+            "and a weight if it matters so much"
+        )
+        raise ArgumentError("one of a weight, a `count` and a `chance` of rows", " and ".join(given), remedy)
+    if smallest_chance is None:
+        return
+    if chance is None:
+        remedy = "pass the chance of each row too, or leave it out"
+        raise ArgumentError("`chance` with `smallest_chance`", "`smallest_chance` alone", remedy)
+    check_between("smallest_chance", smallest_chance, 0.0, 1.0, closed="right", remedy=_SMALLEST)
+
 
 # Ends of the range of predictions: of probabilities, and of those that only rank cases.
 PROBABILITIES, ANY_NUMBER = (0.0, 1.0), (-sys.float_info.max, sys.float_info.max)
 _MOST_REPEATED = 1 << 27  # rows that are repeated at most
+_WHOLE = 2.0**53  # from here on all floats are whole
 _COLUMN = "pass a one-dimensional array"
 
 
 class RowRule(NamedTuple):
-    """What numbers have to be: which are not, and what the error says of them."""
+    """What numbers have to be: which are not, and what the error says of them.
 
-    broken: Callable[[FloatArray], BoolArray]
+    Numbers are an array, or a column of a frame that an engine holds: a condition is written with what both understand,
+    and counts only where none of the rules before it is broken.
+    """
+
+    broken: Callable[[Any], Any]
     expected: str
-    remedy: str | Callable[[FloatArray], str]  # perhaps made from all values
+    remedy: str | Callable[[ScoreRange], str]  # perhaps made from all finite values
+
+
+def _is_nan(numbers: Any) -> Any:
+    return np.isnan(numbers) if isinstance(numbers, np.ndarray) else numbers.is_nan()
+
+
+def _is_infinite(numbers: Any) -> Any:
+    return (numbers == np.inf) | (numbers == -np.inf)
+
+
+def is_broken(numbers: Any) -> Any:
+    """Whether numbers are not whole; beyond some size all are, and some engines cannot round down."""
+    small = numbers.clip(-_WHOLE, _WHOLE)
+    return (np.floor(small) if isinstance(small, np.ndarray) else small.floor()) != small
 
 
 def finite(what: str, if_infinite: str = row_errors.REPAIR) -> tuple[RowRule, ...]:
     """Return the rules that no number is missing or infinite."""
     return (
-        RowRule(np.isnan, f"finite {what}", row_errors.MISSING),
-        RowRule(np.isinf, f"finite {what}", if_infinite),
+        RowRule(_is_nan, f"finite {what}", row_errors.MISSING),
+        RowRule(_is_infinite, f"finite {what}", if_infinite),
     )
+
+
+def score_rules(limits: tuple[float, float] = PROBABILITIES) -> tuple[RowRule, ...]:
+    """Return the rules for scores; of those that are no probabilities the others tell what they may be."""
+    inside = RowRule(
+        lambda score: (score < limits[0]) | (score > limits[1]), "scores between 0 and 1", ScoreRange.remedy
+    )
+    return (*finite("scores"), inside)
 
 
 def at_least(least: float, expected: str, remedy: str) -> RowRule:
@@ -76,7 +200,9 @@ def clean_numbers(raw: npt.NDArray[Any], what: str, rules: Sequence[RowRule] = (
         if broken.any():
             named = broken if named is None else named | broken
             value = repr(float(values.ravel()[np.argmax(broken)]))
-            remedy = rule.remedy if isinstance(rule.remedy, str) else rule.remedy(values)
+            remedy = rule.remedy
+            if not isinstance(remedy, str):
+                remedy = remedy(ScoreRange.of(values[np.isfinite(values)]))
             errors.append(DataError(rule.expected, row_errors.and_more(value, *_first(broken)), remedy))
     if errors:
         raise row_errors.all_of(errors) from None
@@ -109,8 +235,7 @@ def weighting_of(
 ) -> tuple[npt.NDArray[Any] | None, WeightSums | None]:
     """Return counts or weights as they were given, and sums of weights that count no rows unless they are a part."""
     if count is not None:
-        if sample_weight is not None:
-            raise both_kinds()
+        need_one_kind(weight=sample_weight, count=count)
         return clean_count(count, n_rows, part=part), None
     if sample_weight is None:
         return None, None
@@ -123,9 +248,9 @@ def weighting_of(
 
 
 WEIGHTS = (
-    RowRule(np.isnan, "finite weights that are not negative", row_errors.MISSING),
+    RowRule(_is_nan, "finite weights that are not negative", row_errors.MISSING),
     RowRule(
-        lambda weight: np.isinf(weight) | (weight < 0.0),
+        lambda weight: _is_infinite(weight) | (weight < 0.0),
         "finite weights that are not negative",
         "a weight says how much a row matters; drop or correct such rows",
     ),
@@ -133,7 +258,7 @@ WEIGHTS = (
 COUNTS = (
     *WEIGHTS,
     RowRule(
-        lambda count: np.floor(count) != count,
+        is_broken,
         "a whole number of equal rows as `count`",
         "pass it as a weight, for point estimates, if it does not count equal rows",
     ),
@@ -146,6 +271,29 @@ def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = Fal
     Those of a part of the data may all be 0 or tiny.
     """
     return _weights(sample_weight, n_rows, WEIGHTS, part=part)
+
+
+_NO_CHANCE = "pass the chance with which a row was to be looked at, known by design: no percentage, no weight"
+
+
+def chance_rules(smallest: float | None) -> tuple[RowRule, ...]:
+    """Return the rules for known chances of having been looked at, none of them below the smallest of the design."""
+    least, between = smallest or 0.0, "chances above 0, of 1 at most"
+    remedy = "pass the smallest chance that a case had by design, also one that was not looked at"
+    return (
+        RowRule(_is_nan, between, row_errors.MISSING),
+        RowRule(lambda chance: (chance <= 0.0) | (chance > 1.0), between, _NO_CHANCE),
+        at_least(least, f"chances of at least {least:g}, the smallest chance", remedy),
+    )
+
+
+def clean_chances(chance: npt.ArrayLike, n_rows: int, smallest: float | None = None) -> FloatArray:
+    """Return chances that meet their rules."""
+    raw = as_array(chance, "chances")
+    if raw.shape != (n_rows,):
+        given = f"chances of shape {raw.shape}"
+        raise DataError(f"one chance per row ({n_rows} rows)", given, "pass a column of the same table")
+    return clean_numbers(raw, "chances", chance_rules(smallest))
 
 
 def clean_count(count: npt.ArrayLike, n_rows: int, *, part: bool = False) -> IntArray:
@@ -211,7 +359,8 @@ def column_values(values: Any, name: str) -> npt.NDArray[Any]:
     """
     expected = f"one value per row in column {name}"
     if isinstance(values, np.ma.MaskedArray):
-        objects = np.ma.getdata(values).astype(object)
+        known = np.ma.getdata(values)
+        objects = (known.astype("datetime64[us]") if known.dtype.kind == "M" else known).astype(object)
         objects[np.ma.getmaskarray(values)] = None
         return one_column(objects, expected)
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
@@ -221,7 +370,8 @@ def column_values(values: Any, name: str) -> npt.NDArray[Any]:
 
         series = nw.from_native(values, allow_series=True, series_only=True, pass_through=True)
         if isinstance(series, nw.Series):
-            listed = series.dtype in (nw.Categorical, nw.Enum) or series.null_count()
+            zoned = getattr(series.dtype, "time_zone", None) is not None  # which NumPy would drop
+            listed = zoned or series.dtype in (nw.Categorical, nw.Enum) or series.null_count()
             values = series.to_list() if listed else series.to_numpy()
     if isinstance(values, (list, tuple)):
         # NumPy would turn numbers beside text into text, and True beside 2 into 1, and take tuples apart.

@@ -15,16 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.counts import clean_counts
 from calibrant.table.missing import Intake
+from calibrant.table.numbers import html_table
 from calibrant.table.pooling import NumberArray, pool_counts, pool_rows, pool_weighted
 from calibrant.table.row_errors import describe_one_outcome
-from calibrant.table.seeding import digest_rows
-from calibrant.table.shown import html_table
-from calibrant.table.splitting import split_counts
+from calibrant.table.rules import IF_COUNTS, PROVED, WeightSums
+from calibrant.table.seeding import digest_rows, split_counts
 from calibrant.table.table_sums import CellSums, TableSums, join_cells
-from calibrant.table.validation import Chunks, CleanRows, clean_rows
-from calibrant.table.weights import IF_COUNTS, PROVED, WeightSums
+from calibrant.table.validation import Chunks, CleanRows, clean_counts, clean_rows
 from calibrant.upward import resolve
 
 
@@ -143,7 +141,7 @@ class ScoreTable(TableSums):
         >>> ScoreTable.from_chunks(lambda: ((labels[i : i + 2], scores[i : i + 2]) for i in (0, 2)))
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
-        table: ScoreTable = resolve("table_of_chunks")(chunks, pos_label, counted)
+        table: ScoreTable = resolve("sources.chunks.table_of_chunks")(chunks, pos_label, counted)
         return table
 
     @classmethod
@@ -186,8 +184,8 @@ class ScoreTable(TableSums):
         >>> ScoreTable.from_frame(frame, label="outcome", score="p")
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
-        columns = resolve("Columns")(label, score, weight, pos_label, count=count, missing=missing)
-        table: ScoreTable = resolve("open_frame")(frame, columns).table()
+        schema = resolve("sources.schema.Schema")(label, score, weight, pos_label, count=count, missing=missing)
+        table: ScoreTable = resolve("sources.frames.open_frame")(frame, schema).table()
         return table
 
     @classmethod
@@ -349,7 +347,7 @@ def as_table(
     further: dict[str, Any] = {"pos_label": pos_label, "missing": missing}
     table = as_sums(y_true, y_proba, sample_weight=sample_weight, count=count, **further)
     if not isinstance(table, ScoreTable):
-        remedy = "pass labels, or judge predicted means of other numbers with `calibrant.audit_means`"
+        remedy = "pass labels, or judge predicted means of other numbers with `calibrant.audit` and `kind='amount'`"
         raise DataError("outcomes that are 0 or 1", "other numbers", remedy)
     return table
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from calibrant.table.missing import LeftOut
-from calibrant.table.numbers import at_least
+from calibrant.table.numbers import at_least, significant
 from calibrant.table.results import Count, Result
 
 INDEPENDENT_ROWS = (
@@ -15,6 +15,11 @@ INDEPENDENT_ROWS = (
     "same case, no over-sampling, no case-control selection."
 )
 COUNTED_ROWS = f"{INDEPENDENT_ROWS} Weights, if there are any, count such rows."
+DRAWN_BY_CHANCE = (
+    "Each case of the population was looked at, or not, by itself, with a chance that does not depend on its outcome "
+    "beyond what the prediction and other things known beforehand say of it, and the chances given are these: known by "
+    "design, not estimated."
+)
 FIXED_CLASSIFIER = "The classifier was fixed before these rows were seen: not trained, tuned or selected on them."
 INDEPENDENT_CASES = (
     "Given everything that is known about these cases, their outcomes are independent of each other. They need not "
@@ -32,6 +37,8 @@ class OfRows(Result):
         Rows without a value, where ``missing="drop"`` asked to leave them out.
     """
 
+    _optional: ClassVar[tuple[str, ...]] = ("left_out",)  # fields that are shown only where they are not None
+
     left_out: LeftOut | None = None
 
     def without(self, left_out: LeftOut | None) -> Self:
@@ -44,12 +51,16 @@ class OfRows(Result):
         return [f"Left out: {self.left_out}."] if self.left_out is not None and self.left_out.n else []
 
     def _fields(self) -> dict[str, Any]:
-        return {name: value for name, value in super()._fields().items() if name != "left_out" or value is not None}
+        return {name: value for name, value in super()._fields().items() if name not in self._absent}
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
-        """Return the fields as plain data, see `Result`; without the rows left out where none were to be."""
+        """Return the fields as plain data, see `Result`; without those that this result does not have."""
         document = super().to_dict(curves=curves)
-        return document if self.left_out is not None else {k: v for k, v in document.items() if k != "left_out"}
+        return {name: value for name, value in document.items() if name not in self._absent}
+
+    @property
+    def _absent(self) -> list[str]:
+        return [name for name in self._optional if getattr(self, name) is None]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,12 +113,18 @@ class Sampling:
     unit_weight : float
         Of rows with weights that count no rows: the weight of one of the equal rows that are worth as much, in which
         tables hold them.
+    least_chance : float or None
+        Of rows that were looked at with known chances: the smallest chance of cases that statements are about.
+    designed : bool
+        Whether it is that of the design, so that there are no other cases.
     """
 
     unit: str = "rows"
     n_units: int | None = None
     cap: float | None = None
     unit_weight: float = 1.0
+    least_chance: float | None = None
+    designed: bool = False
 
     @property
     def independent_rows(self) -> bool:
@@ -117,7 +134,17 @@ class Sampling:
     def sure(self, confidence_level: float, limit: str = "") -> str:
         """Begin a claim: how probable it is at least, in which limit, and over what."""
         over = f"outcomes of these {self.n_units} cases" if self.unit == "cases" else f"draw of the {self.unit}"
-        return f"With probability at least {at_least(confidence_level)}{limit} over the {over}"
+        return f"With probability at least {at_least(confidence_level)}{limit} over the {over}{self.scope}"
+
+    @property
+    def scope(self) -> str:
+        """Say of which cases rows tell that were looked at with known chances."""
+        if self.least_chance is None:
+            return ""
+        least = significant(self.least_chance)
+        if self.designed:
+            return f", for rows with known chances of at least {least}"
+        return f", for cases with a chance of at least {least}, the least of these rows"
 
     @property
     def error(self) -> str:

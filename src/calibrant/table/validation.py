@@ -1,4 +1,4 @@
-"""Labels, scores and weights: clean arrays, or an error that tells all that is wrong and what to do."""
+"""Labels, scores, weights and counts: clean arrays, or an error that tells all that is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -12,21 +12,19 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
 from calibrant.table.missing import LeftOut, is_missing, words_for_missing
-from calibrant.table.pooling import IndexArray, LabelArray, ScoreArray
+from calibrant.table.pooling import FloatArray, IndexArray, LabelArray, ScoreArray
 from calibrant.table.rules import (
     PROBABILITIES,
-    RowRule,
+    WeightSums,
     as_array,
     check_all,
     clean_numbers,
-    finite,
     kept_rows,
     need_same_length,
     one_column,
+    score_rules,
     weighting_of,
 )
-from calibrant.table.score_hints import ScoreRange
-from calibrant.table.weights import WeightSums
 
 # Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
 _CHUNK = 1 << 16
@@ -119,7 +117,7 @@ def _score_column(y_proba: Any) -> npt.NDArray[Any]:
     if raw.ndim == 2 and raw.shape[1] > 2:
         remedy = (
             f"{row_errors.ONE_CLASS}: for class c pass y == c and its column p[:, c]; or take all classes at once, "
-            "with calibrant.audit or certify_classes, and MulticlassAutoCalibrator to recalibrate"
+            "with calibrant.audit or certify, and MulticlassAutoCalibrator to recalibrate"
         )
     raw = one_column(raw, "scores in one column, or in two as predict_proba gives them", remedy)
     if raw.shape[0] == 0:
@@ -139,16 +137,6 @@ def _checked_scores(raw: npt.NDArray[Any], limits: tuple[float, float]) -> Score
         if not (float(chunk.min()) >= limits[0] and float(chunk.max()) <= limits[1]):
             clean_numbers(raw, "scores", score_rules(limits))
     return raw
-
-
-def score_rules(limits: tuple[float, float]) -> tuple[RowRule, ...]:
-    """Return the rules for scores; of those that are no probabilities the others tell what they may be."""
-    inside = RowRule(
-        lambda score: (score < limits[0]) | (score > limits[1]),
-        "scores between 0 and 1",
-        lambda score: ScoreRange.of(score[np.isfinite(score)]).remedy(),
-    )
-    return (*finite("scores"), inside)
 
 
 def _of_second_class(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -284,3 +272,29 @@ def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if plain.dtype.kind in "biufUS" and plain.shape == raw.shape:
         return plain
     return np.array([str(v) for v in values])
+
+
+def clean_counts(
+    score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike
+) -> tuple[FloatArray, npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return scores, rows and positives of the totals that have rows; integers if all are whole, else floats."""
+    s = clean_scores(score).astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+    given = as_array(n, "n"), as_array(k, "k")
+    if not given[0].shape == given[1].shape == s.shape:
+        shapes = f"{len(s)} scores, n of shape {given[0].shape} and k of shape {given[1].shape}"
+        raise DataError("as many n and k as scores", shapes, "pass three columns of the same table")
+    total, positive = _as_counts(*given)
+    if not ((positive >= 0) & (positive <= total) & (total < np.inf)).all():
+        raise DataError("finite 0 <= k <= n at every score", "a row that breaks it", "check the aggregation")
+    with_rows = total > 0
+    return s[with_rows], total[with_rows], positive[with_rows]
+
+
+def _as_counts(n: npt.NDArray[Any], k: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return rows and positives as whole numbers if all are, else as floats."""
+    totals = [of if of.dtype.kind in "iu" else clean_numbers(of, what) for what, of in zip("nk", (n, k), strict=True)]
+    with np.errstate(over="ignore", invalid="ignore"):  # a NaN or an infinite number is refused later
+        exact = totals[0].sum(dtype=np.float64) < 2.0**53
+        if exact and all((np.floor(of) == of).all() for of in totals):
+            return totals[0].astype(np.int64), totals[1].astype(np.int64)
+    return totals[0].astype(np.float64), totals[1].astype(np.float64)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from calibrant import ScoreTable
 from calibrant.cells import gathering
-from calibrant.cells.accumulator import Accumulator, pool_together
 from calibrant.cells.bucket_sums import BucketSums
+from calibrant.cells.slices import Accumulator, pool_together
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.fixed_point import MOST_ROWS, score_units
 from calibrant.table.pooling import pool_rows
+from calibrant.table.table_sums import MOST_ROWS, score_units
 from support import score_distributions
 
 rows = st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 1)), min_size=1, max_size=30)

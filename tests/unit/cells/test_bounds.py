@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.cells.accumulator import Accumulator
-from calibrant.cells.bounds import beside_turn, can_hold_extreme, can_hold_turn, find_corners
-from calibrant.cells.bucket_sums import BucketSums
-from calibrant.cells.grid import Grid
+from calibrant.cells.bucket_sums import BucketSums, Grid
+from calibrant.cells.refinement import beside_turn, can_hold_extreme, can_hold_turn, find_corners
+from calibrant.cells.slices import Accumulator
 from calibrant.table.pooling import pool_rows, pool_weighted
 from support import oracles, score_distributions
 

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.cells.bucket_sums import BucketSums
-from calibrant.cells.grid import Grid
-from calibrant.cells.losses import LossTotals
-from calibrant.table.fixed_point import BITS, MOST_ROWS, score_units
+from calibrant.cells.bucket_sums import BucketSums, Grid, LossTotals
 from calibrant.table.pooling import pool_rows, pool_weighted
+from calibrant.table.table_sums import BITS, MOST_ROWS, score_units
 from support.strategies import Rows, small_rows
 
 shifts = st.sampled_from([0, 20, 38, 40, 42])

@@ -8,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import ScoreTable
-from calibrant.cells.bucket_sums import BucketSums
-from calibrant.cells.grid import Grid
-from calibrant.cells.losses import LossTotals
+from calibrant.cells.bucket_sums import BucketSums, Grid, LossTotals
 from calibrant.cells.refinement import coarsen
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.fixed_point import BITS, UNIT
+from calibrant.table.table_sums import BITS, UNIT
 from support import score_distributions
 from support.answers import answers
 from support.strategies import Rows, small_rows

@@ -11,7 +11,7 @@ from calibrant.cells import gathering, refinement
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss
 from calibrant.sources.files import read_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.fixed_point import UNIT
+from calibrant.table.table_sums import UNIT
 
 N = 40_000
 

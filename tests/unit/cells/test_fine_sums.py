@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.cells import fine_sums
-from calibrant.cells import grid as grid_file
-from calibrant.cells.bucket_sums import BucketSums
-from calibrant.cells.fine_sums import FineSums
-from calibrant.cells.grid import BucketSet, Grid
+from calibrant.cells import bucket_sums as grid_file
+from calibrant.cells import slices
+from calibrant.cells.bucket_sums import BucketSet, BucketSums, Grid
+from calibrant.cells.slices import FineSums
 from calibrant.table.pooling import pool_rows, pool_weighted
 from calibrant.table.validation import CleanRows
 from support.strategies import Rows, small_rows
@@ -81,7 +80,7 @@ def test_full_buckets_are_emptied_in_time(rows, count):
     """With few bits for rows, so that both sums of a bucket fill their number often."""
     grid = Grid(38)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fine_sums, "_COUNT", 63 - count)
+        patch.setattr(slices, "_COUNT", 63 - count)
         assert_same(found(rows, grid, size=2), expected(rows, grid))
 
 

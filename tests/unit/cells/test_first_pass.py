@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.cells.bucket_sums import BucketSums
-from calibrant.cells.fine_sums import FineSums
-from calibrant.cells.first_pass import FirstPass
-from calibrant.cells.grid import Grid
+from calibrant.cells.bucket_sums import BucketSums, Grid
+from calibrant.cells.slices import FineSums, FirstPass
 from calibrant.errors import DataError
 from calibrant.table.pooling import pool_rows, pool_weighted
 from calibrant.table.validation import CleanRows

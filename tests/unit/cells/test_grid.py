@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.cells import grid as grid_file
-from calibrant.cells.grid import BucketSet, DoubleGrid, Grid, Intervals
-from calibrant.table.fixed_point import BITS, UNIT, score_units
+from calibrant.cells import bucket_sums as grid_file
+from calibrant.cells.bucket_sums import BucketSet, DoubleGrid, Grid, Intervals
+from calibrant.table.table_sums import BITS, UNIT, score_units
 
 score = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 1.0, 0.5, 1e-5, 5e-324, 2.0**-43, np.nextafter(1.0, 0.0)]))
 scores = st.lists(score, min_size=1, max_size=12)

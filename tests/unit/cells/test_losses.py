@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from calibrant.cells.losses import LOG_LOSS_BITS, LossTotals
-from calibrant.table.fixed_point import BITS, MOST_ROWS
+from calibrant.cells.bucket_sums import LOG_LOSS_BITS, LossTotals
+from calibrant.table.table_sums import BITS, MOST_ROWS
 from calibrant.table.validation import CleanRows
 from support import oracles
 from support.strategies import Rows, small_rows

@@ -8,7 +8,8 @@ import pytest
 from calibrant import ScoreTable
 from calibrant.cells import pruning
 from calibrant.cells.pruning import can_hold_extreme, pruned_range
-from calibrant.metrics import cutoff, cutoff_calibration_error
+from calibrant.metrics import calibration_errors as cutoff
+from calibrant.metrics import cutoff_calibration_error
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 
 SCORES = {

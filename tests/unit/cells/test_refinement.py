@@ -12,7 +12,7 @@ from calibrant.cells import gathering, refinement, slices
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import brier_score, cutoff_calibration, log_loss
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.fixed_point import UNIT
+from calibrant.table.table_sums import UNIT
 from support import score_distributions
 from support.answers import answers, fit_answers
 from support.strategies import Rows, small_rows

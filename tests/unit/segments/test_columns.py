@@ -2,6 +2,7 @@
 
 import json
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -146,15 +147,20 @@ def test_a_column_can_be_stored(values):
     ("values", "says"),
     [
         ([f"row {i}" for i in range(1000)], "1000 different values in 1000 rows; name a column with a few groups"),
-        (np.arange(1000), "takes cuts of a measurement"),
+        (np.arange(1000), "or cut a measurement into intervals with cuts"),
         (["a"] * 500, "one, 'a'; leave g out"),
         ([None] * 500, "one, no values"),
         ([1, "a"] * 100, "values of one kind in column g, found 1 and 'a'"),
         ([True, 2] * 100, "values of one kind"),
-        (pd.date_range("2020-01-01", periods=500), "the year, the month or the weekday"),
-        (pd.Series(pd.date_range("2020-01-01", periods=500)), "dates or times"),
-        (pl.Series([1, 2] * 100).cast(pl.Date), "dates or times"),
-        (pd.period_range("2020-01", periods=100, freq="M"), "dates or times"),
+        (pd.date_range("2020-01-01", periods=200).repeat(9), "the year, the month or the weekday"),
+        (
+            pd.Series(pd.date_range("2020-01-01", periods=60)).repeat(100),
+            "60 different dates, 2020-01-01 to 2020-02-29",
+        ),
+        ([str(day) for day in pd.date_range("2020-01-01", periods=60).date] * 100, "60 different dates, 2020-01-01 to"),
+        (pl.Series([1, 2] * 100).cast(pl.Time), "times or durations"),
+        (pd.Series(pd.date_range("2020-01-01", periods=2, tz="UTC")).repeat(100), "times or durations"),
+        (np.arange(2).astype("timedelta64[D]").repeat(100), "times or durations"),
         ([[1], [2]] * 50, "lists"),
         ([b"a", b"b"] * 200, "a bytes"),
         (np.zeros((4, 2)), "shape (4, 2)"),
@@ -248,3 +254,52 @@ def test_numbers_as_text_are_cut_as_numbers():
     assert column.codes(["18", "19.5", "65"]).tolist() == [0, 1, 2]
     with pytest.raises(DataError, match="numbers in column age"):
         column.codes(["young"])
+
+
+DAYS = ["2023-03-31", "2023-06-30", "2023-09-30", "2023-12-31"]
+
+
+@pytest.mark.parametrize("time", ["", " 12:00:00"])
+def test_dates_group_and_order_alike_from_every_source(tmp_path, time):
+    """As text, typed, in files, frames, engines, queries and arrays, with gaps; midnight is the day."""
+    rng = np.random.default_rng(0)
+    when = pd.Series(pd.to_datetime(rng.choice([f"{day}{time or ' 00:00:00'}" for day in DAYS], 900)))
+    frame = pd.DataFrame({"y": rng.integers(0, 2, 900), "p": rng.uniform(0.1, 0.9, 900).round(3), "when": when})
+    frame.loc[:2, "when"] = None
+    text = frame.assign(when=[None if pd.isna(one) else f"{one:%Y-%m-%d}{time}" for one in frame.when])
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    text.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)
+    query = cal.Query(f"SELECT * FROM '{tmp_path}/rows.parquet'")
+    files = [str(tmp_path / f"rows.{ending}") for ending in ("csv", "parquet", "jsonl")]
+    engines = [pl.from_pandas(frame).lazy(), duckdb.from_df(frame)]
+    levels = [f"{day}{time}" for day in DAYS]
+    for source in [frame, text, pl.from_pandas(frame), *engines, *files, query]:
+        segments = cal.audit_segments(source, label="y", score="p", by="when", min_rows=1).levels
+        assert sorted(level for (level,) in segments) == [*levels, "missing"]
+        grades = cal.audit_grades(source, label="y", score="p", grade="when").grades["grade"]
+        assert sorted(grades) == [*levels, "missing"]
+        means = cal.audit(source, outcome="y", prediction="p", grade="when").grades.grades["grade"]
+        assert sorted(means) == [*levels, "missing"]
+        clusters = cal.audit_grades(source, label="y", score="p", grade=[0.5], clusters="when", missing="drop")
+        assert clusters.total["obligors"] == 4
+    for values in (when, when.to_numpy(), when.tolist(), list(when.dt.to_pydatetime())):
+        assert SegmentColumn.fit(values, "when").levels == tuple(levels)
+
+
+def test_many_dates_are_refused_alike_and_the_hint_works(tmp_path):
+    days = pd.Series(pd.date_range("2023-01-01", periods=90).repeat(10))
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"y": rng.integers(0, 2, 900), "p": rng.uniform(0.1, 0.9, 900), "day": days})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    for source in (frame, pl.from_pandas(frame).lazy(), str(tmp_path / "rows.csv")):
+        with pytest.raises(cal.DataError, match=r"90 different dates, 2023-01-01 to 2023-03-31; .*the month"):
+            cal.audit_segments(source, label="y", score="p", by="day")
+        with pytest.raises(cal.DataError, match="90 different dates"):
+            cal.audit_grades(source, label="y", score="p", grade="day")
+    query = cal.Query(f"SELECT *, strftime(CAST(day AS DATE), '%Y-%m') AS month FROM '{tmp_path}/rows.csv'")
+    assert sorted(cal.audit_segments(query, label="y", score="p", by="month").levels)[0] == ("2023-01",)
+
+
+def test_months_of_pandas_are_levels():
+    assert SegmentColumn.fit(pd.period_range("2020-01", periods=3, freq="M").repeat(100), "g").levels[0] == "2020-01"

@@ -14,10 +14,11 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.errors import DataError
-from calibrant.sources.checks import check_scores
+from calibrant.sources.checks import check_column
 from calibrant.sources.connection import open_source
 from calibrant.sources.files import read_table
 from calibrant.sources.query import Query
+from calibrant.table.rules import score_rules
 
 NAN, INF = float("nan"), float("inf")
 
@@ -189,6 +190,40 @@ def test_words_are_those_of_the_python_functions(write, scores):
     assert message(path) == _in_file(caught.value, "p", path)
 
 
+def test_every_fault_has_its_own_words_from_each_source(write):
+    """Missing, infinite and outside are three faults, and a count that is broken another, as in arrays.
+
+    A relation of DuckDB tells NaN from an empty value as little as its file's limits do.
+    """
+    rows = {"y": [0, 1, 1, 0, 1, 0], "p": [0.5, NAN, 1.5, INF, -2.0, 0.2], "w": [1.0, 2.0, 1.5, -1.0, NAN, 1.0]}
+    with pytest.raises(DataError) as caught:
+        ScoreTable.from_scores(rows["y"], rows["p"], count=rows["w"])
+    faults = [fault.expected for fault in caught.value.faults]
+    assert len(faults) == 6
+    frame, path = pl.DataFrame(rows), write("rows.parquet", b"")
+    frame.write_parquet(path)
+    text = write("rows.csv", frame.write_csv())
+    names = {"label": "y", "score": "p", "count": "w"}
+    for read in (
+        lambda: read_table(path, **names),
+        lambda: read_table(text, **names),
+        lambda: ScoreTable.from_frame(frame.lazy(), **names),
+    ):
+        with pytest.raises(DataError) as found:
+            read()
+        assert [fault.expected for fault in found.value.faults] == faults
+        assert found.value.args[2] == caught.value.args[2]
+    with pytest.raises(DataError) as found:
+        ScoreTable.from_frame(duckdb.sql(f"SELECT * FROM '{path}'"), **names)
+    assert [fault.expected for fault in found.value.faults] == [
+        "numbers as scores",
+        *faults[1:3],
+        "numbers as weights",
+        *faults[4:],
+    ]
+    assert str(found.value).count("an empty value or nan in column") == 2
+
+
 @pytest.mark.parametrize("labels", [[0, 1, 2], [3, 3, 3], ["a", "b", "a"]])
 def test_words_about_labels_are_those_of_the_python_functions(write, labels):
     path = write("scores.csv", "y,p\n" + "".join(f"{label},0.5\n" for label in labels))
@@ -204,18 +239,18 @@ def _in_file(error, column, path):
 
 def test_scores_alone_may_be_missing(write):
     with open_source(write("scores.csv", "p,x\n0.5,1\n,1\n")) as source:
-        check_scores(source, "p")
+        check_column(source, "p", score_rules())
     path = write("scores.csv", "p,x\n,1\n1.5,1\n")
     with (
         open_source(path) as source,
         pytest.raises(DataError, match=r"between 0 and 1, found 1\.5 in row 2 of column p in "),
     ):
-        check_scores(source, "p")
+        check_column(source, "p", score_rules())
     with (
         open_source(write("scores.csv", "p,x\n,1\nlow,1\n")) as source,
         pytest.raises(DataError, match="numbers as scores, found 'low' in row 2 of column p in "),
     ):
-        check_scores(source, "p")
+        check_column(source, "p", score_rules())
 
 
 @pytest.mark.parametrize(("scores", "found"), [([0.3, 1.5], "1.5"), ([0.3, -0.5], "-0.5"), ([1.5, -0.5], "-0.5")])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import ScoreTable
-from calibrant.cells import accumulator, gathering
+from calibrant.cells import gathering, slices
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -32,7 +32,7 @@ def cut(rows: Rows, size: int):
 def test_few_scores_give_the_table_of_all_rows(rows, size, batch):
     exact = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(accumulator, "_BATCH", batch)
+        patch.setattr(slices, "_BATCH", batch)
         assert same(ScoreTable.from_chunks(cut(rows, size), counted=True), exact)
         assert same(ScoreTable.from_chunks(lambda: cut(rows, size), counted=True), exact)
         assert same(ScoreTable.from_chunks(iter(cut(rows, size)), counted=True), exact)
@@ -214,7 +214,7 @@ def test_arrays_may_be_filled_again():
 
 def test_one_reading_ends_before_the_next_begins(monkeypatch):
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
-    monkeypatch.setattr(accumulator, "_BATCH", 200)
+    monkeypatch.setattr(slices, "_BATCH", 200)
     s = score_distributions.scores("beta", 2_000)
     y = score_distributions.outcomes(s, "calibrated")
     log = []
@@ -253,7 +253,7 @@ def test_very_large_whole_weights(monkeypatch, size, each, one, batch):
     """Alone, in a chunk or only together more than sums in 64 bits can take."""
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
     monkeypatch.setattr(gathering, "MOST_BUCKETS", 1 << 10)
-    monkeypatch.setattr(accumulator, "_BATCH", batch)
+    monkeypatch.setattr(slices, "_BATCH", batch)
     s = score_distributions.scores("beta", 1_000)
     y = score_distributions.outcomes(s, "shifted")
     w = np.full(1_000, each)

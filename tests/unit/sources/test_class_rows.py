@@ -10,19 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from calibrant import (
-    ArgumentError,
-    ClassScores,
-    DataError,
-    Query,
-    SourceError,
-    certify,
-    certify_classes,
-    certify_each_class,
-    read_table,
-)
-from calibrant.sources import class_rows
-from calibrant.sources.class_rows import class_scores_of
+from calibrant import ArgumentError, ClassScores, DataError, Query, SourceError, certify, read_table
+from calibrant.sources import given
+from calibrant.sources.given import class_scores_of
 
 NAMES = ("ant", "bee", "cat")
 SLOW = pytest.mark.slow
@@ -108,8 +98,8 @@ def test_labels_of_any_kind(label, ending, tmp_path):
 def test_front_functions_take_names_of_columns(folder):
     columns = columns_of()
     proba = np.column_stack([columns[f"p_{name}"] for name in NAMES])
-    one = certify_classes(folder / "all.parquet", label="y", scores=[f"p_{name}" for name in NAMES])
-    assert one.to_json() == certify_classes(columns["y"], proba).to_json()
+    one = certify(folder / "all.parquet", label="y", scores=[f"p_{name}" for name in NAMES])
+    assert one.to_json() == certify(columns["y"], proba).to_json()
     with pytest.raises(ArgumentError, match="label and scores, and no arrays of the same, found label and y_proba"):
         class_scores_of(columns["y"], proba, label="y")
 
@@ -118,25 +108,27 @@ def test_the_worst_class_of_a_file_is_that_of_its_columns_one_by_one(tmp_path):
     file = tmp_path / "all.parquet"
     pd.DataFrame(columns_of(3000)).to_parquet(file)
     bounds = [certify(read_table(file, label="y", score=f"p_{name}", pos_label=name)).bound for name in NAMES]
-    assert max(bounds) == certify_classes(file, label="y", scores="p_*").bound
+    assert max(bounds) == certify(file, label="y", scores="p_*").bound
 
 
 @pytest.fixture
 def of_large_files(monkeypatch):
     """Read every file as if it had more probabilities than memory should hold."""
-    monkeypatch.setattr(class_rows, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(given, "MOST_NUMBERS", 0)
 
 
 @pytest.mark.parametrize("name", quick_first(["Parquet", "CSV", "pattern", "list", "query"], "Parquet"))
 def test_a_large_file_is_read_class_by_class(name, folder, of_large_files, monkeypatch):
     source = SOURCES[name](folder)
     monkeypatch.setattr(ClassScores, "from_numbered", None)  # no matrix
-    found = certify_each_class(source, label="y", scores="p_*", tolerance=0.2)
+    one = certify(source, label="y", scores="p_*", tolerance=0.2)
     monkeypatch.undo()
-    wanted = certify_each_class(source, label="y", scores="p_*", tolerance=0.2)
+    two = certify(source, label="y", scores="p_*", tolerance=0.2)
+    assert (one.bound, one.n_rescaled) == (pytest.approx(two.bound, rel=1e-12), 0)
+    assert one.lower_bound == one.parts.lower.max()
+    found, wanted = one.parts, two.parts
     assert found.name.tolist() == wanted.name.tolist() == ["cat", "ant", "bee"]
     assert found.verdicts.tolist() == wanted.verdicts.tolist()
-    assert found.n_rescaled == wanted.n_rescaled == 0
     for field in ("observed_rate", "mean_predicted", "error", "low", "high", "lower", "upper"):
         assert np.allclose(getattr(found, field), getattr(wanted, field), rtol=1e-12, atol=1e-14), field
 
@@ -147,7 +139,7 @@ def test_equal_probabilities_of_a_large_file_stay_equal(tmp_path, of_large_files
     label = (proba.cumsum(axis=1) < rng.random((400, 1))).sum(axis=1).clip(0, 2)
     frame = pd.DataFrame(proba, columns=["p_a", "p_b", "p_c"]).assign(y=np.array([*"abc"])[label])
     frame.to_parquet(file)
-    found, wanted = (certify_each_class(each, label="y", scores="p_*") for each in (file, frame))
+    found, wanted = (certify(each, label="y", scores="p_*").parts for each in (file, frame))
     assert np.allclose(found.error, wanted.error, rtol=1e-12)
 
 
@@ -161,12 +153,12 @@ def test_probabilities_of_a_large_file_that_are_rounded(n_classes, tmp_path, of_
         frame["p_ant"] = (frame["p_ant"] + frame["p_cat"]).round(2)
         frame = frame.drop(columns="p_cat").replace({"y": {"cat": "ant"}})
     frame.to_csv(file, index=False)
-    found = certify_each_class(file, label="y", scores="p_*")
-    wanted = certify_each_class(frame, label="y", scores="p_*")
+    found = certify(file, label="y", scores="p_*")
+    wanted = certify(frame, label="y", scores="p_*")
     assert found.n_rescaled == wanted.n_rescaled
     assert (found.n_rescaled > 0) == (n_classes == 3)
-    assert np.allclose(found.upper, wanted.upper, rtol=1e-12)
-    assert np.allclose(found.error, wanted.error, rtol=1e-12, atol=1e-14)
+    assert np.allclose(found.parts.upper, wanted.parts.upper, rtol=1e-12)
+    assert np.allclose(found.parts.error, wanted.parts.error, rtol=1e-12, atol=1e-14)
 
 
 def changed(columns, name, row, value):
@@ -218,9 +210,9 @@ def test_a_large_file_is_refused_with_the_same_sentence(name, tmp_path, of_large
     columns, file = BAD[name][0](columns_of()), tmp_path / "scores.csv"
     pd.DataFrame({each: pd.Series(list(values)) for each, values in columns.items()}).to_csv(file, index=False)
     messages = []
-    for function in (certify_classes, certify_each_class):
+    for notion in ("worst_class", "sum"):
         with pytest.raises(DataError) as error:
-            function(file, label="y", scores="p_*")
+            certify(file, label="y", scores="p_*", notion=notion)
         messages.append(str(error.value))
     assert messages[0] == messages[1]
 

@@ -18,16 +18,16 @@ from calibrant import (
     audit,
     read_table,
 )
-from calibrant.sources.faults import describe_no_column
-from calibrant.sources.protocol import Columns
-from calibrant.sources.rows import rows_of
+from calibrant.sources.given import rows_of
+from calibrant.sources.schema import Schema
+from calibrant.sources.source import describe_no_column
 
 N = 400
 
 
 def table_of(source, columns):
     with rows_of(source, columns) as rows:
-        return rows.clustered() if columns.clusters else rows.table()
+        return rows.clustered() if columns.cluster else rows.table()
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_same_audit_as_of_arrays(kind, count, frame, sources):
 def test_same_audit_as_of_clustered_arrays(kind, clusters, frame, sources):
     expected = audit(frame["y"], frame["p"], clusters=frame["a"])
     found = audit(sources[kind], label="y", score="p", clusters=clusters)
-    assert found.sample == expected.sample
+    assert (found.n, found.clusters, found.left_out) == (expected.n, expected.clusters, expected.left_out)
     assert found.certificate.bound == expected.certificate.bound
 
 
@@ -73,7 +73,7 @@ def test_positive_label(frame):
     words = frame.assign(y=np.where(frame["y"] == 1, "yes", "no"))
     for clusters in (None, "a"):
         found = audit(words, label="y", score="p", pos_label="yes", clusters=clusters)
-        assert found.sample.positives == frame["y"].sum()
+        assert found.positives == frame["y"].sum()
 
 
 def test_names_and_arrays_together(frame):
@@ -121,31 +121,31 @@ def test_columns_of_one_name(frame, clusters):
 def test_clusters_of_two_columns(frame, sources):
     expected = list(zip(frame["a"], frame["b"], strict=True))
     for kind in ("pandas", "polars", "lazy"):
-        with rows_of(sources[kind], Columns("y", "p", count="w", clusters=("a", "b"))) as rows:
+        with rows_of(sources[kind], Schema("y", "p", count="w", cluster=("a", "b"))) as rows:
             held = rows.held()
         assert held.clusters == expected
-        assert held.counts.tolist() == frame["w"].tolist()
+        assert held.count.tolist() == frame["w"].tolist()
 
 
 def test_columns_that_are_none(frame, sources):
     for source in (frame, sources["lazy"], sources["path"]):
         for clusters in ((), ("c",)):
             with pytest.raises(CalibrantError, match=r"'q'|'c'"):
-                table_of(source, Columns("y", "p" if clusters else "q", clusters=clusters))
+                table_of(source, Schema("y", "p" if clusters else "q", cluster=clusters))
     with pytest.raises(CalibrantError, match="different columns"):
-        table_of(frame, Columns("y", "y"))
+        table_of(frame, Schema("y", "y"))
     with pytest.raises(DataError, match=r"did you mean 'y'\?"):
-        table_of(frame, Columns("Y", "p"))
+        table_of(frame, Schema("Y", "p"))
 
 
 def test_names_of_columns_may_be_numbers():
     numbers = pd.DataFrame(np.eye(2))
     with pytest.raises(DataError, match=r"a column 'y', found the columns 0, 1; choose one of these"):
-        table_of(numbers, Columns("y", "p"))
+        table_of(numbers, Schema("y", "p"))
     with pytest.raises(DataError, match=r"a column 7, found the columns 0, 1; choose"):
-        table_of(numbers, Columns(7, 1))
+        table_of(numbers, Schema(7, 1))
     with pytest.raises(DataError, match=r"a column 7, found the columns y, p; choose"):
-        table_of(duckdb.sql("SELECT 1 AS y, 0.5 AS p"), Columns(7, "p"))
+        table_of(duckdb.sql("SELECT 1 AS y, 0.5 AS p"), Schema(7, "p"))
 
 
 def test_a_name_that_contains_what_was_written_is_suggested_first():

@@ -79,13 +79,19 @@ def test_weights_and_limits_are_handed_on(name, folder):
 BAD = [
     ("claims", "", "numbers as outcomes", "an empty value in row 3 of column claims in bad.csv", "drop or repair"),
     ("claims", "many", "numbers as outcomes", "'many' in row 3 of column claims in bad.csv", "convert or drop"),
-    ("claims", "nan", "numbers as outcomes", "nan in row 3 of column claims in bad.csv", "drop or repair"),
+    ("claims", "nan", "finite outcomes", "nan in row 3 of column claims in bad.csv", "drop or repair"),
     ("claims", "inf", "finite outcomes", "inf in row 3 of column claims in bad.csv", "no mean"),
     ("claims", "-2", "outcomes of at least 0", "-2.0 in row 3 of column claims in bad.csv", "outcome limits"),
     ("claims", "99", "outcomes of at most 9", "99.0 in row 3 of column claims in bad.csv", "give the cap"),
     ("rate", "-2", "predictions above 0", "-2.0 in row 3 of column rate in bad.csv", "'exposure', for an error per"),
     ("years", "0", "exposures above 0", "0.0 in row 3 of column years in bad.csv", "correct its exposure"),
-    ("customer", "", "a cluster in every row", "None in row 3 of column customer in bad.csv", "drop or repair"),
+    (
+        "customer",
+        "",
+        "a cluster in every row",
+        "an empty value in row 3 of column customer in bad.csv",
+        "drop or repair",
+    ),
 ]
 
 
@@ -141,8 +147,8 @@ def test_several_columns_name_a_cluster_together(folder):
         assert read.sampling.n_units == table.sampling.n_units
     frame.loc[4, "customer"] = None
     frame.to_csv(folder / "branches.csv", index=False)
-    for source, row in ((frame, 4), ("branches.csv", 5)):
-        with pytest.raises(DataError, match=f"a cluster in every row, found None in row {row} of column customer and"):
+    for source, where in ((frame, "None in row 4"), ("branches.csv", "an empty value in row 5")):
+        with pytest.raises(DataError, match=f"a cluster in every row, found {where} of column customer and"):
             OutcomeTable.from_source(source, **{**NAMES, "cluster": ["customer", "branch"]})
 
 
@@ -181,7 +187,7 @@ def test_bad_names_are_refused(folder):
     file = "all.csv"
     with pytest.raises(SourceError, match="a column 'rat'"):
         OutcomeTable.from_source(file, outcome="claims", prediction="rat")
-    with pytest.raises(SourceError, match="different columns for outcomes and predictions"):
+    with pytest.raises(SourceError, match="different columns for outcome and prediction"):
         OutcomeTable.from_source(file, outcome="claims", prediction="claims")
     with pytest.raises(ArgumentError, match="exposure or sample_weight"):
         OutcomeTable.from_source(file, outcome="claims", prediction="rate", exposure="years", weight="id")

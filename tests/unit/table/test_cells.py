@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import calibrant
 from calibrant import ScoreTable
 from calibrant.cells import gathering
-from calibrant.cells.accumulator import Accumulator
+from calibrant.cells.bucket_sums import Grid
 from calibrant.cells.gathering import FIRST_BITS, MOST_BUCKETS
-from calibrant.cells.grid import Grid
+from calibrant.cells.slices import Accumulator
 from calibrant.curves import isotonic_curve, score_histogram
 from calibrant.decisions import saving_bound
 from calibrant.metrics import (
@@ -23,9 +23,9 @@ from calibrant.metrics import (
     local_calibration_score,
     log_loss,
     roc_auc,
-    roc_auc_limits,
     smooth_calibration_error,
 )
+from calibrant.metrics.ranking import auc_limits
 from calibrant.table.cumulative_residuals import cumulative_residuals
 from calibrant.table.pooling import pool_rows
 from support import oracles, score_distributions
@@ -81,7 +81,7 @@ def test_walk_is_exact_at_row_ends(rows: Rows, at):
 @given(small_rows(both_classes=True), breaks)
 def test_auc_limits_contain_the_truth(rows: Rows, at):
     cells = cells_of(rows, at)
-    low, high = roc_auc_limits(cells)
+    low, high = auc_limits(cells)
     truth = oracles.roc_auc(*rows)
     assert low - 1e-12 <= truth <= high + 1e-12
     assert roc_auc(cells) == pytest.approx(0.5 * (low + high))
@@ -91,7 +91,7 @@ def test_auc_limits_contain_the_truth(rows: Rows, at):
 
 def test_auc_limits_are_attained():
     """Arithmetic: one cell with one positive and one negative allows 0 and 1."""
-    assert roc_auc_limits(oracles.cell_table([0, 1], [0.2, 0.3], None, [0.9])) == (0.0, 1.0)
+    assert auc_limits(oracles.cell_table([0, 1], [0.2, 0.3], None, [0.9])) == (0.0, 1.0)
 
 
 @given(small_rows(), breaks, small_rows(), breaks)
@@ -178,7 +178,7 @@ def test_numbers_of_cells_are_within_the_limits_that_are_stated(pair):
     for bandwidth in (0.02, 0.2):
         ours, theirs = (smooth_calibration_error(each, bandwidth=bandwidth) for each in pair)
         assert abs(ours - theirs) <= np.sqrt(2.0 / np.pi) / bandwidth * width * distance + 1e-6
-    low, high = roc_auc_limits(cells)
+    low, high = auc_limits(cells)
     assert low - 1e-12 <= roc_auc(exact) <= high + 1e-12
     counts = [score_histogram(each, n_bins=10) for each in pair]
     moved = abs(counts[0].positives - counts[1].positives).sum() + abs(counts[0].negatives - counts[1].negatives).sum()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant import ArgumentError, ClassScores, DataError, certify_classes
+from calibrant import ArgumentError, ClassScores, DataError, certify
 from calibrant.metrics import class_wise_calibration, confidence_calibration_error, top_label_calibration
 
 NOTIONS = ["worst_class", "sum", "top_label", "confidence"]
@@ -63,8 +63,8 @@ def test_lists_are_a_matrix_with_a_column_for_the_rest(m, digits):
     )
     for notion in NOTIONS:
         one, two = (
-            certify_classes(scores, notion=notion, tolerance=0.05),
-            certify_classes(same, full, classes=classes, notion=notion, tolerance=0.05),
+            certify(scores, notion=notion, tolerance=0.05),
+            certify(same, full, classes=classes, notion=notion, tolerance=0.05),
         )
         for field in ("estimate", "bound", "trivial_bound"):
             assert getattr(one, field) == pytest.approx(getattr(two, field), abs=1e-9)
@@ -95,7 +95,7 @@ def test_neither_order_nor_padding_shows():
     one, two = ClassScores.from_top(label, listed, values), ClassScores.from_top(label[rows], longer, wider)
     assert one.digest == two.digest
     for notion in NOTIONS:
-        assert certify_classes(one, notion=notion).to_json() == certify_classes(two, notion=notion).to_json()
+        assert certify(one, notion=notion).to_json() == certify(two, notion=notion).to_json()
 
 
 def test_numbers_of_classes_may_be_padded_by_nan():

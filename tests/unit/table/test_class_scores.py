@@ -10,7 +10,7 @@ import pytest
 import calibrant as cal
 from calibrant import ArgumentError, ClassScores, DataError
 from calibrant.calibrators import MulticlassAutoCalibrator
-from calibrant.certificates import certify_each_class
+from calibrant.certificates import certify
 from calibrant.export import to_python
 
 Y = ["cat", "dog", "eel", "dog"] * 5
@@ -112,8 +112,8 @@ def test_probabilities_of_two_digits_are_taken_and_divided_by_their_sum(classes,
         np.testing.assert_allclose(np.sort(scores.proba, axis=0), expected, rtol=1e-9)
         frame = pd.DataFrame(proba, columns=[f"p_{k}" for k in range(classes)]).assign(y=y)
         frame.to_csv(tmp_path / "p.csv", index=False)
-        assert cal.certify_classes(y, proba).n == 400
-        assert len(certify_each_class(y, proba).name) == classes
+        assert cal.certify(y, proba).n == 400
+        assert len(certify(y, proba).parts.name) == classes
         assert cal.selective(y, proba, target_error=0.5).n == 400
         of_file = ClassScores.from_source(tmp_path / "p.csv", label="y", scores="p_*")
         np.testing.assert_allclose(np.sort(of_file.proba, axis=0), expected, rtol=1e-9)

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.certificates import certify_sample, isotonic_band, window_band
-from calibrant.curves import binned_curve
+from calibrant.certificates import certify_sample, isotonic_band
 from calibrant.decisions import cost_forecast, max_regret, saving_bound
 from calibrant.table.numbers import at_least
 
@@ -35,7 +34,6 @@ def test_confidence(level, text):
     "state",
     [
         isotonic_band,
-        lambda table, **level: window_band(binned_curve(table), table, **level),
         certify_sample,
         max_regret,
         lambda table, **level: saving_bound(table, **COSTS, **level),

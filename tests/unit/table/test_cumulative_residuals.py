@@ -8,7 +8,7 @@ import pytest
 from calibrant import ScoreTable
 from calibrant.table import table_sums as module
 from calibrant.table.cumulative_residuals import ResidualPath, _range_at_most, cumulative_residuals, extremes
-from calibrant.table.fixed_point import UNIT, score_units
+from calibrant.table.table_sums import UNIT, score_units
 
 
 def test_walk_by_hand():

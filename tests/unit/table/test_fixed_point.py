@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.table.fixed_point import BITS, MOST_ROWS, UNIT, FixedPoint, score_units
+from calibrant.table.table_sums import BITS, MOST_ROWS, UNIT, FixedPoint, score_units
 
 words = st.lists(st.tuples(st.integers(-(2**61), 2**61), st.integers(-(2**61), 2**61)), min_size=1, max_size=6)
 numbers = st.lists(st.integers(-(2**84), 2**84), min_size=1, max_size=8)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import calibrant as cal
-from calibrant.table.identifiers import identifiers, repeated_of
+from calibrant.table.clusters import identifiers, repeated_of
 
 NAMED = {"label": "default", "score": "pd"}
 

@@ -151,7 +151,7 @@ def test_what_carries_over_is_told_in_the_unit_of_the_table():
     ("labels", "what"), [([0, 1, 4], "counts"), ([0.25, 0.5, 1.0], "shares"), ([0.0, 150.5, 9.0], "such outcomes")]
 )
 def test_functions_of_labels_lead_on(labels, what):
-    with pytest.raises(DataError, match=f"audit_means judges predicted means of {what}"):
+    with pytest.raises(DataError, match=f"audit with kind='amount' judges predicted means of {what}"):
         cutoff_calibration_error(labels, [0.1, 0.2, 0.3])
 
 

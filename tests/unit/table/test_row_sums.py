@@ -15,13 +15,11 @@ from calibrant.metrics import (
     brier_score,
     expected_calibration_error,
     log_loss,
-    quantile_mean_squared_error,
     spiegelhalter,
 )
 from calibrant.papers import l1_error, true_mse
-from calibrant.table import row_sums
-from calibrant.table.bins import equal_width_bins, equal_width_numbers
-from calibrant.table.row_sums import Bins, add_rows, rows_or_table
+from calibrant.table import bins
+from calibrant.table.bins import Bins, add_rows, equal_width_bins, equal_width_numbers, rows_or_table
 from tests.support.strategies import AWKWARD, small_rows
 
 THIRDS = Bins(3, lambda score: np.minimum((3.0 * score).astype(np.intp), 2))
@@ -33,8 +31,8 @@ def terms(label, score):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(row_sums, "_BLOCK", 3)
-    monkeypatch.setattr(row_sums, "_FEW", 0)
+    monkeypatch.setattr(bins, "_BLOCK", 3)
+    monkeypatch.setattr(bins, "_FEW", 0)
 
 
 def exactly(values) -> float:
@@ -83,14 +81,14 @@ def test_tables_weights_and_few_rows_are_pooled(monkeypatch):
     table = ScoreTable.from_scores([0, 1], [0.2, 0.7])
     assert rows_or_table(table) is table
     assert isinstance(rows_or_table([0, 1], [0.2, 0.7], sample_weight=[1, 2]), ScoreTable)
-    monkeypatch.setattr(row_sums, "_FEW", 2)
+    monkeypatch.setattr(bins, "_FEW", 2)
     assert isinstance(rows_or_table([0, 1], [0.2, 0.7]), ScoreTable)
     assert not isinstance(rows_or_table([0, 1, 1], [0.2, 0.7, 0.7]), ScoreTable)
 
 
 def test_many_rows_of_every_size(monkeypatch):
     """Terms from 1 down to 1e-300, where plain sums depend on the order."""
-    monkeypatch.setattr(row_sums, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(bins, "_BLOCK", 1 << 10)
     rng = np.random.default_rng(0)
     s = np.concatenate([10.0 ** -rng.uniform(0, 300, 5000), rng.random(5000)])
     y = rng.integers(0, 2, 10_000)
@@ -125,8 +123,7 @@ MEASURES = {
     "spiegelhalter": lambda *data: [getattr(spiegelhalter(*data), name) for name in ("statistic", "brier")],
     "expected_brier": lambda *data: spiegelhalter(*data).expected_brier,
     "expected_calibration_error": lambda *data: expected_calibration_error(*data, strategy="uniform"),
-    "accuracy": lambda *data: expected_calibration_error(*data, strategy="uniform", compare="accuracy"),
-    "quantile_mean_squared_error": lambda *data: quantile_mean_squared_error(*data, strategy="uniform"),
+    "l2": lambda *data: expected_calibration_error(*data, strategy="uniform", norm="l2"),
 }
 
 

@@ -94,7 +94,7 @@ def test_minus_one_may_be_the_third_class():
     label = np.where(np.arange(400) < 10, -1, Y)
     with pytest.raises(DataError, match=r"-1 seems to stand .* if it is a class, take one against the rest"):
         cal.audit(label, P)
-    assert cal.audit(label, P, pos_label=1).sample.positives == (label == 1).sum()
+    assert cal.audit(label, P, pos_label=1).positives == (label == 1).sum()
 
 
 def test_classes():

@@ -68,7 +68,7 @@ def test_only_a_count_counts_rows():
     assert not ScoreTable.from_scores(y, s, sample_weight=[2, 3]).independent
     with pytest.raises(DataError, match=r"whole number of equal rows as count, found 3\.5 in row 1"):
         ScoreTable.from_scores(y, s, count=[2.0, 3.5])
-    with pytest.raises(ArgumentError, match="found both"):
+    with pytest.raises(ArgumentError, match="found a weight and a count"):
         ScoreTable.from_scores(y, s, count=[2, 3], sample_weight=[2, 3])
 
 

@@ -23,8 +23,8 @@ from calibrant.metrics import (
     integrated_calibration_index,
     roc_auc_interval,
 )
+from calibrant.table.numbers import html_table, text_grid
 from calibrant.table.results import Count, Result
-from calibrant.table.shown import html_table, text_grid
 from guarantees.registry import PLACES, public_functions
 
 MOST = 300

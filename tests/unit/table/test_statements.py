@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from calibrant.certificates import certify, cutoff_interval, isotonic_band
+from calibrant.certificates import certify, isotonic_band
 from calibrant.decisions import saving_bound
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import ClusterStatement, Statement
@@ -17,7 +17,6 @@ TABLE = ScoreTable.from_counts([0.2, 0.8], [500, 500], [100, 400])
 def test_every_statement_says_what_it_claims_and_assumes():
     found = [
         certify(TABLE),
-        cutoff_interval(TABLE),
         isotonic_band(TABLE),
         saving_bound(TABLE, false_positive_cost=1, false_negative_cost=2),
     ]

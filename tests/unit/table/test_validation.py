@@ -6,6 +6,7 @@ All through public functions, since that is where users meet the messages.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -34,13 +35,13 @@ TAKES_ROWS = [
     cutoff_calibration_error,
     log_loss,
     roc_auc,
-    certify,
+    partial(certify, kind="event"),
     ScoreTable.from_scores,
     lambda y, s, **keywords: expected_cost(y, s, false_positive_cost=1, false_negative_cost=1, **keywords),
     lambda y, s=None, **keywords: saving_bound(y, s, false_positive_cost=1, false_negative_cost=1, **keywords),
 ]
 
-COUNTS_ROWS = [certify, TAKES_ROWS[-1]]
+COUNTS_ROWS = [TAKES_ROWS[5], TAKES_ROWS[-1]]
 
 Y, S = [0, 1, 1, 0], [0.1, 0.9, 0.6, 0.2]
 
@@ -167,7 +168,13 @@ def test_one_class_has_no_ranking():
 @pytest.mark.parametrize("weights", [[0.5, 1, 1, 1], [1000, 2000, 1000, 1000], [1, 1, 1, 1]])
 def test_bounds_refuse_weights_and_name_what_proves_something(certificate, weights):
     table = ScoreTable.from_scores(Y, S, sample_weight=weights)
-    refused(DataError, "a count of equal ones", "weights that count no rows", "audit_means", lambda: certificate(table))
+    refused(
+        DataError,
+        "a count of equal ones",
+        "weights that count no rows",
+        "audit with kind='amount'",
+        lambda: certificate(table),
+    )
     refused(DataError, "whole number", "0.5 in row 0", "as a weight", lambda: certificate(Y, S, count=[0.5, 1, 1, 1]))
 
 
@@ -397,10 +404,10 @@ def test_wrong_kinds_of_arguments_are_named(call, found):
         lambda t: PlattCalibrator().fit(t),
         lambda t: BetaCalibrator().fit(t),
         cutoff_calibration,
-        calibration_test,
-        certify,
+        partial(calibration_test, kind="event"),
+        partial(certify, kind="event"),
         certify_ece,
-        audit,
+        partial(audit, kind="event"),
     ],
 )
 def test_what_needs_labels_says_so(call):
@@ -409,7 +416,7 @@ def test_what_needs_labels_says_so(call):
     amounts = OutcomeTable.from_outcomes(Y, S, relative_to="rows")
     with pytest.raises(DataError, match="0 or 1") as caught:
         call(amounts)
-    assert "audit_means" in caught.value.remedy
+    assert "calibrant.audit" in caught.value.remedy
 
 
 def test_a_confidence_level_near_0_leaves_something_to_be_sure_of():

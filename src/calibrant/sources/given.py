@@ -1,0 +1,406 @@
+"""The rows of a question, however they were handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import ArgumentError, DataError
+from calibrant.segments.columns import MIN_ROWS, SegmentColumn
+from calibrant.segments.totals import (
+    CellRows,
+    CellTotals,
+    Request,
+    SegmentTotals,
+    check_depth,
+    families_of_rows,
+    families_within,
+    segments_of_arrays,
+    segments_of_rows,
+    totals_of,
+)
+from calibrant.sources.mixed import columns_by_role, names_of
+from calibrant.sources.rows import ArrayRows, Rows, TableRows, drawn_labels
+from calibrant.sources.schema import AMOUNTS, CLASSES, EVENTS, Schema, is_read
+from calibrant.table.class_checks import ClassLabels
+from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores
+from calibrant.table.clusters import ClusteredRows, Repeated, cluster_numbers, cluster_rows
+from calibrant.table.missing import Intake
+from calibrant.table.outcome_rows import ANY_OUTCOME, Limits, OutcomeRows, clean_outcomes, outcome_rules
+from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
+from calibrant.table.parameters import SIDES, Direction, check_choice, check_count
+from calibrant.table.pooling import FloatArray, IndexArray, IntArray
+from calibrant.table.row_errors import describe_no_rows, renumbered
+from calibrant.table.rules import (
+    ANY_NUMBER,
+    PROBABILITIES,
+    PROVED_OF_CLASSES,
+    RowRule,
+    chance_rules,
+    clean_chances,
+    column_values,
+    need_one_kind,
+)
+from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
+
+if TYPE_CHECKING:
+    from calibrant.sources.class_files import ClassFile, FileClasses
+    from calibrant.sources.columns import FileColumns
+
+# What columns hold -> the argument of `clean_outcomes`.
+_ARGUMENTS = {"outcome": "y_true", "prediction": "y_pred", "weight": "sample_weight", "cluster": "clusters"}
+MOST_NUMBERS = 1 << 27  # probabilities of a file, a gigabyte of them, above which one class is read at a time
+# What to do where there are no bounds that hold together for all segments: those of each, by Bonferroni.
+EACH_ALONE = "audit each segment by itself, at a `confidence_level` of 1 - 0.05 / K for K of them: so all hold together"
+READ = 0.6  # share of an audit that is the reading of the rows, where they are read
+
+
+class RowOrder(NamedTuple):
+    """Labels (0 or 1) and scores of rows of equal weight, in the order in which they were given."""
+
+    label: npt.NDArray[np.int8]
+    score: npt.NDArray[np.floating]
+
+
+class AuditedRows(NamedTuple):
+    """Rows of both classes."""
+
+    table: ScoreTable
+    clustered: ClusteredRows | None  # if they may depend on each other
+    drawn: OutcomeTable | None  # if they were looked at with known chances, of which weights are made
+    order: RowOrder | None  # if it is known, and means something
+    intake: Intake
+    repeated: Repeated | None
+
+    @property
+    def units(self) -> ScoreTable | ClusteredRows:
+        """What is independent: rows, or clusters of them."""
+        return self.table if self.clustered is None else self.clustered
+
+
+@contextmanager
+def given_rows(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    label: str | None,
+    score: str | None,
+    pos_label: Any = None,
+    missing: str = "raise",
+    limits: tuple[float, float] = PROBABILITIES,
+    smallest_chance: float | None = None,
+    **roles: Any,
+) -> Iterator[Rows]:
+    """Open the rows that the arguments of `calibrant.audit` stand for, with scores within `limits`.
+
+    `roles` are those of `columns_by_role`; `by` makes segments, or holds rating grades.
+    """
+    further: dict[str, Any] = {"pos_label": pos_label, "limits": limits, "smallest_chance": smallest_chance}
+    source, schema, columns = columns_by_role(
+        EVENTS, y_true, y_proba, label, score, missing=missing, **roles, **further
+    )
+    if schema is not None:
+        with rows_of(source, schema) as opened:
+            yield opened
+    elif isinstance(y_true, ScoreTable) or y_proba is None:
+        if columns.get("chance") is not None:
+            raise ArgumentError("rows, one by one, with `chance`", "a ScoreTable", "pass the rows")
+        weights = {"sample_weight": columns["weight"], "count": columns.get("count")}
+        yield TableRows(as_table(y_true, y_proba, **weights, pos_label=pos_label))
+    else:
+        rows = ArrayRows(y_true, y_proba, **columns | {"by": columns["by"] or {}}, **further)
+        yield rows.without_gaps() if missing == "drop" else rows
+
+
+@contextmanager
+def rows_of(source: Any, schema: Schema) -> Iterator[Rows]:
+    """Open named columns of a dataframe, of files or of a query; the rows can be asked inside the block."""
+    # Imported here, since they load narwhals and DuckDB, which an audit of arrays does without.
+    if not is_read(source):
+        from calibrant.sources.frames import open_frame
+
+        rows: Rows = open_frame(source, schema)
+        yield rows if schema.chance is None else rows.arrays()
+        return
+    from calibrant.sources.connection import open_source
+    from calibrant.sources.files import FileRows
+
+    with open_source(source, schema.names) as opened:
+        rows = FileRows(opened, schema)
+        yield rows if schema.chance is None else rows.arrays()
+
+
+def audited_rows(rows: Rows, *, grouped: bool) -> AuditedRows:
+    """Pool rows, if they are `grouped` by cluster too."""
+    drawn = rows.drawn
+    clustered = rows.clustered() if grouped and drawn is None else None
+    table = replace(rows.table() if clustered is None else clustered.table, intake=Intake())  # said of the audit, once
+    need_both_classes(table)
+    order = None
+    if isinstance(rows, ArrayRows) and rows.weight is None and rows.count is None and drawn is None:
+        order = RowOrder(*rows.clean[:2])
+    return AuditedRows(table, clustered, drawn, order, rows.intake, rows.repeated)
+
+
+# Kind -> options that say what rows are.
+_OF_ALL = ("sample_weight", "count", "chance", "clusters", "missing", "by")
+_OF_ROWS = {
+    "event": ("label", "score", "pos_label", "weight", "smallest_chance", *_OF_ALL),
+    "classes": ("label", "scores", "classes", "weight", *_OF_ALL),
+    "amount": ("outcome", "prediction", "exposure", "outcome_limits", "relative_to", "smallest_chance", *_OF_ALL),
+}
+
+
+def row_options(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose the options of a verb that say what rows of a kind are, but for the first two, which hold them."""
+    return {name: given[name] for name in _OF_ROWS[kind] if name in given}
+
+
+def segment_totals(kind: str, request: Request, given: Mapping[str, Any]) -> SegmentTotals:
+    """Add up rows by segment, however they were handed over, by the options of a verb of which a kind takes its own."""
+    columns, rows = row_options(kind, given), (given["y_true"], given["y_proba"])
+    if kind == "classes":
+        return segments_of_classes(class_scores_of(*rows, **columns), request, given.get("smallest_chance"))
+    if kind == "amount":
+        table = given_outcomes(*rows, **columns)
+        return replace(segments_of_outcomes(table, request), left_out=table.rows.left_out)
+    with given_rows(*rows, **columns) as opened:
+        totals = segments_of(opened, request, given["clusters"], given["count"])
+        return replace(totals, repeated=opened.repeated, left_out=opened.intake.left_out)
+
+
+def segments_of(rows: Rows, request: Request, *further: Any) -> SegmentTotals:
+    """Add up rows by segment, one by one where they have further columns: clusters, a count, or weights (refused)."""
+    if (drawn := rows.drawn) is not None:
+        return segments_of_outcomes(drawn, request)
+    if all(column is None for column in further):
+        return rows.segments(request)
+    arrays = rows.held()
+    if arrays.clusters is None:
+        return segments_of_arrays(arrays.label, arrays.score, arrays.by, request, arrays.count)
+    cluster, counts = cluster_numbers(arrays.clusters, len(arrays.label)), arrays.count
+
+    def take(at: IndexArray) -> ClusteredRows:
+        count = None if counts is None else counts[at]
+        return cluster_rows(arrays.label[at], arrays.score[at], cluster[at], count=count, limits=ANY_NUMBER)
+
+    return segments_of_rows(len(arrays.label), take, arrays.by, request, counts)
+
+
+def given_outcomes(
+    y_true: Any,
+    y_pred: Any = None,
+    *,
+    outcome: str | None = None,
+    prediction: str | None = None,
+    missing: str = "raise",
+    smallest_chance: float | None = None,
+    outcome_limits: Limits = ANY_OUTCOME,
+    relative_to: str = "predicted",
+    **roles: Any,
+) -> OutcomeTable:
+    """Return the amounts that arguments stand for, with the columns of `by`; `roles` as of `columns_by_role`."""
+    further: dict[str, Any] = {"missing": missing, "smallest_chance": smallest_chance}
+    source, schema, columns = columns_by_role(AMOUNTS, y_true, y_pred, outcome, prediction, **roles, **further)
+    if schema is not None:
+        return OutcomeTable.from_rows(read_outcomes(source, schema, outcome_limits, relative_to))
+    columns["sample_weight"] = columns.pop("weight")
+    if columns["by"] is not None:
+        columns["by"] = {name: column_values(one, name) for name, one in columns["by"].items()}
+    further |= {"outcome_limits": outcome_limits, "relative_to": relative_to}
+    return as_outcome_table(y_true, y_pred, **columns, **further)
+
+
+def read_outcomes(
+    source: Any, schema: Schema, outcome_limits: Limits = ANY_OUTCOME, relative_to: str = "predicted"
+) -> OutcomeRows:
+    """Read the columns of a source, and check them; errors name columns, and rows of a file from 1."""
+    names, clusters = schema.numbers, schema.cluster
+    settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to, "missing": schema.missing}
+    settings["smallest_chance"] = schema.smallest_chance
+    # Imported here, since these load narwhals and DuckDB.
+    if not is_read(source):
+        from calibrant.sources.frames import clusters_of, in_memory
+
+        frame = in_memory(source, schema)
+        values = {_ARGUMENTS.get(what, what): frame[name].to_native() for what, name in names.items()}
+        values["by"] = {name: column_values(frame[name].to_native(), name) for name in schema.by}
+        called = names | ({"cluster": " and ".join(clusters)} if clusters else {})
+        return clean_outcomes(**values, clusters=clusters_of(frame, clusters), names=called, **settings)
+    from calibrant.sources.checks import check_numbers
+    from calibrant.sources.columns import FileColumns, NumberColumn
+    from calibrant.sources.connection import open_source
+
+    with open_source(source, schema.names) as opened:
+        rules = outcome_rules(outcome_limits, relative_to) | {"chance": chance_rules(schema.smallest_chance)}
+
+        def columns(rules: Mapping[str, Sequence[RowRule]]) -> FileColumns:
+            numbers = {what: NumberColumn(what, name, rules.get(what, ())) for what, name in names.items()}
+            return FileColumns(opened, schema, numbers)
+
+        try:
+            if schema.drops:  # text that is no number would be taken for a gap
+                check_numbers(columns({}))
+            return clean_outcomes(**_amounts_in(columns({}), schema), **settings)
+        except DataError:  # said of the row of a file, if it is about one
+            check_numbers(columns(rules))
+            raise
+
+
+def _amounts_in(columns: FileColumns, schema: Schema) -> dict[str, Any]:
+    """Read columns of a file as the arguments of `clean_outcomes`; numbers that are missing are NaN, clusters None."""
+    from calibrant.sources.files import segment_column
+
+    source, rows = columns.source, columns.sql(every=True)
+    selected = {what: f"coalesce({what}, 'nan'::DOUBLE)" for what in schema.numbers}
+    selected |= {f"by{i}": segment_column(source, rows, f"by{i}", name)[0] for i, name in enumerate(schema.by)}
+    selected |= {"cluster": "number"} if schema.cluster else {}
+    listed, join = ", ".join(f"{sql} AS {what}" for what, sql in selected.items()), columns.join_clusters(rows)
+    arrays = source.arrays(f"SELECT {listed} FROM ({rows}){join if schema.cluster else ''}")
+    if not len(arrays["outcome"]):
+        raise describe_no_rows(source.name)
+    if np.ma.is_masked(arrays.get("cluster")):
+        arrays["cluster"] = np.array(arrays["cluster"].tolist(), dtype=object)
+    of_segment = {name: column_values(arrays.pop(f"by{i}"), name) for i, name in enumerate(schema.by)}
+    return {"by": of_segment} | {_ARGUMENTS.get(what, what): values for what, values in arrays.items()}
+
+
+def class_scores_of(y_true: Any, y_proba: Any = None, **columns: Any) -> ClassScores:
+    """Return `ClassScores`, made of labels and probabilities, or of a source of rows with the names of its columns."""
+    with class_tables_of(y_true, y_proba, whole=True, **columns) as rows:
+        assert isinstance(rows, ClassScores)
+        return rows
+
+
+@contextmanager
+def class_tables_of(
+    y_true: Any,
+    y_proba: Any = None,
+    *,
+    label: str | None = None,
+    scores: str | Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    missing: str = "raise",
+    whole: bool = False,
+    **roles: Any,
+) -> Iterator[ClassScores | FileClasses]:
+    """Give the same, but of a file with very many probabilities, not `whole`, what reads one class at a time inside.
+
+    `roles` are those of `columns_by_role`.
+    """
+    source, schema, columns = columns_by_role(CLASSES, y_true, y_proba, label, scores, missing=missing, **roles)
+    if schema is None:
+        columns["sample_weight"] = columns.pop("weight")
+        yield as_class_scores(y_true, y_proba, classes=classes, missing=missing, **columns)
+        return
+    # Imported here, since these load DuckDB or narwhals, which arrays do without.
+    if is_read(source):
+        from calibrant.sources.class_files import ClassFile, FileClasses
+        from calibrant.sources.connection import open_source
+
+        listed = () if isinstance(scores, str) else schema.matching([schema.outcome, *(scores or ())]).names
+        with open_source(source, listed) as opened:
+            file = ClassFile.of(opened, schema.matching(opened.names))
+            large = not whole and file.alone and file.n * len(file.names) > MOST_NUMBERS
+            yield FileClasses.of(file, classes) if large else _matrix_of(file, classes)
+        return
+    from calibrant.sources.frames import as_frame, clusters_of, in_memory, names_of_frame
+
+    schema = schema.matching(names_of_frame(as_frame(source)))
+    frame = in_memory(source, schema)
+    further = {"sample_weight": schema.weight, "count": schema.count, "chance": schema.chance}
+    yield ClassScores.from_scores(
+        frame[schema.outcome].to_native(),
+        {name: frame[name].to_numpy() for name in schema.predictions},
+        classes=classes,
+        clusters=clusters_of(frame, schema.cluster),
+        by={name: frame[name].to_native() for name in schema.by},
+        missing=missing,
+        **{role: None if name is None else frame[name].to_numpy() for role, name in further.items()},
+    )
+
+
+def _matrix_of(file: ClassFile, classes: Sequence[Any] | None) -> ClassScores:
+    """Read a file into one matrix."""
+    number, values = np.empty(file.n, dtype=np.int64), np.empty((file.n, len(file.numbers)))
+
+    def fill(start: int, part: IntArray, numbers: FloatArray) -> None:
+        number[start : start + len(part)] = part
+        values[start : start + len(part)] = numbers
+
+    beside, schema, n_classes = file.read(fill), file.schema, len(file.names)
+    roles = {"sample_weight": schema.weight, "count": schema.count, "chance": schema.chance}
+    beside |= {role: values[:, -1] for role, name in roles.items() if name is not None}
+    labels, further = ClassLabels(file.met, number), {"missing": schema.missing, "copy": False, **beside}
+    try:
+        return ClassScores.from_numbered(labels, values[:, :n_classes], list(file.names), classes, **further)
+    except DataError as error:
+        raise renumbered(error, range(1, file.n + 1)) from None  # from 1 on in files
+
+
+def segments_of_outcomes(table: OutcomeTable, request: Request) -> SegmentTotals:
+    """Part amounts by the columns of `by`."""
+    rows = table.rows
+
+    def take(at: IndexArray) -> OutcomeTable:
+        return OutcomeTable.from_rows(rows.pick(at))
+
+    return replace(segments_of_rows(len(rows), take, rows.by, request), unit=table.total_unit)
+
+
+def segments_of_classes(rows: ClassScores, request: Request, smallest_chance: float | None = None) -> SegmentTotals:
+    """Part rows by class and the columns of `by`: every class is judged in every segment of these."""
+    need_one_kind(chance=rows.chance, smallest_chance=smallest_chance)
+    if rows.weight is not None:
+        raise DataError("rows, or a `count` of equal ones", "weights that count no rows", PROVED_OF_CLASSES)
+    families, codes = families_of_rows(rows.by, len(rows), request)
+    classes = SegmentColumn("class", tuple(map(str, rows.classes)))
+    known: dict[str, Any] = {"families": families_within((classes, *family.columns) for family in families)}
+    known |= {"direction": request.direction, "left_out": rows.left_out, "times": len(rows.classes)}
+    parts = list(rows.by_class())
+    if rows.chance is None and rows.cluster is None:
+        of_class = [totals_of(part.outcome, part.score, families, codes, request) for part in parts]
+        totals: Any = map(CellTotals.joined, zip(*of_class, strict=True))
+    else:
+        cluster, chance = rows.cluster, rows.chance
+        if chance is not None:
+            chance = clean_chances(chance, len(rows), smallest_chance)
+            known["unit"] = float((1.0 / chance).sum())
+
+        def take(part: ClassRows) -> Callable[[IndexArray], Any]:
+            def rows_at(at: IndexArray) -> ClusteredRows | OutcomeTable:
+                of_cell = None if cluster is None else cluster[at]
+                if chance is not None:
+                    return drawn_labels(part.outcome[at], part.score[at], chance[at], smallest_chance, clusters=of_cell)
+                assert of_cell is not None
+                return cluster_rows(part.outcome[at].view(np.int8), part.score[at], of_cell)
+
+            return rows_at
+
+        takes = [take(part) for part in parts]
+        totals = (CellRows.of(code, len(family), takes) for family, code in zip(families, codes, strict=True))
+    return SegmentTotals(len(rows), len(rows), totals=tuple(totals), exact=True, **known)
+
+
+def segment_request(
+    by: Any,
+    depth: int | None,
+    direction: Direction,
+    min_rows: int = MIN_ROWS,
+    cuts: Mapping[str, Sequence[float]] | None = None,
+) -> Request:
+    """Check what is asked about segments."""
+    check_choice("direction", direction, tuple(SIDES))
+    check_count("min_rows", min_rows, 1, "segments with fewer rows are pooled or not judged")
+    if cuts is not None and not isinstance(cuts, Mapping):
+        raise ArgumentError("`cuts` as a mapping of names to numbers", repr(cuts), "pass for example {'age': [30, 60]}")
+    names = names_of(by)
+    if not names:
+        raise ArgumentError("at least one column in `by`", "none", "name the columns that make segments")
+    checked = check_depth(min(2, len(names)) if depth is None else depth, len(names))
+    return Request(checked, min_rows, dict(cuts or {}), direction)

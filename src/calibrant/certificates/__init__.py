@@ -1,66 +1,30 @@
 """Statements about the true calibration error that hold with a stated probability."""
 
-from calibrant.certificates.bands import Band, isotonic_band, window_band
-from calibrant.certificates.calibration_test import calibration_test
-from calibrant.certificates.certify import certify, cutoff_interval
-from calibrant.certificates.class_table import ClassTable, certify_each_class
-from calibrant.certificates.class_test import ClassTest
-from calibrant.certificates.classes import ClassCertificate, certify_classes
-from calibrant.certificates.cumulative_band import CumulativeBand, cumulative_band
-from calibrant.certificates.expected_error.certify import (
-    ExpectedErrorCertificate,
-    certify_ece,
-    required_sample_size_ece,
-)
-from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
-from calibrant.certificates.mean_band import MeanBand, isotonic_mean_band
-from calibrant.certificates.mean_results import MeanCertificate, Side
-from calibrant.certificates.mean_size import required_sample_size_means
-from calibrant.certificates.mean_test import MeanTest, mean_calibration_test
-from calibrant.certificates.means import certify_means
-from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
-from calibrant.certificates.results import CalibrationTest, Certificate, CutoffInterval
-from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size
-from calibrant.certificates.validation_size import ValidationPlan, validation_sample_size
+from calibrant.certificates.bands import Band as Band
+from calibrant.certificates.bands import CumulativeBand as CumulativeBand
+from calibrant.certificates.bands import MeanBand as MeanBand
+from calibrant.certificates.bands import cumulative_band as cumulative_band
+from calibrant.certificates.bands import isotonic_band as isotonic_band
+from calibrant.certificates.bands import isotonic_mean_band as isotonic_mean_band
+from calibrant.certificates.calibration_test import calibration_test as calibration_test
+from calibrant.certificates.certify import certify as certify
+from calibrant.certificates.expected_error.certify import ExpectedErrorCertificate as ExpectedErrorCertificate
+from calibrant.certificates.expected_error.certify import certify_ece as certify_ece
+from calibrant.certificates.expected_error.certify import required_sample_size_ece as required_sample_size_ece
+from calibrant.certificates.fixed_design import SampleCertificate as SampleCertificate
+from calibrant.certificates.fixed_design import certify_sample as certify_sample
+from calibrant.certificates.part_table import PartTable as PartTable
+from calibrant.certificates.recalibrated import RecalibratedCertificate as RecalibratedCertificate
+from calibrant.certificates.recalibrated import certify_recalibrated as certify_recalibrated
+from calibrant.certificates.results import CalibrationTest as CalibrationTest
+from calibrant.certificates.results import Certificate as Certificate
+from calibrant.certificates.results import Side as Side
+from calibrant.certificates.sample_size import Plan as Plan
+from calibrant.certificates.sample_size import plan_table as plan_table
+from calibrant.certificates.sample_size import required_sample_size as required_sample_size
+from calibrant.certificates.sample_size import required_sample_size_means as required_sample_size_means
+from calibrant.certificates.validation_size import ValidationPlan as ValidationPlan
+from calibrant.certificates.validation_size import validation_sample_size as validation_sample_size
 from calibrant.keywords import check_package
-
-__all__ = [
-    "Band",
-    "CalibrationTest",
-    "Certificate",
-    "ClassCertificate",
-    "ClassTable",
-    "ClassTest",
-    "CumulativeBand",
-    "CutoffInterval",
-    "ExpectedErrorCertificate",
-    "MeanBand",
-    "MeanCertificate",
-    "MeanTest",
-    "Plan",
-    "RecalibratedCertificate",
-    "SampleCertificate",
-    "Side",
-    "ValidationPlan",
-    "calibration_test",
-    "certify",
-    "certify_classes",
-    "certify_each_class",
-    "certify_ece",
-    "certify_means",
-    "certify_recalibrated",
-    "certify_sample",
-    "cumulative_band",
-    "cutoff_interval",
-    "isotonic_band",
-    "isotonic_mean_band",
-    "mean_calibration_test",
-    "plan_table",
-    "required_sample_size",
-    "required_sample_size_ece",
-    "required_sample_size_means",
-    "validation_sample_size",
-    "window_band",
-]
 
 check_package(__name__)

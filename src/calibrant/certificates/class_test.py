@@ -7,17 +7,16 @@ them is judged in these too. Observed and simulated labels are ranked together, 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.class_outcomes import likely_class_outcomes
-from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest
+from calibrant.certificates.results import ASSUMPTIONS, LEVEL, CalibrationTest
 from calibrant.distributions.binomial import UNLIKELY
 from calibrant.table.class_checks import of_rescaled
 from calibrant.table.class_scores import ClassScores
-from calibrant.table.numbers import counted, given, number, significant, these
+from calibrant.table.numbers import these
 from calibrant.table.pooling import (
     FloatArray,
     IndexArray,
@@ -27,7 +26,6 @@ from calibrant.table.pooling import (
     sorted_values,
 )
 from calibrant.table.progress import report_progress
-from calibrant.table.results import WithTable
 from calibrant.table.seeding import generator_for
 
 STATISTICS = ("worst class", "class totals", "confidence", "pooled", "temperature", "top label", "SKCE")
@@ -40,74 +38,12 @@ _TINY = 1e-300
 # A p-value of 199 simulations is told if it is at least .3, one of 999 if at least .13; else there are 9,999, or fewer
 # where they would take longer than this number of probabilities and pairs of rows.
 _FIRST, _CLEAR, _DOUBTFUL, _TIMES, _WORK = 199, 0.3, 0.13, 10, 1e9
-_LEVEL, _POWER_DEVIATIONS = 0.05, 0.8416  # what is found is said at this level, with probability .8
+_POWER_DEVIATIONS = 0.8416  # what is found is said at the level of tests, with probability .8
 
 _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The number of rows was chosen before looking at the outcomes.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ClassTest(WithTable, CalibrationTest):
-    """A p-value for the hypothesis that every label is drawn from the probabilities of its row.
-
-    Attributes
-    ----------
-    claim, p_value, n, method, n_simulations, assumptions, references
-        As in `CalibrationTest`; `statistic` is the smallest entry of `p_values`.
-    smallest : str
-        Which statistic has it.
-    p_values : dict of str to float
-        P-value of each statistic by itself, for diagnosis; the test is the one of `p_value`.
-    n_tested, n_kernel : int
-        Rows that were tested, and those of them that "SKCE" took: all, or as many drawn at random.
-    n_impossible : int
-        Tested rows whose label had probability 0. One is enough to reject.
-    detectable : dict of str to float
-        Errors that the test at level .05 would find in about 80% of samples: the calibration error of the "worst class"
-        and of the "confidence", and the "temperature" by which probabilities are too extreme. Infinite where there are
-        too few rows or simulations.
-
-    Examples
-    --------
-    >>> from calibrant.certificates import calibration_test
-    >>> result = calibration_test(["a", "b", "c"] * 20, [[0.6, 0.3, 0.1]] * 60)
-    >>> result.p_value < 0.01, result.smallest
-    (True, 'temperature')
-    """
-
-    smallest: str
-    p_values: dict[str, float]
-    n_tested: int
-    n_kernel: int
-    n_impossible: int
-    detectable: dict[str, float]
-
-    def lines(self) -> list[list[str]]:
-        """Return heads and rows of the table of p-values."""
-        return [["Statistic", "p-value"], *([name, f"{p:.4g}"] for name, p in self.p_values.items())]
-
-    def sentences(self) -> list[str]:
-        """Say what speaks most against the probabilities, of which rows, and what the test would find."""
-        sentences = [self.claim]
-        if self.n_impossible:
-            sentences.append(f"A label had probability 0, in {counted(self.n_impossible)}: that cannot happen.")
-        sentences.append(
-            f"The smallest of {len(self.p_values)} p-values, {given(self.statistic)}, is that of '{self.smallest}'."
-        )
-        if self.n_tested < self.n:
-            sentences.append(f"Of {counted(self.n)} {self.n_tested:,} were tested, drawn at random.")
-        if self.n_kernel < self.n_tested:
-            sentences.append(f"SKCE takes {self.n_kernel:,} of them, drawn at random.")
-        if all(map(math.isfinite, self.detectable.values())):
-            worst, confidence, temperature = self.detectable.values()
-            sentences.append(
-                f"In about 80% of samples like this the test at level {_LEVEL:g} would find an error of "
-                f"{number(worst)} of any one class, one of {number(confidence)} of the confidence, or probabilities "
-                f"that are too extreme by a temperature of {significant(temperature, digits=3)}."
-            )
-        return sentences
-
-
-def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.random.Generator) -> ClassTest:
+def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.random.Generator) -> CalibrationTest:
     """Test more than two classes."""
     matrix = scores.need_matrix("the test")
     n, classes = matrix.shape
@@ -133,7 +69,8 @@ def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.r
     if n_impossible:  # whatever the statistics are
         p_value = UNLIKELY if made is None else 1.0 / len(values)
     p_values = dict(zip(STATISTICS, map(float, of_each), strict=True))
-    return ClassTest(
+    return CalibrationTest(
+        kind="classes",
         claim=f"If the probabilities of every row were right, evidence against them as strong as that of "
         f"{these(len(chosen))} would occur with p = {p_value:.4g} (exact test, {procedure}).",
         p_value=p_value,
@@ -258,13 +195,13 @@ class _Statistics:
         )
 
     def detectable(self, values: FloatArray, smallest: IntArray) -> dict[str, float]:
-        """Errors that are found with a probability of about .8: see `ClassTest`.
+        """Errors that are found with a probability of about .8: see `CalibrationTest`.
 
         An error of c moves the range by n c at least, beside a sum of this variance; a temperature t moves the log
         likelihood by about its variance times 1 - 1 / t.
         """
         # How many draws may reach a statistic that is enough for the test to reject.
-        count = int(sorted_values(smallest)[math.ceil(_LEVEL * len(smallest)) - 1]) - 1
+        count = int(sorted_values(smallest)[math.ceil(LEVEL * len(smallest)) - 1]) - 1
         n = len(self.first)
         critical = sorted_values(values.T)[:, -count] if count else np.full(len(STATISTICS), math.inf)
         by_class = critical[0] * np.sqrt(self.variance + 1.0) + _POWER_DEVIATIONS * np.sqrt(self.variance)

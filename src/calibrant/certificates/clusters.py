@@ -1,8 +1,9 @@
-"""Certificates, intervals and tests for rows that belong to clusters (docs/theory/3-clusters.md).
+"""Bounds and tests for rows that belong to clusters (docs/theory/3-clusters.md).
 
 The proved bound is that of `calibrant.distributions.cluster_bound`. The asymptotic statements hold as independent
 clusters, none of which counts more than a capped number of rows, become many. The test and the lower bound are one:
-rotations of the clusters (`calibrant.distributions.rotations`), and hidden events where these are to be allowed for.
+rotations of the clusters (`calibrant.distributions.null_distribution`), and hidden events where these are to be
+allowed for.
 """
 
 from __future__ import annotations
@@ -13,25 +14,30 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from calibrant.certificates.label_test import label_result
+from calibrant.certificates.part import SHARES, DrawnPart
 from calibrant.certificates.question import Question, need_cluster_method
-from calibrant.certificates.results import Bounds, CalibrationTest, Certificate, CutoffInterval, Method, conclude
+from calibrant.certificates.results import Bounds, CalibrationTest, Method
 from calibrant.certificates.sample_size import rows_to_decide
+from calibrant.certificates.widths.closed_form import brownian_width
 from calibrant.distributions.brownian import MEAN_RANGE
 from calibrant.distributions.cluster_bound import largest_error
-from calibrant.distributions.cluster_draws import hidden_share
+from calibrant.distributions.cluster_jackknife import hidden_share
 from calibrant.distributions.mean_of_bets import DrawKinds, KeyedRows, lower_limit, of_one_row, worst_event
-from calibrant.distributions.rotations import Rotations, nothing_hidden, rotate
-from calibrant.errors import ArgumentError, DataError
-from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals
-from calibrant.table.clusters import ClusteredRows, cap_clusters
-from calibrant.table.cumulative_residuals import cumulative_residuals, extremes, largest_move
-from calibrant.table.numbers import claim_lower, claim_upper
+from calibrant.distributions.null_distribution import Rotations, nothing_hidden, rotate
+from calibrant.errors import DataError
+from calibrant.table.clusters import ClusteredRows, ClusterResiduals, cap_clusters, cluster_residuals
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_between
+from calibrant.table.pooling import FloatArray
 from calibrant.table.seeding import generator_for
-from calibrant.table.statements import weighting
 
 # The finite-sample bound says something from about this many clusters for each power of e in 1 / delta.
 _CLUSTERS_PER_LOG = 10.0
+# With more rotations, which would take too long, a lower bound of one of many parts is that of a Brownian motion.
+_TOO_MANY = 5_000
+_CHOSEN = "the confidence level, the tolerance and the {}"
+LOWER_ASYMPTOTIC = "Lower bounds, and with them the verdict 'refuted', are asymptotic in the {} of the segment."
 
 _METHODS: dict[str, Method] = {
     "default": Method("finite-sample empirical Bernstein bound for clusters", ("gao2017", "fan2015")),
@@ -64,154 +70,111 @@ def as_judged(rows: ClusteredRows, question: Question) -> tuple[ClusteredRows, Q
     return judged, replace(question, guarantee="unseen clusters")
 
 
-def certify_clusters(rows: ClusteredRows, question: Question) -> Certificate:
-    """Certificate for grouped rows, as they count."""
-    delta, n = question.delta, int(rows.n_rows)
-    method = choose_method(question.bound_method, rows, delta)
-    need_clusters(rows)
-    of = ClusterBounds.of(rows, question, method)
-    dependence, (bounds, band) = of.dependence, of.both(question.side, delta)
-    variance = dependence.variance if dependence else float(of.walks.squares.max(initial=0.0)) / rows.table.total
-
-    def upper_width(at: int) -> float:
-        return dependence.upper_width(delta, at / n) if dependence else bounds.width * math.sqrt(n / at)
-
-    def lower_width(at: int) -> float:
-        return band * math.sqrt(n / at)
-
-    variance *= n / rows.table.total  # per row as it counts
-    error = max(0.0, bounds.estimate - question.of_range * MEAN_RANGE * math.sqrt(variance / n))
-    chosen = "the confidence level, the tolerance and the method"
-    assumptions = rows.sampling.assumptions(chosen, asymptotic=bool(dependence), unseen=question.unseen)
-
-    def rows_needed(tolerance: float) -> int | None:
-        return rows_to_decide(error, variance, n, upper_width=upper_width, lower_width=lower_width, tolerance=tolerance)
-
-    return conclude(
-        question,
-        bounds,
-        sampling=rows.sampling,
-        n=n,
-        mean_score=rows.table.mean_score,
-        method=method,
-        description=_METHODS[method],
-        assumptions=assumptions,
-        rows_needed=rows_needed,
-    )
-
-
-def cluster_interval(rows: ClusteredRows, question: Question) -> CutoffInterval:
-    """Interval for grouped rows, as they count, by the bounds of the method."""
-    need_clusters(rows)
-    asymptotic = question.bound_method == "asymptotic"
-    if not asymptotic and rows.cap == math.inf:
-        expected = "`max_rows_per_cluster` with method 'finite' and clusters"
-        remedy = "set it, for instance to 1 for clusters that count the same, or use method 'asymptotic'"
-        raise ArgumentError(expected, "no limit to what a cluster counts", remedy)
-    method = "asymptotic" if asymptotic else "default"
-    bounds, _ = ClusterBounds.of(rows, question, method).both(question.side, 0.5 * question.delta)
-    lower, upper = bounds.lower_bound, bounds.bound
-    limit = " (asymptotic in the number of clusters)" if asymptotic else ""
-    chosen = "the confidence level and the method"
-    return CutoffInterval(
-        estimate=bounds.estimate,
-        lower=lower,
-        upper=upper,
-        n=int(rows.n_rows),
-        method="asymptotic" if asymptotic else "finite",
-        claim=f"{rows.sampling.sure(question.confidence_level, limit)}, {rows.sampling.error} is between "
-        f"{claim_lower(lower)} and {claim_upper(upper)}.",
-        confidence_level=question.confidence_level,
-        assumptions=rows.sampling.assumptions(chosen, asymptotic=asymptotic, unseen=question.unseen),
-        references=_METHODS[question.bound_method].references,
-        n_clusters=len(rows.size),
-        max_rows_per_cluster=rows.sampling.max_rows_per_cluster,
-    )
-
-
 def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
     """Asymptotic test of grouped rows, as they count."""
     dependence = clustered(rows, unseen=question.unseen)
     statistic, n = extremes(cumulative_residuals(rows.table)).value, int(rows.n_rows)
     p_value = dependence.rotations(question.n_simulations, question.random_state).p_value()
-    claim = (
-        f"If every score were the true probability at that score, {n} rows with these scores in "
-        f"{len(rows.size)} clusters would show a cutoff calibration error of {statistic:.4g} or more, where "
-        f"{weighting(rows.cap)}, with p = {p_value:.4g} ({question.n_simulations} rotations of the clusters, "
-        "asymptotic in their number)."
-    )
-    return CalibrationTest(
-        claim=claim,
-        p_value=p_value,
-        statistic=statistic,
-        n=n,
-        method="asymptotic",
+    return label_result(
+        rows.sampling,
+        n,
+        statistic,
+        p_value,
+        f"{question.n_simulations} rotations of the clusters, asymptotic in their number",
+        "asymptotic",
         n_simulations=question.n_simulations,
         assumptions=rows.sampling.assumptions("the method", asymptotic=True, unseen=question.unseen),
         references=_METHODS["asymptotic"].references,
-        n_clusters=rows.sampling.n_units,
-        max_rows_per_cluster=rows.sampling.max_rows_per_cluster,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class ClusterBounds:
-    """Bounds on the error of grouped rows, each of which fails with a probability of its own.
+class ClusterPart(DrawnPart):
+    """Labels in clusters, as they count: a part alone, or one of many, of which no bound fails less often than `least`.
 
-    The proved ones are those of Theorem 3.3 and Theorem 2.1; with `dependence` they are asymptotic.
+    The proved bounds are those of Theorem 3.3 and Theorem 2.1; with `dependence` they are asymptotic. Of many parts
+    lower bounds are always asymptotic: proved ones would hide what is shown. Their upper bounds alone may allow for
+    `unseen` clusters.
     """
 
-    rows: ClusteredRows
-    walks: ClusterResiduals
-    dependence: Clustered | None
-    n_simulations: int
-    random_state: int | np.random.Generator
+    def __init__(
+        self, rows: ClusteredRows, question: Question, least: float | None = None, *, unseen: bool = False
+    ) -> None:
+        need_clusters(rows)
+        super().__init__(rows.table, question)
+        self.rows, self.sampling, self.least = rows, rows.sampling, least
+        self.unseen = unseen or question.unseen
+        self.n, self.unit = int(rows.n_rows), rows.table.total
+        self.observed, self.predicted = rows.table.base_rate, rows.table.mean_score
+        self.method = choose_method(question.bound_method, rows, question.delta * (1.0 if least is None else SHARES[0]))
+        self.proved = self.method != "asymptotic"
+        self.words, self.walks = _METHODS[self.method], cluster_residuals(rows)
+        measured = least is not None or not self.proved
+        self.dependence = clustered(rows, self.walks, unseen=question.unseen) if measured else None
+        self.limit = "" if self.proved else "asymptotic in the number of clusters"
+        self.how = "finite-sample bound" if self.proved else "bound for clusters"
+        fixed = _CHOSEN.format("method" if least is None else "segments")
+        self.assumptions = rows.sampling.assumptions(fixed, asymptotic=measured, unseen=question.unseen)
+        if least is not None:
+            self.assumptions = (*self.assumptions, LOWER_ASYMPTOTIC.format("clusters"))
 
-    @classmethod
-    def of(cls, rows: ClusteredRows, question: Question, method: str) -> ClusterBounds:
-        """Measure how rows depend on each other, where a method needs it."""
-        walks = cluster_residuals(rows)
-        dependence = clustered(rows, walks, unseen=question.unseen) if method == "asymptotic" else None
-        return cls(rows, walks, dependence, question.n_simulations, question.random_state)
+    def above(self, delta: float, *, enough: float = -math.inf) -> float:
+        """See `Part`."""
+        if self.dependence and not self.proved:
+            return self.seen.value + replace(self.dependence, unseen=self.unseen).upper_width(delta)
+        return max(self.seen.value, largest_error(self.walks, cap=self.rows.cap, delta=delta, side=self.side))
 
-    def estimate(self, side: int) -> float:
-        """Error of these rows."""
-        return largest_move(self.rows.table, side).value
-
-    def upper(self, side: int, delta: float) -> float:
-        """Return the upper bound, which may be above 1."""
-        estimate = self.estimate(side)
-        if self.dependence:
-            return estimate + self.dependence.upper_width(delta)
-        return max(estimate, largest_error(self.walks, cap=self.rows.cap, delta=delta, side=side))
-
-    def lower(self, side: int, delta: float) -> float:
-        """Return the lower bound."""
-        if self.dependence:
-            return min(self.estimate(side), self.rotations.lower_bound(delta, side))
-        rows, sides = self.rows, (side,) if side else (1, -1)
+    def lower(self, delta: float) -> float:
+        """See `Part`."""
+        rows, table, dependence = self.rows, self.rows.table, self.dependence
+        if dependence and self._simulations <= _TOO_MANY:
+            return min(self.seen.value, self.rotations.lower_bound(delta, self.side))
+        if dependence:
+            # Scores that are wrong vary more, or less, than they say, as in bounds of independent rows.
+            more = max(1.0, table.squared_total / (table.total * table.mean_variance)) if table.mean_variance else 1.0
+            return max(0.0, self.seen.value - brownian_width(self.unit, more * dependence.variance, delta))
         lists = [KeyedRows(rows.score, rows.step, rows.cluster)]
 
         def bottom(side: int, low: float, high: float) -> float:
             return rows.cap * of_one_row(side, low, high)
 
+        sides = (self.side,) if self.side else (1, -1)
         propose = partial(worst_event, lists, sides=sides, bottom=bottom, unit=rows.size)
         draws = DrawKinds(np.ones(len(rows.size), dtype=np.int64), rows.cap)
-        lower = lower_limit(draws, delta, generator_for(rows, self.random_state), propose)
-        return min(self.estimate(side), lower)
+        lower = lower_limit(draws, delta, generator_for(rows, self.question.random_state), propose)
+        return min(self.seen.value, lower)
 
-    def both(self, side: int, delta: float) -> tuple[Bounds, float]:
-        """Return both bounds, and how far below a large error the lower one is."""
-        estimate, upper, lower = self.estimate(side), self.upper(side, delta), self.lower(side, delta)
-        band = self.rotations.width(delta) if self.dependence else estimate - lower
-        width = upper - estimate
-        return Bounds(estimate=estimate, bound=min(1.0, upper), lower_bound=lower, width=width), band
+    def rows_needed(self, bounds: Bounds, tolerance: float) -> int | None:
+        """See `Part`."""
+        n, delta, dependence, total = self.n, self.question.delta, self.dependence, self.rows.table.total
+        band = self.rotations.width(delta) if dependence else bounds.estimate - bounds.lower_bound
+        variance = dependence.variance if dependence else float(self.walks.squares.max(initial=0.0)) / total
+        variance *= n / total  # per row as it counts
+
+        def upper_width(at: int) -> float:
+            return dependence.upper_width(delta, at / n) if dependence else bounds.width * math.sqrt(n / at)
+
+        def lower_width(at: int) -> float:
+            return band * math.sqrt(n / at)
+
+        error = max(0.0, bounds.estimate - self.question.of_range * MEAN_RANGE * math.sqrt(variance / n))
+        return rows_to_decide(error, variance, n, upper_width, lower_width, tolerance)
+
+    def totals(self) -> list[FloatArray]:
+        """See `Part`."""
+        rows = self.rows
+        return [*map(rows.by_cluster, (rows.k, rows.n * rows.score)), *[rows.size] * 3]
+
+    @property
+    def _simulations(self) -> int:
+        """Rotations that a lower bound needs; one alone needs those asked for, whatever they take."""
+        return 0 if self.least is None else max(self.question.n_simulations, math.ceil(1.0 / self.least))
 
     @cached_property
     def rotations(self) -> Rotations:
         """The clusters rotated, where bounds are asymptotic."""
         assert self.dependence is not None
-        return self.dependence.rotations(self.n_simulations, self.random_state)
+        simulations = self._simulations or self.question.n_simulations
+        return self.dependence.rotations(simulations, self.question.random_state)
 
 
 # With fewer clusters of equal size, or fewer that count, the asymptotic statement is too wide to be useful.

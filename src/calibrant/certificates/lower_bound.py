@@ -7,13 +7,13 @@ from functools import partial
 import numpy as np
 
 from calibrant.cells import gathering
+from calibrant.cells.bucket_sums import Grid
 from calibrant.cells.gathering import CELL_BITS
-from calibrant.cells.grid import Grid
 from calibrant.distributions.mean_of_bets import DrawKinds, KeyedRows, lower_limit, worst_event
-from calibrant.table.fixed_point import BITS, UNIT
-from calibrant.table.pooling import IndexArray, IntArray
+from calibrant.table.pooling import IntArray, run_starts
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
+from calibrant.table.table_sums import BITS, UNIT
 
 
 def lower_bound(table: ScoreTable, delta: float, random_state: int | np.random.Generator, side: int = 0) -> float:
@@ -68,8 +68,3 @@ def buckets_of(table: ScoreTable) -> IntArray | None:
     """Return the bucket of each row of a table; None if one reaches over a border, as no way of reading makes it."""
     low, high = (BUCKETS.bucket_of(ends) for ends in (table.low, table.high))
     return low if np.array_equal(low, high) else None
-
-
-def run_starts(bucket: IntArray) -> IndexArray:
-    """Return where the rows of each bucket begin."""
-    return np.flatnonzero(np.append(True, bucket[1:] != bucket[:-1]))

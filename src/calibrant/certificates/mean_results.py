@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from calibrant.table.numbers import amount, confidence, given, share, significant, write_lower, write_upper
+from calibrant.certificates.part_table import verdict_within
+from calibrant.certificates.results import Side
+from calibrant.table.numbers import amount, confidence, share, significant, write_lower, write_upper
 from calibrant.table.outcome_table import OutcomeTable
-from calibrant.table.results import Result
-from calibrant.table.statements import Statement
 
 _PER = {
     "predicted": "of the predicted total",
@@ -19,94 +18,9 @@ _PER = {
     "rows": "per row",
 }
 SHARES = ("predicted", "observed")
+REFERENCES = ("gao2017", "waudbysmith2024")
 _WORDS = {1: "too low", -1: "too high"}
 _PROVED, EXTRAPOLATED = ("betting", "moments"), "extrapolated"
-
-
-@dataclass(frozen=True)
-class Side(Result):
-    """What is known of one of the two ways in which predictions can be wrong.
-
-    Attributes
-    ----------
-    estimate : float
-        Error of these rows on this side.
-    upper, lower : float
-        Confidence bounds, each wrong with probability at most ``1 - confidence_level``; `upper` is infinite if there is
-        none.
-    cap : float or None
-        The largest outcome that the upper bound relies on; None if it relies on none.
-    method : {"betting", "moments", "asymptotic", "extrapolated", "none"}
-        How the upper bound was made; "extrapolated" is asymptotic too, without a limit of outcomes: from those seen.
-    proved : bool
-        Whether the upper bound holds for every number of rows and every distribution within the limits of outcomes.
-    verdict : {"certified", "refuted", "undecided"} or None
-        On the tolerance, by the bounds of this side. None that is extrapolated certifies.
-    sentence : str
-        The bounds, and what they rely on.
-    """
-
-    estimate: float
-    upper: float
-    lower: float
-    cap: float | None
-    method: str
-    proved: bool
-    verdict: str | None
-    sentence: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeanCertificate(Statement):
-    """Bounds on the true calibration error of predicted means, on both sides, and the verdict on a tolerance.
-
-    Attributes
-    ----------
-    claim, confidence_level, assumptions, references
-        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
-    verdict : {"certified", "refuted", "undecided"} or None
-        Of the worse side, or the one asked for: whether its upper bound is within the tolerance, or the lower bound
-        above it. Without a limit of outcomes nothing certifies that predictions are not too low.
-    tolerance : float or None
-        The tolerance asked for.
-    estimate : float
-        Error of these rows: the larger of the two sides, or that of the one asked for.
-    bound, lower_bound : float
-        Confidence bounds on that error of the population, each wrong with probability at most ``1 - confidence_level``.
-        Neither side pays for the other.
-    too_low, too_high : Side
-        Predictions below, and above, what is observed.
-    relative_to : {"predicted", "exposure", "observed", "rows"}
-        What errors are told in.
-    n : int
-        Rows.
-    n_clusters : int or None
-        Clusters, if rows were clustered.
-    rows_needed : int or None
-        If undecided: about how many rows a decision would take, were the true error what it seems. None if it seems too
-        near the tolerance to say, or above it while the lower bound is 0, or a bound is extrapolated.
-    direction : {"either", "too low", "too high"}
-        Which side was asked for.
-    """
-
-    verdict: str | None
-    tolerance: float | None
-    estimate: float
-    bound: float
-    lower_bound: float
-    too_low: Side
-    too_high: Side
-    relative_to: str
-    n: int
-    n_clusters: int | None
-    rows_needed: int | None
-    direction: str = "either"
-
-    def __str__(self) -> str:
-        lines = [self.claim, *self.gaps, self.too_low.sentence, self.too_high.sentence]
-        if self.tolerance is not None:
-            lines.append(f"At tolerance {given(self.tolerance)}: {self.verdict}.")
-        return "\n".join(lines)
 
 
 class SideBounds(NamedTuple):
@@ -162,16 +76,9 @@ def conclude_side(
         cap=high if uses_cap else None,
         method=method,
         proved=method in _PROVED,
-        verdict=mean_verdict(bounds.upper, bounds.lower, tolerance, extrapolated=method == EXTRAPOLATED),
+        verdict=verdict_within(bounds.lower, math.inf if method == EXTRAPOLATED else bounds.upper, tolerance) or None,
         sentence=sentence,
     )
-
-
-def mean_verdict(upper: float, lower: float, tolerance: float | None, *, extrapolated: bool) -> str | None:
-    """Verdict on a tolerance, if there is one."""
-    if tolerance is None:
-        return None
-    return "refuted" if lower > tolerance else "certified" if upper <= tolerance and not extrapolated else "undecided"
 
 
 def mean_claim(

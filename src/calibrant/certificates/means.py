@@ -7,42 +7,42 @@ outcomes, or asymptotically. Derivation: docs/theory/16-means.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.certificates.mean_results import (
     EXTRAPOLATED,
-    MeanCertificate,
-    Side,
+    REFERENCES,
     SideBounds,
     conclude_side,
     mean_claim,
-    mean_verdict,
+    unit_of_error,
 )
+from calibrant.certificates.part import DrawnPart
+from calibrant.certificates.question import Question
+from calibrant.certificates.results import Bounds, Certificate, Method
 from calibrant.certificates.sample_size import too_near
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limit
 from calibrant.distributions.brownian import MEAN_RANGE, normal_quantile, range_quantile
 from calibrant.distributions.interval_means import DrawnRows, Reach, upper_limit, width_limit
-from calibrant.distributions.mean_of_bets import DrawKinds, KeyedRows, Wager
-from calibrant.distributions.self_normalised import HEAVY, tail_index
+from calibrant.distributions.mean_of_bets import Bet, DrawKinds, KeyedRows
+from calibrant.distributions.total_ratio import HEAVY, by_draw, tail_index
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.clusters import Clusters
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.outcome_checks import LARGEST
-from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
-from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
-from calibrant.table.parameters import SIDES, Direction, check_between, check_choice, failure_probability
-from calibrant.table.pooling import BoolArray, FloatArray
+from calibrant.table.numbers import significant
+from calibrant.table.outcome_rows import LARGEST
+from calibrant.table.outcome_table import OutcomeTable
+from calibrant.table.parameters import check_between, check_method
+from calibrant.table.pooling import BoolArray, FloatArray, IntArray
 from calibrant.table.seeding import generator_for
-from calibrant.table.statements import INDEPENDENT_ROWS
+from calibrant.table.statements import DRAWN_BY_CHANCE, INDEPENDENT_ROWS
 
 # Without a cap: an outcome so many times as large as the largest is allowed for, if so many rows, or clusters, have one
 # above what is predicted, and other than 0.
 _TAIL_FACTOR, _LEAST_EVENTS = 3.0, 50
 _POWER = 0.8
+_OF = {"amount": "amounts", "event": "rows with chances"}
 _ROUNDING = 1e-12  # of sums of outcomes
 _WHOLE = {1: "observed", -1: "predicted"}  # what the error of a side is at most all of
 _MODEL = "The predictions were fixed before these rows were seen: not fitted, tuned or selected on them."
@@ -63,134 +63,20 @@ _SEEN = (
 )
 
 
-def certify_means(
-    y_true: npt.ArrayLike | OutcomeTable,
-    y_pred: npt.ArrayLike | None = None,
-    *,
-    exposure: npt.ArrayLike | None = None,
-    sample_weight: npt.ArrayLike | None = None,
-    count: npt.ArrayLike | None = None,
-    clusters: Clusters | None = None,
-    outcome_limits: Limits = ANY_OUTCOME,
-    cluster_limit: float | None = None,
-    relative_to: str = "predicted",
-    tolerance: float | None = None,
-    direction: Direction = "either",
-    confidence_level: float = 0.95,
-    method: Literal["default", "asymptotic"] = "default",
-    random_state: int | np.random.Generator = 0,
-    missing: Literal["raise", "drop"] = "raise",
-) -> MeanCertificate:
-    """Bound the true calibration error of predicted means, by a model fixed before these rows.
-
-    Parameters
-    ----------
-    y_true, y_pred, exposure, sample_weight, count, clusters, outcome_limits, relative_to, missing
-        As in `OutcomeTable.from_outcomes`; or an `OutcomeTable` in place of all of them. Rows of one cluster may depend
-        on each other. Choose limits of outcomes before seeing them: a cap may be generous.
-    cluster_limit : float, optional
-        With clusters: largest total outcome of a cluster that there can be. By default the cap times its rows.
-    tolerance : float, optional
-        An error that would be acceptable, such as 0.02 of the predicted total; asks for verdicts.
-    direction : {"either", "too low", "too high"}
-        Whether `bound` and `verdict` are about the worse side, or about one that was chosen before seeing the rows.
-    confidence_level : float
-        Probability with which each bound holds, in (0, 1).
-    method : {"default", "asymptotic"}
-        The default is proved, except for predictions that are too low without a cap of outcomes, which it does not
-        certify. "asymptotic" is narrower. Choose before seeing bounds.
-    random_state : int or numpy.random.Generator
-        Seeds the order of the bets and the thirds of the lower bounds, together with a digest of the rows.
-
-    Returns
-    -------
-    MeanCertificate
-        Bounds on each side with what they rely on, and on the worse one, or the one asked for.
-
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range.
-    DataError
-        If the rows cannot be used.
-
-    Notes
-    -----
-    The error is the supremum over intervals of predictions of the sum of residuals inside, in the unit of
-    `relative_to`: what any rule that accepts by price band can be off by. That predictions are too high is bounded by
-    betting (Theorem 16.2), for which outcomes may be of any size. With a cap, some rows drawn at random foresee whether
-    betting or moments (Theorem 16.4) give less. Without one, the bound for predictions that are too low is asymptotic:
-    it relies on the largest outcomes having been seen, allows for one three times as large, and certifies nothing; with
-    fewer than 50 rows with an outcome above the prediction there is none. Lower bounds are those of Theorem 2.1, which
-    need the limit that the upper bound of the other side does.
-
-    Each bound holds with the confidence level, and so does `bound`, as only one side is the worse. The upper bounds of
-    both sides hold together with 1 - 2 (1 - confidence_level) only.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from calibrant import certify_means
-    >>> claims = np.tile([0, 0, 0, 1], 10_000)
-    >>> certificate = certify_means(claims, np.full(40_000, 0.25), outcome_limits=(0, 10), tolerance=0.1)
-    >>> certificate.verdict, certificate.too_high.proved, certificate.too_high.cap
-    ('certified', True, None)
-    """
-    delta = failure_probability(confidence_level)
-    check_choice("method", method, ("default", "asymptotic"))
-    asked = SIDES[check_choice("direction", direction, tuple(SIDES))]
-    if tolerance is not None:
-        check_between("tolerance", tolerance, 0.0, math.inf, remedy="choose a share of the total, such as 0.02")
-    table = as_outcome_table(
-        y_true,
-        y_pred,
-        exposure=exposure,
-        sample_weight=sample_weight,
-        count=count,
-        outcome_limits=outcome_limits,
-        relative_to=relative_to,
-        clusters=clusters,
-        missing=missing,
-    )
-    bounds = AmountBounds.of(table, random_state, method=method, cluster_limit=cluster_limit)
-    lower = bounds.lower(delta)
-    sides = {}
-    for side in (1, -1):
-        upper = bounds.upper(side, delta)
-        stated = SideBounds(bounds.estimate(side), upper.value, lower[side], upper.method, upper.note)
-        sides[side] = conclude_side(table, side, stated, tolerance, cluster_limit, confidence_level)
-    judged = [sides[asked]] if asked else list(sides.values())
-    lower_bound = lower[asked]
-    bound, extrapolated = max(each.upper for each in judged), any(each.method == EXTRAPOLATED for each in judged)
-    verdict = mean_verdict(bound, lower_bound, tolerance, extrapolated=extrapolated)
-    needed = None
-    if tolerance is not None and verdict == "undecided":
-        needed = _rows_needed(bounds.draws[1], table.n_rows, judged, lower_bound, tolerance)
-    return MeanCertificate(
-        left_out=table.rows.left_out,
-        verdict=verdict,
-        tolerance=tolerance,
-        estimate=bounds.estimate(asked),
-        bound=bound,
-        lower_bound=lower_bound,
-        too_low=sides[1],
-        too_high=sides[-1],
-        relative_to=table.relative_to,
-        n=table.n_rows,
-        n_clusters=table.sampling.n_units,
-        rows_needed=needed,
-        direction=direction,
-        claim=mean_claim(table, confidence_level, judged, tolerance, direction),
-        confidence_level=confidence_level,
-        assumptions=amount_assumptions(table, extrapolated=extrapolated),
-        references=("gao2017", "waudbysmith2024"),
-    )
+# Limits of what a draw can bring that are read off rows: of its residual on a side, of its unit, and of its weight.
+_End = int | str
 
 
 def amount_assumptions(table: OutcomeTable, *, extrapolated: bool) -> tuple[str, ...]:
     """Return what must hold for bounds of such rows."""
     drawn = INDEPENDENT_ROWS if table.rows.cluster is None else _INDEPENDENT_CLUSTERS
-    return drawn, _MODEL, _UP_TO, _PLAN, *((_SEEN,) if extrapolated else ())
+    if table.rows.chances is not None:
+        drawn = DRAWN_BY_CHANCE if table.rows.cluster is None else f"{drawn} {DRAWN_BY_CHANCE}"
+        least = significant(table.sampling.least_chance or 0.0)
+        further = f"Of cases with a smaller chance than {least}, the least of these rows, nothing is said."
+        drawn += f" No case had a smaller chance than {least}." if table.sampling.designed else f" {further}"
+    known = _known_reach(table) is not None and table.rows.cluster is None
+    return drawn, _MODEL, *(() if known else (_UP_TO,)), _PLAN, *((_SEEN,) if extrapolated else ())
 
 
 class Upper(NamedTuple):
@@ -201,74 +87,181 @@ class Upper(NamedTuple):
     note: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class AmountBounds:
-    """Bounds of the error of predicted means on either side: 1 where they are too low, -1 where they are too high."""
+class AmountPart(DrawnPart):
+    """Amounts, of rows or of clusters; or labels of rows that were looked at with known chances (kind "event").
+
+    Bounds of a side, 1 where predictions are too low and -1 where they are too high, depend on what is known of it
+    alone, where they can: lower bounds, and those by moments, need to know how far outcomes can be off the other way.
+    """
 
     table: OutcomeTable
-    draws: dict[int, DrawnRows]
-    reaches: dict[int, Reach]
-    aside: BoolArray
-    method: str
-    rng: np.random.Generator
+    lower_proved = True
 
-    @classmethod
-    def of(
-        cls,
-        table: OutcomeTable,
-        random_state: int | np.random.Generator = 0,
-        *,
-        method: str = "default",
-        cluster_limit: float | None = None,
-    ) -> AmountBounds:
-        """Find what is known of rows, or of clusters, before their outcomes."""
-        rng, too_low = generator_for(table, random_state), _draws(table)
+    def __init__(
+        self, table: OutcomeTable, question: Question, *, kind: str = "amount", cluster_limit: float | None = None
+    ) -> None:
+        super().__init__(table, question)
+        rows, self.unit, self.sampling, self.kind = table.rows, table.total_unit, table.sampling, kind
+        weight, self.n, self.method = (
+            float(rows.weight.sum()),
+            table.n_rows,
+            check_method(question.bound_method, of=_OF[kind]),
+        )
+        self.observed, self.predicted = float(rows.outcome.sum()) / weight, float(rows.expected.sum()) / weight
+        rng, too_low = generator_for(table, question.random_state), _draws(table)
+        self.draws, self.cluster_limit = {1: too_low, -1: too_low.flip()}, cluster_limit
         most = None if cluster_limit is None else _check_cluster_limit(table, too_low, cluster_limit)
-        reaches, aside = _reaches(table, too_low, most, rng)
-        return cls(table, {1: too_low, -1: too_low.flip()}, reaches, aside, method, rng)
+        self.reaches, self.ends = _reaches(table, too_low, most, rng.permutation(too_low.n))
+        self.seed, self.sides = int(rng.integers(1 << 62)), [self.side] if self.side else [1, -1]
+        self.drawn = "rows" if rows.cluster is None else "clusters"
+        self.extrapolated = max(self.reaches[side].top for side in self.sides) == math.inf
+        self.proved = self.method != "asymptotic" and not self.extrapolated
+        self.limit = "" if self.proved else f"asymptotic in the number of {self.drawn}"
+        if self.extrapolated:
+            self.limit = "asymptotic, if the largest outcomes were seen"
+        self.how = "finite-sample bound" if self.proved else "normal bound"
+        if rows.cluster is not None and not self.proved:
+            self.how = "bound for clusters"
+        how = "finite-sample bound" if self.proved else "asymptotic bound"
+        self.words = Method(f"{how} for rows drawn with known chances", REFERENCES)
+        self.assumptions, self.scope = amount_assumptions(table, extrapolated=self.extrapolated), table.sampling.scope
+        if self.scope and not table.sampling.designed:
+            self.scope = ", for cases with a chance of at least the least of the rows of the segment"
+        # Of labels that were drawn by chance errors are those of all rows, as without chances.
+        labels = rows.chances is not None and table.relative_to == "exposure"
+        self.unit_words = "" if labels else unit_of_error(table.relative_to, table.weighting)
+
+    def above(self, delta: float, *, enough: float = -math.inf) -> float:
+        """See `Part`."""
+        return max(self.upper_of(side, delta).value for side in self.sides)
+
+    upper = above
+
+    def lower(self, delta: float) -> float:
+        """See `Part`."""
+        return self.lowers(delta)[self.side]
+
+    def totals(self) -> list[FloatArray]:
+        """See `Part`."""
+        rows = self.table.rows
+        return by_draw(rows.cluster, rows.outcome, rows.expected, rows.weight, self.table.caps)
+
+    def certificate(self) -> Certificate:
+        """See `Part`; of amounts with both sides."""
+        question, table = self.question, self.table
+        delta, level, tolerance = question.delta, question.confidence_level, question.tolerance
+        lower, sides = self.lowers(delta), {}
+        for side in (1, -1):
+            upper = self.upper_of(side, delta)
+            stated = SideBounds(self.estimate(side), upper.value, lower[side], upper.method, upper.note)
+            sides[side] = conclude_side(table, side, stated, tolerance, self.cluster_limit, level)
+        self.judged = [sides[side] for side in self.sides]
+        self.extrapolated = any(each.method == EXTRAPOLATED for each in self.judged)
+        self.assumptions = amount_assumptions(table, extrapolated=self.extrapolated)
+        estimate, bound = self.estimate(self.side), max(each.upper for each in self.judged)
+        bounds = Bounds(estimate, bound, lower[self.side], bound - estimate)
+        if self.kind == "event":
+            return self.of_labels(bounds)
+        return self.conclude(
+            bounds,
+            kind=self.kind,
+            left_out=table.rows.left_out,
+            too_low=sides[1],
+            too_high=sides[-1],
+            relative_to=table.relative_to,
+            unit=unit_of_error(table.relative_to, table.weighting),
+            claim=mean_claim(table, level, self.judged, tolerance, question.direction),
+            references=REFERENCES,
+        )
+
+    def rows_needed(self, bounds: Bounds, tolerance: float) -> int | None:
+        """See `Part`; bounds close in with the root of the rows.
+
+        None if the error seen is too near the tolerance to say, or above it while a lower bound of 0 says nothing of
+        how such bounds close in.
+        """
+        draws, sides = self.draws[-1], self.judged
+        unit = float(draws.unit.mean())
+        chance = math.sqrt(float(draws.squares.sum())) / draws.n / unit  # deviation of the cumulative residuals
+        estimate = max(side.estimate for side in sides)
+        if too_near(max(0.0, estimate - MEAN_RANGE * chance), chance, tolerance):
+            return None
+        if estimate - MEAN_RANGE * chance > tolerance:
+            lower = bounds.lower_bound
+            factor = (estimate - lower) / (estimate - tolerance) if lower > 0.0 else math.inf
+        elif any(side.method == EXTRAPOLATED for side in sides):
+            return None
+        else:
+            factors = [
+                (side.upper - side.estimate + range_quantile(_POWER) * chance)
+                / (tolerance - max(0.0, side.estimate - MEAN_RANGE * chance))
+                for side in sides
+            ]
+            factor = max(factors)
+        return math.ceil(self.n * max(1.0, factor) ** 2) if factor < math.inf else None
+
+    def rng(self, side: int) -> np.random.Generator:
+        """Random numbers of the upper bound of one side, or of lower bounds (0): no bound depends on the others."""
+        return np.random.default_rng([self.seed, 1 + side])
+
+    def aside(self, *limits: _End) -> BoolArray:
+        """Draws at which some limits were read off."""
+        at = [self.ends[limit] for limit in limits if limit in self.ends]
+        return np.isin(np.arange(self.draws[1].n), at)
 
     def estimate(self, side: int) -> float:
         """Error of these rows on a side; on the worse one for 0."""
         seen = extremes(cumulative_residuals(self.table))
         return {1: seen.under, -1: seen.over, 0: seen.value}[side]
 
-    def upper(self, side: int, delta: float) -> Upper:
+    def upper_of(self, side: int, delta: float) -> Upper:
         """Bound the error of one side from above; infinite where there is no bound."""
         table, reach = self.table, self.reaches[side]
-        bound = _upper(table, self.draws[side], reach, self.aside, self.method, delta, self.rng)
+        if reach.top <= 0.0:
+            bound = Upper(0.0, "moments")
+        elif self.method == "default" and reach.top < math.inf:
+            # Betting needs the limit on this side alone, whatever is known of the other.
+            read = self.aside("weight", side), self.aside(*self.ends)
+            bound = Upper(*upper_limit(self.draws[side], *read, delta, reach, self.rng(side)))
+        else:
+            bound = _asymptotic(table, self.draws[side], reach, delta)
         # Relative to a total that cannot be negative, nothing can exceed all of it.
         positive = table.outcome_limits[0] == 0.0 and table.score[0] >= 0.0
         whole = 1.0 if table.relative_to == _WHOLE[side] and positive else math.inf
+        if table.relative_to == "exposure":  # per row that was drawn by chance: no mean is further off than outcomes
+            whole = _known_reach(table) or math.inf
         bound = bound._replace(value=min(max(bound.value, self.estimate(side)), whole))
         if bound.value == math.inf and bound.method != "none":
             return Upper(math.inf, "none", f"there are too few {self.drawn}.")
         return bound
 
-    def lower(self, delta: float) -> dict[int, float]:
+    def lowers(self, delta: float) -> dict[int, float]:
         """Lower bounds of both sides, by their sign, and at 0 that of the one that seems the worse to each third.
 
         A side has none if it is not known how far draws can be off the other way.
         """
         draws, reaches = self.draws[1], self.reaches
         rows = KeyedRows(draws.prediction, draws.residual, draws.cluster)
-        known = DrawKinds(np.ones(draws.n, dtype=np.int64), reaches[1].most, np.flatnonzero(self.aside))
-        bets: dict[int, list[Wager | None]] = {1: [], -1: [], 0: []}
-        for mine in known.thirds(self.rng):
-            made: dict[int, Wager | None] = {1: None, -1: None}
+        known = {
+            side: DrawKinds(
+                np.ones(draws.n, dtype=np.int64),
+                reach.most,
+                np.flatnonzero(self.aside("weight", -side, "most")),
+            )
+            for side, reach in reaches.items()
+        }
+        bets: dict[int, list[Bet | None]] = {1: [], -1: [], 0: []}
+        for mine in known[1].thirds(self.rng(0)):
+            made: dict[int, Bet | None] = {1: None, -1: None}
             above = dict.fromkeys(made, -math.inf)
             for side, reach in reaches.items():
                 interval = rows.steepest(mine, (side,)) if reach.bottom < math.inf else None
                 if interval is not None:
-                    made[side] = known.bet(rows.of_interval(interval, reach.bottom, draws.unit), mine, delta)
+                    made[side] = known[side].bet(rows.of_interval(interval, reach.bottom, draws.unit), mine, delta)
                     above[side] = interval.above_chance
             for side, of_side in bets.items():
                 of_side.append(made[side or max(above, key=above.__getitem__)])
-        return {side: min(self.estimate(side), known.limit(of_side, delta)) for side, of_side in bets.items()}
-
-    @property
-    def drawn(self) -> str:
-        """What is independent of each other."""
-        return "rows" if self.draws[1].cluster is None else "clusters"
+        return {side: min(self.estimate(side), known[1].limit(of_side, delta)) for side, of_side in bets.items()}
 
 
 def _draws(table: OutcomeTable) -> DrawnRows:
@@ -292,53 +285,62 @@ def _check_cluster_limit(table: OutcomeTable, draws: DrawnRows, limit: float) ->
     return limit / unit
 
 
+def _known_reach(table: OutcomeTable) -> float | None:
+    """How far outcomes can be from predictions, where nothing that says so is read off rows drawn by chance."""
+    inside = table.outcome_limits == (0.0, 1.0) and table.score[0] >= 0.0 and table.score[-1] <= 1.0
+    return 1.0 if inside and table.rows.chances is not None else None
+
+
 def _reaches(
-    table: OutcomeTable, draws: DrawnRows, cluster_limit: float | None, rng: np.random.Generator
-) -> tuple[dict[int, Reach], BoolArray]:
-    """Limits of what a draw can bring to each side, and the draws at which they were read off."""
+    table: OutcomeTable, draws: DrawnRows, cluster_limit: float | None, drawn: IntArray
+) -> tuple[dict[int, Reach], dict[_End, int]]:
+    """Limits of what a draw can bring to each side, and the draw at which each was read off, in a random order."""
     rows, (low, high) = table.rows, table.outcome_limits
-    weight = rows.weight if table.weighting == "sample_weight" else np.broadcast_to(1.0, len(rows))
-    aside, drawn = np.zeros(draws.n, dtype=bool), rng.permutation(draws.n)
+    expected, weight, known = rows.expected, np.broadcast_to(1.0, len(rows)), None
+    least_unit = most_unit = rows.unit
+    ends: dict[_End, int] = {}
+    if table.weighting == "sample_weight":
+        weight = rows.weight
+    if rows.chances is not None:
+        # A case may have any chance of the design, so each row could have had the largest weight; chances end at 1.
+        known, weight = _known_reach(table), np.broadcast_to(rows.most_weight, len(rows))
+        expected, each = weight * rows.prediction, rows.unit / rows.weight
+        least_unit, most_unit = each / rows.unit_weight, each * weight
 
-    def set_aside(values: FloatArray, end: float) -> None:
-        """Set aside one of those at an end, drawn, so that what it brings does not decide which; the same for all."""
+    def read_off(limit: _End, values: FloatArray, end: float) -> None:
+        """Note one of the draws at an end, the first one, so that what it brings does not decide which."""
         several = np.flatnonzero(np.isclose(values, end, rtol=_ROUNDING, atol=0.0))
-        aside[several[np.argmin(drawn[several])]] = True
+        ends[limit] = int(several[np.argmin(drawn[several])])
 
-    def largest(limit: float | None, sign: int, expected: FloatArray) -> float:
+    def largest(limit: float | None, sign: int, expected: FloatArray, name: _End) -> float:
         """Largest sum of residuals of a draw over some of its rows; infinite without a limit."""
         most = sign * math.inf if limit is None else limit
-        totals = draws.total(np.maximum(sign * (most * weight - expected), 0.0))
+        each = sign * (most * weight - expected) if known is None else known * weight
+        totals = draws.total(np.maximum(each, 0.0))
         if cluster_limit is not None and sign == 1:
             totals = np.minimum(totals, cluster_limit + draws.total(np.maximum(-expected, 0.0)))
         reach = float(totals.max())
-        set_aside(totals, reach)
+        if not fixed:
+            read_off(name, totals, reach)
         return reach
 
-    top, bottom = largest(high, 1, rows.expected), largest(low, -1, rows.expected)
+    fixed = known is not None and draws.cluster is None
+    if rows.chances is not None and rows.chances.smallest is None:
+        read_off("weight", draws.largest(rows.weight), rows.most_weight)
+    top, bottom = largest(high, 1, expected, 1), largest(low, -1, expected, -1)
     if table.relative_to == "observed":
-        least, most = 0.0, largest(high, 1, np.zeros(len(rows)))
+        least, most = 0.0, largest(high, 1, np.zeros(len(rows)), "most")
     else:
-        least, most = float(draws.unit.min()), float(draws.unit.max())
-        for end in (least, most):
-            set_aside(draws.unit, end)
-    return {1: Reach(top, bottom, least, most), -1: Reach(bottom, top, least, most)}, aside
+        units = [draws.total(each) for each in (least_unit, most_unit)]
+        least, most = float(units[0].min()), float(units[1].max())
+        if not (fixed and table.relative_to == "exposure"):
+            read_off("least", units[0], least)
+            read_off("most", units[1], most)
+    return {1: Reach(top, bottom, least, most), -1: Reach(bottom, top, least, most)}, ends
 
 
-def _upper(
-    table: OutcomeTable,
-    draws: DrawnRows,
-    reach: Reach,
-    aside: BoolArray,
-    method: str,
-    delta: float,
-    rng: np.random.Generator,
-) -> Upper:
-    """Upper bound of the error of a side, before what holds whatever the rows."""
-    if reach.top <= 0.0:
-        return Upper(0.0, "moments")
-    if method == "default" and reach.top < math.inf:
-        return Upper(*upper_limit(draws, aside, delta, reach, rng))
+def _asymptotic(table: OutcomeTable, draws: DrawnRows, reach: Reach, delta: float) -> Upper:
+    """Asymptotic upper bound of the error of a side."""
     note, end = "", reach.top
     sums = draws.total(draws.residual)
     if end == math.inf:
@@ -361,28 +363,3 @@ def _upper(
     rest = max(0.0, unseen - z * deviation / math.sqrt(n)) if end > mean else 0.0
     limit = width_limit(draws, lambda squares, _: z * np.sqrt(np.asarray(squares) / n) + rest, float(draws.unit.mean()))
     return Upper(limit, how, note)
-
-
-def _rows_needed(draws: DrawnRows, n: int, sides: list[Side], lower_bound: float, tolerance: float) -> int | None:
-    """Rows with which a verdict can be expected, if errors are what they seem and bounds close in with the root.
-
-    None if the error seen is too near the tolerance to say, or above it while a lower bound of 0 says nothing of how
-    such bounds close in.
-    """
-    unit = float(draws.unit.mean())
-    chance = math.sqrt(float(draws.squares.sum())) / draws.n / unit  # deviation of the cumulative residuals
-    estimate = max(side.estimate for side in sides)
-    if too_near(max(0.0, estimate - MEAN_RANGE * chance), chance, tolerance):
-        return None
-    if estimate - MEAN_RANGE * chance > tolerance:
-        factor = (estimate - lower_bound) / (estimate - tolerance) if lower_bound > 0.0 else math.inf
-    elif any(side.method == EXTRAPOLATED for side in sides):
-        return None
-    else:
-        factors = [
-            (side.upper - side.estimate + range_quantile(_POWER) * chance)
-            / (tolerance - max(0.0, side.estimate - MEAN_RANGE * chance))
-            for side in sides
-        ]
-        factor = max(factors)
-    return math.ceil(n * max(1.0, factor) ** 2) if factor < math.inf else None

@@ -42,6 +42,8 @@ class Question:
         parameters.check_choice("direction", self.direction, tuple(parameters.SIDES))
         if self.tolerance is not None:
             remedy = "a tolerance is an average gap in probability, such as 0.02"
+            if self.most_tolerance == math.inf:
+                remedy = "choose a share of the total, such as 0.02"
             parameters.check_between("tolerance", self.tolerance, 0.0, self.most_tolerance, remedy=remedy)
         if self.costs is not None:
             cost_pair(self.costs)
@@ -66,6 +68,11 @@ class Question:
     def side(self) -> int:
         """1 if only predictions that are too low count, -1 if only those that are too high, 0 if both do."""
         return parameters.SIDES[self.direction]
+
+    @property
+    def as_far(self) -> str:
+        """Say in a claim which errors count, if not all."""
+        return f"as far as predictions are {self.direction}, " if self.side else ""
 
     @property
     def of_range(self) -> float:

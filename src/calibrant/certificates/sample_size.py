@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import get_args
 
+import numpy as np
+
+from calibrant.certificates.row_search import MOST_ROWS, Width, smallest, within_reach
 from calibrant.certificates.validation_size import ValidationPlan
 from calibrant.certificates.widths.anytime import anytime_width
 from calibrant.certificates.widths.closed_form import asymptotic_width
 from calibrant.certificates.widths.default import default_width
-from calibrant.distributions.brownian import normal_quantile
+from calibrant.distributions.brownian import normal_quantile, range_quantile
+from calibrant.distributions.interval_means import Reach, expected_width
 from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.errors import ArgumentError
 from calibrant.table.missing import LeftOut
 from calibrant.table.numbers import given
-from calibrant.table.parameters import BoundMethod, check_between, check_method, failure_probability
+from calibrant.table.parameters import (
+    SIDES,
+    BoundMethod,
+    Direction,
+    check_between,
+    check_choice,
+    check_method,
+    failure_probability,
+)
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 
-_Width = Callable[[int], float]  # of a bound, by the number of rows
 _LARGEST_BRIER = 0.25  # of calibrated scores
-# No table of scores is longer than this; a plan that asks for more is out of reach.
-MOST_ROWS = 10**15
 _ABOUT = 5e-3  # how close a number of rows has to be that is given as "about"
 
 
@@ -83,7 +91,7 @@ def required_sample_size(
     1714
     """
     expected = _expected_brier(brier, prevalence)
-    return within_reach(_needed(tolerance, confidence_level, method, power, expected), tolerance)
+    return within_reach(_needed(tolerance, confidence_level, method, power, expected), f"{tolerance:g}")
 
 
 def _needed(tolerance: float, confidence_level: float, method: str, power: float | None, expected: float) -> int:
@@ -108,14 +116,6 @@ def _needed(tolerance: float, confidence_level: float, method: str, power: float
         return estimate + width(n, _brier(n, expected, power), estimate)
 
     return smallest(reached, tolerance)
-
-
-def within_reach(rows: int, tolerance: float) -> int:
-    """Refuse a tolerance that no table of scores is long enough for."""
-    if rows < MOST_ROWS:
-        return rows
-    expected = f"a `tolerance` that {MOST_ROWS:.0e} rows can certify"
-    raise ArgumentError(expected, f"{tolerance:g}", "choose a larger one, such as 0.02")
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def plan_table(
     expected = _expected_brier(brier, prevalence)
     methods = get_args(BoundMethod) if all_methods else ("default",)
     rows = {method: _needed(tolerance, confidence_level, method, power, expected) for method in methods}
-    within_reach(rows["default"], tolerance)
+    within_reach(rows["default"], f"{tolerance:g}")
     return Plan(tolerance, confidence_level, power, expected, rows, precision)
 
 
@@ -230,7 +230,7 @@ def too_near(estimate: float, deviation: float, tolerance: float) -> bool:
 
 
 def rows_to_decide(
-    estimate: float, mean_variance: float, n: int, upper_width: _Width, lower_width: _Width, tolerance: float
+    estimate: float, mean_variance: float, n: int, upper_width: Width, lower_width: Width, tolerance: float
 ) -> int | None:
     """Rows after which a verdict on the tolerance can be expected, if the true error equals the estimate.
 
@@ -265,23 +265,101 @@ def width_of(method: str, n: int, brier: float, delta: float, estimate: float, *
     return anytime_width(n, brier, delta) if method == "anytime" else asymptotic_width(n, brier, delta)
 
 
-def smallest(width: _Width, target: float, *, close: float = 0.0) -> int:
-    """Smallest n, or up to a share `close` more, with ``width(n) <= target`` for a width that shrinks like 1 / sqrt(n).
+_AMOUNTS = 2_000  # quantiles that stand for a distribution
 
-    The bracket is guessed from that rate, since some widths are costly to evaluate.
+
+def required_sample_size_means(
+    tolerance: float,
+    *,
+    frequency: float,
+    variation: float = 0.0,
+    cap: float | None = None,
+    largest_prediction: float = 10.0,
+    direction: Direction = "either",
+    confidence_level: float = 0.95,
+    power: float = 0.8,
+) -> int:
+    """Smallest number of rows with which a tolerance can be certified by `certify`.
+
+    Parameters
+    ----------
+    tolerance : float
+        Error to certify, as a share of the predicted total.
+    frequency : float
+        Share of rows with an outcome other than 0, in (0, 1]; of counts, their mean.
+    variation : float
+        Coefficient of variation, standard deviation over mean, of the outcomes other than 0: 0 for counts, 1 for
+        exponential amounts, 2.9 for lognormal ones with a log deviation of 1.5.
+    cap : float, optional
+        Largest outcome that there can be, in multiples of the mean prediction; needed unless only "too high" counts.
+    largest_prediction : float
+        Largest prediction of a row, likewise.
+    direction : {"either", "too low", "too high"}
+        What is to be certified.
+    confidence_level : float
+        Probability with which each bound holds.
+    power : float
+        Chance of getting the certificate, at least about, if predictions are right, in [0.5, 1).
+
+    Returns
+    -------
+    int
+        Number of rows, with the same exposure each.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range, or more than 10**15 rows are needed.
+
+    Notes
+    -----
+    The fewest rows at which the error that right predictions keep to with this chance, and the width of the bound with
+    gamma amounts, are within the tolerance together (docs/theory/16-means.md).
+
+    Examples
+    --------
+    >>> from calibrant.certificates import required_sample_size_means
+    >>> plan = {"frequency": 0.05, "variation": 1.0}
+    >>> rows = required_sample_size_means(0.1, **plan, cap=400)
+    >>> 20_000 < required_sample_size_means(0.1, **plan, direction="too high") < rows < 100_000
+    True
     """
-    width = cache(width)
-    low, high = 0, 1  # width(low) > target >= width(high), once the bracket holds
-    while width(high) > target:
-        ratio = width(high) / target
-        low, high = high, math.ceil(min(MOST_ROWS, max(2 * high, high * ratio * ratio)))
-        if low == MOST_ROWS:
-            return MOST_ROWS
-    while high - low > max(1.0, close * high):
-        guess = math.floor(high * (width(high) / target) ** 2)
-        middle = guess if low < guess < high else (low + high) // 2
-        step = max(1, math.floor(0.4 * close * high))
-        for n in (middle, middle + step, middle - step):
-            if low < n < high:
-                low, high = (n, high) if width(n) > target else (low, n)
-    return high
+    check_between("tolerance", tolerance, 0.0, math.inf, remedy="choose a share of the premium, such as 0.05")
+    check_between("frequency", frequency, 0.0, 1.0, closed="right")
+    check_between("variation", variation, 0.0, math.inf, closed="left")
+    check_between("largest_prediction", largest_prediction, 1.0, math.inf, closed="left")
+    check_between("power", power, 0.5, 1.0, closed="left", remedy="0.8 is usual")
+    check_choice("direction", direction, tuple(SIDES))
+    delta = failure_probability(confidence_level)
+    most = math.inf if cap is None else check_between("cap", cap, 1.0, math.inf, closed="left")
+    if cap is None and direction != "too high":
+        remedy = "pass the largest outcome over the mean prediction, or plan for 'too high', which needs none"
+        raise ArgumentError("a `cap` of outcomes", "none", remedy)
+    values, chances = _residuals(frequency, variation, most)
+    deviation = math.sqrt(float(np.dot(chances, values**2)))
+    reaches = {1: Reach(most, largest_prediction, 1.0, 1.0), -1: Reach(largest_prediction, most, 1.0, 1.0)}
+    signs = [SIDES[direction]] if SIDES[direction] else [*reaches]
+
+    def reached(n: int) -> float:
+        """Bound that right predictions keep to with the chance asked for."""
+        widths = [expected_width(n, sign * values, chances, delta, reaches[sign]) for sign in signs]
+        return range_quantile(power) * deviation / math.sqrt(n) + max(widths)
+
+    return within_reach(smallest(reached, tolerance), f"{tolerance:g}")
+
+
+def _residuals(frequency: float, variation: float, most: float) -> tuple[FloatArray, FloatArray]:
+    """Residuals of predictions of 1, and their chances: of gamma amounts, or of equal ones if those pass the cap."""
+    from scipy.special import gammaincinv
+
+    amounts = np.full(1, 1.0 / frequency)
+    if variation:
+        shape = variation**-2
+        amounts = gammaincinv(shape, (np.arange(_AMOUNTS) + 0.5) / _AMOUNTS)
+        amounts /= amounts.mean() * frequency
+    if amounts.max() > most:
+        frequency /= 1.0 + variation**2  # with the same mean and mean square
+        amounts = np.full(1, min(1.0 / frequency, most))
+    chances = np.full(len(amounts) + 1, frequency / len(amounts))
+    chances[0] = 1.0 - frequency
+    return np.append(0.0, amounts) - 1.0, chances

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.certificates.row_search import within_reach
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.parameters import check_between, failure_probability
@@ -25,7 +26,6 @@ _LABELS = {
     "roc_auc": "C statistic (AUC)",
     "net_benefit": "standardized net benefit",
 }
-_MOST_ROWS = 1e15  # as in `required_sample_size`
 _LEAST_WIDTH = 1e-6
 _WIDTH = "it is the width of a confidence interval, such as 0.2"
 _PREVALENCE = "it is the expected share of positives"
@@ -187,9 +187,8 @@ def validation_sample_size(
     needed["roc_auc"] = _auc_rows(expected, errors["roc_auc"])
     if threshold is not None:
         needed["net_benefit"] = _net_benefit_variance(expected, threshold) / errors["net_benefit"] ** 2
-    if max(needed.values()) > _MOST_ROWS:
-        raise ArgumentError(f"widths that {_MOST_ROWS:.0e} rows reach", "narrower ones", "choose wider intervals")
     rows = {name: math.ceil(n) for name, n in needed.items()}
+    within_reach(max(rows.values()), "narrower ones", "widths", "choose wider intervals")
     events = {name: math.ceil(n * rate) for name, n in rows.items()}
     return ValidationPlan(
         rate,

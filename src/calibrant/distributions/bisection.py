@@ -29,7 +29,10 @@ def bisect_all(
     for _ in range(times):
         middle = 0.5 * (low + high)
         under = below(middle)
-        low, high = np.where(under, middle, low), np.where(under, high, middle)
+        if np.ndim(under):
+            low, high = np.where(under, middle, low), np.where(under, high, middle)
+        else:  # of one number, for which arrays take three times as long
+            low, high = (middle, high) if under else (low, middle)
     return low, high
 
 

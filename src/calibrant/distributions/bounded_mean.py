@@ -1,10 +1,4 @@
-"""Confidence limits for the mean of bounded terms, which hold where few rows carry most of it, as with rare events.
-
-The limits of Gaffke (2005): add one row more that is as unfavourable as a row can be, and take the quantile of the mean
-under weights drawn evenly from the simplex. For terms of two values these are the limits of Clopper & Pearson, for sums
-of rare events those of Garwood, as in Fay & Feuer (1997), and for many rows the normal ones. That they hold for all
-terms is a conjecture (Learned-Miller & Thomas 2020): neither a proof nor a case in which they fail is known.
-"""
+"""Confidence limits for the mean of bounded terms, which hold where few rows carry most of it, as with rare events."""
 
 from __future__ import annotations
 
@@ -13,8 +7,70 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.distributions.weighted_mean import tail_deviate
-from calibrant.table.pooling import FloatArray
+from calibrant.distributions.bisection import bisect_all
+from calibrant.table.pooling import BoolArray, FloatArray
+
+# Nodes and weights of the trapezoid rule on one half of the path, after v = sinh u.
+_U = np.arange(0.0, 8.1, 0.2)
+_NODES, _WEIGHTS = np.sinh(_U), 0.2 * np.cosh(_U) * np.where(_U > 0.0, 1.0, 0.5) / np.pi
+_LEAN, _UPRIGHT = 1.0 / 8.0, 1e-6  # bend of the path per unit of skewness, and the least
+_FARTHEST, _HALVINGS = 40.0, 13  # log-odds of the saddlepoint between 0 and the pole
+_LARGEST = 1e3
+_NEGLIGIBLE = -25.0  # logarithm of what may be left out
+
+
+def tail_deviate(values: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return the standard normal deviate of P(S >= 0), for gamma variables of shape `counts` times `values`.
+
+    The sum is over the last axis. Values that count nothing may not be outside the others.
+    """
+    from scipy.special import ndtri_exp
+
+    # the side on which the probability is the smaller one, or nearly so
+    turned = np.where((counts * values).sum(axis=-1) > 0.0, -1.0, 1.0)
+    values = turned[..., None] * values
+    most = values.max(axis=-1, keepdims=True)
+    reached = most[..., 0] > 0.0
+    with np.errstate(all="ignore"):  # where no value is above 0
+        log_tail = np.where(reached, np.minimum(_log_tail(values / most, counts), 0.0), -np.inf)
+        deviate = ndtri_exp(log_tail)
+    return np.asarray(np.clip(turned * deviate, -_LARGEST, _LARGEST))
+
+
+def _log_tail(values: FloatArray, counts: FloatArray) -> FloatArray:
+    """Logarithm of P(S >= 0) for values of which the largest is 1, and a mean of at most 0."""
+
+    def before(log_odds: FloatArray) -> BoolArray:
+        saddle, ratio = _at(log_odds, values)
+        return np.asarray(saddle * (counts * ratio).sum(axis=-1, keepdims=True) < 1.0)
+
+    farthest = np.full((*values.shape[:-1], 1), _FARTHEST)
+    saddle, ratio = _at(bisect_all(before, -farthest, farthest, _HALVINGS)[0], values)
+    second = (counts * ratio**2).sum(axis=-1, keepdims=True) + saddle**-2.0
+    third = 2.0 * (counts * ratio**3).sum(axis=-1, keepdims=True)
+    # The path leans to the side on which the integrand falls, less than that of steepest descent, and ever less: far
+    # out many small values may turn the integrand the other way.
+    deviation = second**-0.5
+    lean = _LEAN * third * deviation**3
+    lean = np.where(np.abs(lean) < _UPRIGHT, _UPRIGHT, lean)
+    away = deviation * (1j * _NODES + 0.5 / lean * np.log1p((lean * _NODES) ** 2))
+    ahead = deviation * (1j + lean * _NODES / (1.0 + (lean * _NODES) ** 2)) * _WEIGHTS
+    z = -ratio[..., None, :] * away[..., None]
+    logs = 0.5 * np.log1p(2.0 * z.real + z.real**2 + z.imag**2) + 1j * np.arctan2(z.imag, 1.0 + z.real)
+    exponent = -(counts[..., None, :] * logs).sum(axis=-1)
+    # From where next to nothing is left, or the integrand would rise again, the path goes straight up, which adds less.
+    rises = np.diff(exponent.real, axis=-1, prepend=0.0) > 0.0
+    gone = np.logical_or.accumulate(rises | (exponent.real < _NEGLIGIBLE), axis=-1)
+    integrand = np.exp(np.where(gone, -np.inf, exponent)) * ahead / (saddle + away)
+    height = -(counts * np.log1p(-saddle * values)).sum(axis=-1)
+    return np.asarray(height + np.log(integrand.imag.sum(axis=-1)))
+
+
+def _at(log_odds: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Number between 0 and 1, and the derivative of ``-log(1 - s x)`` by s there."""
+    left = 1.0 / (1.0 + np.exp(log_odds))
+    return 1.0 / (1.0 + np.exp(-log_odds)), values / (left * values + (1.0 - values))
+
 
 # From so many values on they are pooled, in bins in which the distance from the end changes by the factor exp(_WIDTH),
 # but for distances that are small beside that of the mean.
@@ -78,6 +134,19 @@ def limit_excess(side: int, draws: Draws, end: float, level: float) -> float:
     return side * float(_excess(weighted, _normal_deviate(level), np.zeros(())))
 
 
+def mean_deviate(side: int, draws: Draws, end: float) -> float:
+    """Normal deviate of the p-value of a mean of at least 0 (side 1), or of at most 0 (-1).
+
+    It is the level at which the limit of that side, for which the end of the range counts, is 0.
+    """
+    if np.isinf(end):
+        return np.inf
+    weighted = _with_end(side, draws, np.asarray(side * end))
+    if weighted.values.min() >= 0.0 or weighted.values.max() <= 0.0:
+        return np.inf if weighted.values.min() >= 0.0 else -np.inf
+    return float(_deviate_at(weighted, np.zeros(())))
+
+
 def _normal_deviate(level: float) -> float:
     from scipy.special import ndtri
 
@@ -110,12 +179,17 @@ def _excess(weighted: Draws, deviate: float, at: FloatArray) -> FloatArray:
     """How far the upper limit is above a number: exact in its sign, about right in its size, and falling by about 1."""
     mean, spread = _mean_and_spread(weighted)
     shifted = weighted.values - at[..., None]
-    size = np.abs(shifted)  # beside the largest, what would underflow is nothing
-    shifted = np.where(size > _NOTHING * size.max(axis=-1, keepdims=True), shifted, 0.0)
     # Nothing on one side of the number, as where a score separates the classes: no chance to be there.
     one_sided = (shifted.min(axis=-1) >= 0.0) | (shifted.max(axis=-1) <= 0.0)
-    excess = (tail_deviate(shifted, weighted.counts) - deviate) * spread
-    return np.where(one_sided, mean - at, excess)
+    return np.where(one_sided, mean - at, (_deviate_at(weighted, at) - deviate) * spread)
+
+
+def _deviate_at(weighted: Draws, at: FloatArray) -> FloatArray:
+    """Normal deviate of the probability that the mean weighted at random is at least a number."""
+    shifted = weighted.values - at[..., None]
+    size = np.abs(shifted)  # beside the largest, what would underflow is nothing
+    shifted = np.where(size > _NOTHING * size.max(axis=-1, keepdims=True), shifted, 0.0)
+    return tail_deviate(shifted, weighted.counts)
 
 
 def _pooled(draws: Draws, high: float) -> Draws:

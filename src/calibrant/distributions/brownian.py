@@ -41,14 +41,6 @@ def range_upper_quantile(delta: float) -> float:
     return 0.5 * sum(bisect(lambda r: range_survival(r) > delta, 0.0, 60.0, atol=1e-12))
 
 
-def distance_survival(x: float) -> float:
-    """Probability that a Brownian motion on [0, 1] leaves ``[-x, x]``: ``4 sum_{j>=0} (-1)**j Q((2 j + 1) x)``."""
-    if x < 0.2:
-        return 1.0  # it stays inside with a probability of less than 1e-12
-    terms = ((-1) ** j * math.erfc((2 * j + 1) * x / math.sqrt(2.0)) for j in range(2 + math.ceil(5.0 / x)))
-    return min(1.0, max(0.0, 2.0 * math.fsum(terms)))
-
-
 def kuiper_survival(v: float) -> float:
     """Probability that the range of a Brownian bridge exceeds `v` (Kuiper 1960).
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.distributions.mean_limits import bernstein_rate, psi
-from calibrant.table.cluster_residuals import ClusterResiduals
+from calibrant.table.clusters import ClusterResiduals
 from calibrant.table.pooling import FloatArray, NumberArray
 
 # Guesses of the mean square of a term, and their weights. Fixed once and for all: they decide how close the bound is,

@@ -1,11 +1,4 @@
-"""Confidence limits from leaving out one cluster at a time: not proved, tried in docs/theory/12-cluster-intervals.md.
-
-A number f(all rows) becomes f(all but those of cluster g). The sum of the squared changes, times (G - 1) / G, is the
-jackknife's estimate of its variance (CR3 for a regression, MacKinnon, Nielsen & Webb 2023), and the limits are those of
-Student's distribution with one degree of freedom less than there are effective clusters. What is positive has them on
-the scale of logarithms, since totals of clusters are skewed where these differ much or have few events; a mean of
-signed terms has those of what rows add and of what they take off together (as in MOVER, Zou & Donner 2008).
-"""
+"""What clusters tell, as independent draws: limits from leaving out one at a time, and a summary of one number each."""
 
 from __future__ import annotations
 
@@ -17,8 +10,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from calibrant.distributions.bisection import bisect_all
+from calibrant.distributions.bounded_mean import Draws
 from calibrant.table.parameters import check_choice
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, score_order
 
 # What limits with clusters allow for: only clusters like these, or also some of a kind that none of them shows.
 Guarantee = Literal["ordinary", "unseen clusters"]
@@ -193,3 +188,137 @@ class Jackknife:
 
             lower = value - distance(added_below, taken_above, taken_below)
             return lower, value + distance(added_above, taken_below, taken_above)
+
+
+def hidden_share(size: FloatArray, delta: float) -> float:
+    """Largest share of rows that events take hold of, none of which is seen with probability `delta`.
+
+    `size` are the rows of each cluster. An event that takes hold of cluster g with probability p_g adds ``sum p_g m_g``
+    rows; none is seen with probability ``prod (1 - p_g)``. The largest such sum is ``sum (m_g - u)_+`` with u so that
+    ``sum log(m_g / u)_+ = log(1 / delta)``: a share of ``1 - delta**(1 / G)`` for G clusters of equal size. Nothing the
+    clusters have shown rules such events out, not even rows that seem independent of each other.
+    """
+    largest = size[score_order(-size)]
+    # u for each number of clusters that pass it; the right number is the last that is consistent.
+    logs = np.log(largest)
+    level = (np.cumsum(logs) + math.log(delta)) / np.arange(1, len(logs) + 1)
+    u = math.exp(float(level[np.flatnonzero(logs >= level)[-1]]))
+    return float(np.maximum(0.0, largest - u).sum() / size.sum())
+
+
+def equal_draws(size: FloatArray, delta: float) -> float:
+    """Number of clusters of equal size in which events could hide as well as in these."""
+    seen = 1.0 - hidden_share(size, delta)
+    return math.log(delta) / math.log(seen) if seen > 0.0 else 0.0
+
+
+def cluster_draws(value: float, parts: FloatArray, row_variance: float, size: FloatArray, tail: float) -> Draws:
+    """Draws whose mean has the variance and the third moment that a mean over all rows has over clusters.
+
+    The draws are clusters of equal size, so many that events could hide in them as well as in these. `value` is the
+    mean, and `parts` is what each cluster adds to it, less what clusters of its size add on average. The variance is at
+    least that of the mean of independent rows, and so much larger that the normal quantile at `tail` becomes Student's.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    size = size[size > 0.0]
+    freedom = float(size.sum() ** 2 / np.dot(size, size)) - 1.0 if len(size) > 1 else 0.0
+    if freedom <= 0.0:  # one cluster says nothing
+        return Draws(np.array([value]), np.zeros(1))
+    draws, student = equal_draws(size, tail), float(stdtrit(freedom, tail) / ndtri(tail))
+    squares = float(np.dot(parts, parts))
+    variance = student**2 * draws * max(squares * len(size) / (len(size) - 1.0), row_variance)
+    # What the clusters add, in units in which the third moment is right, and the variance that is missing on each side.
+    clusters = len(parts)
+    unit = clusters * (draws / clusters) ** (2.0 / 3.0)
+    missing = math.sqrt(max(0.0, variance - unit**2 * squares / clusters))
+    values = value + unit * parts
+    return Draws(np.concatenate([values - missing, values + missing]), np.full(2 * clusters, 0.5 * draws / clusters))
+
+
+LEAST_TO_SUMMARISE, LEAST_TO_PREDICT = 3, 5
+_GRID, _HALVINGS = 40, 60
+_FARTHEST = 12.0  # standard deviations within which a quantile is sought
+_ADDED = (
+    0.25  # to counts before their roots are taken (Anscombe 1948: their mean is then nearest to the root of theirs)
+)
+_MANY = 32.0  # expected count from which on the moments of its root are those of large counts
+_STRAIGHT = 1e-6  # least curvature, which stands for none
+
+
+class RandomEffects(NamedTuple):
+    """Mean with its limits and then those of a new cluster; standard deviation between clusters, with its limits.
+
+    All are NaN where there are too few clusters.
+    """
+
+    ends: FloatArray
+    tau: FloatArray
+
+
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
+def random_effects(value: FloatArray, variance: FloatArray, level: float, *, skew: float = 0.0) -> RandomEffects:
+    """Summarise the values of clusters whose sampling variances are known, and positive.
+
+    With `skew` they estimate ``(exp(skew x) - 1) / skew`` of an x that is normal between clusters, and what is returned
+    is about x, by the moments of a log-normal distribution. With 1 they are ratios less 1, whose logarithm is x.
+    """
+    from scipy.special import chdtri, ndtr, stdtrit
+
+    freedom, tails = len(value) - 1.0, np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
+    if len(value) < LEAST_TO_SUMMARISE:
+        return RandomEffects(np.full(5, math.nan), np.full(3, math.nan))
+    # The first is for the estimate, two for its limits, the others are spread evenly over its confidence distribution.
+    chances = np.concatenate([tails, (np.arange(_GRID) + 0.5) / _GRID])
+    squares = np.concatenate([[freedom], chdtri(freedom, chances)])
+    most = ((value - value.mean()) ** 2).sum() / squares
+    between, _ = bisect_all(lambda at: pool(value, variance, at)[2] > squares, 0.0 * most, most, _HALVINGS)
+    centre, error, _ = pool(value, variance, between)
+    if skew:
+        ratio = 1.0 + skew * centre
+        error, between = error / ratio, np.log1p(between * (skew / ratio) ** 2) / skew**2
+        centre = np.log(ratio) / skew - 0.5 * skew * between
+    half = -float(stdtrit(freedom, tails[0])) * error[0]
+    middle, deviation = centre[3:], np.sqrt(between + error**2)[3:]
+    low, high = (np.full(2, end) for end in (min(middle - _FARTHEST * deviation), max(middle + _FARTHEST * deviation)))
+    predicted, _ = bisect_all(
+        lambda at: ndtr((at[:, None] - middle) / deviation).mean(axis=1) < tails, low, high, _HALVINGS
+    )
+    # A new cluster is no better known than the mean, of which Student's distribution makes more where clusters are few.
+    limits = centre[0] - half, centre[0] + half
+    wider = min(predicted[0], limits[0]), max(predicted[1], limits[1])
+    new = wider if len(value) >= LEAST_TO_PREDICT else (math.nan, math.nan)
+    return RandomEffects(np.array([centre[0], *limits, *new]), np.sqrt(between[:3]))
+
+
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
+def root_scale(
+    ratio: FloatArray, variance: FloatArray, curvature: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Values of clusters, their variances and skews, as `random_effects` takes them, from ratios that vary like counts.
+
+    A ratio estimates ``exp(curvature x)`` with this variance where x is 0, and varies like a Poisson count over its
+    mean. The value is the root of the count, whose variance hardly depends on x, less its mean where x is 0, in units
+    of its slope in x there. Its curvature over its slope is the skew.
+    """
+    from scipy.special import gammaln
+
+    mean, count = 1.0 / variance, np.arange(5.0 * _MANY)
+    few = np.minimum(mean, _MANY)[:, None]
+    chance = np.exp(count * np.log(few) - few - gammaln(count + 1.0))
+    roots, first, second = (chance @ np.sqrt(count + more + _ADDED) for more in range(3))
+    slope = mean * (first - roots)
+    bend = slope + mean**2 * (second - 2.0 * first + roots)
+    many, large = mean >= _MANY, np.sqrt(mean)
+    spread = np.where(many, 0.25, (chance * (np.sqrt(count + _ADDED) - roots[:, None]) ** 2).sum(axis=1))
+    roots, slope, bend = (np.where(many, *both) for both in ((large, roots), (large / 2.0, slope), (large / 4.0, bend)))
+    curvature = np.copysign(np.maximum(np.abs(curvature), _STRAIGHT), curvature)
+    value = (np.sqrt(np.maximum(0.0, mean * ratio) + _ADDED) - roots) / (curvature * slope)
+    return value, spread / (curvature * slope) ** 2, curvature * bend / slope
+
+
+def pool(value: FloatArray, variance: FloatArray, between: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weighted mean for each variance between clusters, its standard error, and the weighted squared deviations."""
+    weight = 1.0 / (variance + between[:, None])
+    centre = weight @ value / weight.sum(axis=1)
+    return centre, np.sqrt(1.0 / weight.sum(axis=1)), (weight * (value - centre[:, None]) ** 2).sum(axis=1)

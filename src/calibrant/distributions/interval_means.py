@@ -16,8 +16,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.distributions.betting import betting_rate, concave_root, largest_rise, predictable_rates
 from calibrant.distributions.mean_limits import MANY, line_above, mean_width
+from calibrant.distributions.mean_of_bets import betting_rate, concave_root, largest_rise, predictable_rates
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray
 
 _Array = TypeVar("_Array", FloatArray, BoolArray)
@@ -66,6 +66,14 @@ class DrawnRows:
         if self.cluster is None:
             return values
         return np.bincount(self.cluster, values, self.n).astype(np.float64, copy=False)
+
+    def largest(self, values: FloatArray) -> FloatArray:
+        """Return the largest value of the rows of each draw."""
+        if self.cluster is None:
+            return values
+        most = np.full(self.n, -np.inf)
+        np.maximum.at(most, self.cluster, values)
+        return most
 
     def of_row(self, values: _Array) -> _Array:
         """Return values of draws at each row."""
@@ -229,27 +237,28 @@ def width_limit(draws: DrawnRows, width: Callable[[npt.ArrayLike, float], FloatA
 
 
 def upper_limit(
-    draws: DrawnRows, aside: BoolArray, delta: float, reach: Reach, rng: np.random.Generator
+    draws: DrawnRows, at_top: BoolArray, aside: BoolArray, delta: float, reach: Reach, rng: np.random.Generator
 ) -> tuple[float, str]:
     """Proposition 16.5: upper limit of the error, and the method: "betting", or "moments" if some draws foresee less.
 
-    These are chosen at random, and carry no limit. Draws `aside`, at which `reach` was read off, can only raise it.
+    These are chosen at random, and carry no limit. Draws `aside`, at which `reach` was read off, can only raise it; for
+    betting those `at_top` alone, where the limit on its side was.
     """
     carry, chosen = np.ones(draws.n, dtype=bool), min(_PILOT, draws.n // 20)
     choose = reach.limited and (int(np.count_nonzero(~aside)) - chosen) * delta >= MANY
     if choose:
         carry[rng.permutation(draws.n)[:chosen]] = False
         carry |= aside
-    rest, pilot, extreme = draws.pick(carry), draws.pick(~carry), aside[carry]
-    if extreme.all():
+    rest, pilot = draws.pick(carry), draws.pick(~carry)
+    if at_top[carry].all():
         return math.inf, "betting"
     if choose:
         middle, square = float(pilot.unit.mean()), max(float(pilot.squares.mean()), reach.top**2 / draws.n)
         width = partial(moment_width, rest.n, delta, reach, middle)
         foreseen = _betting_width(pilot.total(pilot.residual), rest.n, square, delta, reach.top)
         if float(width(square, 0.0)) < foreseen:
-            return width_limit(rest.only_harm(extreme), width, middle), "moments"
-    return betting_limit(rest, rng.permutation(rest.n), delta, reach.top, extreme), "betting"
+            return width_limit(rest.only_harm(aside[carry]), width, middle), "moments"
+    return betting_limit(rest, rng.permutation(rest.n), delta, reach.top, at_top[carry]), "betting"
 
 
 def _betting_width(

@@ -1,9 +1,4 @@
-"""Lower limits of an error: some draws propose where to look for it, the others bet on what they propose.
-
-What is independent of each other, a row or a cluster, is a draw: it brings X, what a proposed function of a draw is
-worth, and a unit e, and the error is at least ``E X / E e``, whatever is proposed. Draws are divided into thirds, each
-of which proposes once, and the mean of all bets decides. Statement and proof: docs/theory/2-lower-bound.md.
-"""
+"""Bets against mean residuals, and lower limits of an error: some draws propose where to look, and others bet."""
 
 from __future__ import annotations
 
@@ -15,19 +10,78 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.distributions.betting import largest_rise
-from calibrant.table.pooling import FloatArray, IndexArray, IntArray, NumberArray
-from calibrant.table.splitting import part_counts
+from calibrant.distributions.mean_limits import bernstein_rate
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, NumberArray
+from calibrant.table.seeding import part_counts
 
-# Each division into thirds gives three bets. With many draws hardly anything hangs on how they are divided.
-_THIRDS, _MANY = 3, 100_000
-_DIVISIONS = {False: 11, True: 2}
+# Roots are known up to this fraction of them, and rounded up.
+_FINE_RATE = 1e-5
+# The first rate is for a mean square of top^2 / sqrt(n), which counts like so many rows: from frequent to rare outcomes
+# limits are then within 2% of those with the best fixed rate.
+_GUESS = 1.0
+_STEPS = 60
+
+
+def largest_rise(values: FloatArray, ends: IndexArray) -> tuple[float, int, int]:
+    """Largest sum over an interval of predictions, at least 0, and the rows ``first <= i < stop`` it is over.
+
+    `ends` are the last rows of each prediction: rows of one prediction are in an interval together.
+    """
+    after = np.zeros(len(values) + 1)
+    np.cumsum(values, out=after[1:])
+    if len(ends) < len(values):
+        after = np.append(0.0, after[ends + 1])
+    rises = after - np.minimum.accumulate(after)
+    stop = int(np.argmax(rises))
+    first = int(np.argmin(after[: stop + 1]))
+    return float(rises[stop]), int(ends[first - 1]) + 1 if first else 0, int(ends[stop - 1]) + 1 if stop else 0
+
+
+def betting_rate(n: float, square: float, delta: float, top: float) -> float:
+    """About the best fixed rate, below ``1 / top``, for n residuals of this mean square."""
+    return bernstein_rate(top * math.sqrt(-2.0 * math.log(delta) / (n * square))) / top
+
+
+def predictable_rates(residual: FloatArray, order: IndexArray, delta: float, top: float) -> FloatArray:
+    """Rates below ``1 / top``, each made of the residuals before its row in `order`, a permutation of the rows.
+
+    The order and `top` must not depend on the rows: chosen beforehand, drawn, or made of other rows.
+    """
+    n = len(residual)
+    squares = np.append(0.0, np.cumsum(residual[order[:-1]] ** 2))
+    mean = (_GUESS * top**2 / math.sqrt(n) + squares) / (_GUESS + np.arange(n))
+    rates = np.empty(n)
+    rates[order] = bernstein_rate(top * np.sqrt(-2.0 * math.log(delta) / (n * mean))) / top
+    return rates
+
+
+def concave_root(excess: Callable[[float], tuple[float, float]], low: float, high: float) -> float:
+    """Root of a growing concave function, rounded up; it returns its value and slope, negative at `low` alone."""
+    (below, slope), above = excess(low), excess(high)[0]
+    # Newton's steps from below stay below the root, chords above it.
+    while high - low > _FINE_RATE * max(abs(high), abs(low)) and below < 0.0 < above:
+        newton, high = low - below / slope, low - below * (high - low) / (above - below)
+        low, above = min(newton, high), excess(high)[0]
+        below, slope = excess(low)
+    return high
+
+
+# Each division into thirds gives three bets. The fewer rows of all lists, the more divisions, which cost little then.
+_THIRDS = 3
+_DIVISIONS = ((20_000, 22), (100_000, 11), (math.inf, 3))  # below so many rows
 # The mean over all divisions is nearly one bet of all draws at two thirds of the rate: so the best rate is above that
 # of a single bet.
 _BOLD = 1.15
 _NEARLY_1 = 0.9  # most that a rate times what it is for may be
-_DOUBTS = 2.0  # standard errors off the error of an interval before it is compared with others
+_DOUBTS = 1.0  # standard errors off the error of an interval before it is compared with others
+# Where residuals beyond an interval add up to next to nothing, in standard errors, it is short by chance.
+_LEEWAY = 0.3
+# Terms that add up to less than log(1 + x) for x from -_SMALL on.
+_SERIES, _SMALL = ((1, 1.0), (2, -1.0 / 2.0), (3, 1.0 / 3.0), (4, -0.3)), 0.2
+_POWERS = np.arange(5)
+_CHOICES = np.array([[math.comb(k, i) for i in _POWERS] for k in _POWERS])
 _POINTS = 4096  # at about so many of its points a walk is read for a proposal
+_BLOCK = 1 << 13  # draws at a time, so that temporaries stay in the cache
 _APART = 0.02  # of a bracket, from its ends
 _FINE = 1e-4  # limits are known up to this fraction of them, and rounded down
 
@@ -66,15 +120,36 @@ class Wager:
 
 
 @dataclass(frozen=True, eq=False)
+class SmallWager:
+    """A wager of which no draw wins or loses much, all of unit 1: the sums of powers of ``rate X`` tell what it is."""
+
+    sums: FloatArray
+    rate: float
+    ceiling: float
+
+    def log_wealth(self, error: float) -> float:
+        """Return what the logarithm is at least, by terms of its series."""
+        if error > self.ceiling:
+            return -math.inf
+        shifts = (-self.rate * error) ** _POWERS
+        return float(sum(s * np.dot(_CHOICES[k, : k + 1] * shifts[: k + 1], self.sums[k::-1]) for k, s in _SERIES))
+
+
+Bet = Wager | SmallWager
+
+
+@dataclass(frozen=True, eq=False)
 class DrawKinds:
     """Kinds of draws: how many there are of each, the largest unit that there can be, and where limits were read off.
 
     Draws of the kinds `aside`, at which a limit was read off, keep their place without what speaks for an error.
+    `lists` is how many lists of them make proposals.
     """
 
     count: NumberArray
     most: float = 1.0
     aside: IndexArray | None = None
+    lists: int = 1
 
     @cached_property
     def total(self) -> float:
@@ -84,38 +159,42 @@ class DrawKinds:
     def thirds(self, rng: np.random.Generator) -> list[NumberArray]:
         """Divide the draws at random into thirds, several times; return how many of each kind are in each."""
         chances, kind = np.full(_THIRDS, 1.0 / _THIRDS), np.min_scalar_type(int(self.count.max(initial=0)))
-        divisions = _DIVISIONS[self.total > _MANY]
+        rows = self.lists * len(self.count)
+        divisions = next(divisions for below, divisions in _DIVISIONS if rows < below)
         return [third for _ in range(divisions) for third in part_counts(self.count, chances, rng, kind)]
 
-    def bet(self, proposal: Proposal | None, mine: NumberArray, delta: float) -> Wager | None:
+    def bet(self, proposal: Proposal | None, mine: NumberArray, delta: float) -> Bet | None:
         """Bet the other draws on what some, so many of each kind, propose; None if that is nothing."""
         if proposal is None or self.most == math.inf:
             return None
         gain, unit = proposal.gain, proposal.unit
         here, of_kinds = mine[proposal.kinds], self.count[proposal.kinds]
-
-        def of(at: IndexArray) -> FloatArray | float:
-            return unit[at] if isinstance(unit, np.ndarray) else unit
-
-        at = np.flatnonzero(here > 0)
-        count, worth, proposing = here[at].astype(np.float64), gain[at], float(mine.sum(dtype=np.int64))
-        outside, others = proposing - float(count.sum()), self.total - proposing
-        won, units = float(np.dot(count, worth)), outside + float((count * of(at)).sum())
-        if not (won > 0.0 < min(others, units)):
+        proposing = float(mine.sum(dtype=np.int64))
+        others = self.total - proposing
+        own = _sums(gain, here)
+        units = proposing if not isinstance(unit, np.ndarray) else proposing - own[0] + float(np.dot(here, unit))
+        if not (own[1] > 0.0 < min(others, units)):
             return None
-        seen = won / units
-        square = (float(np.dot(count, np.square(worth - seen * of(at)))) + outside * seen**2) / proposing
+        seen = own[1] / units
+        if isinstance(unit, np.ndarray):
+            square = (float(np.dot(here, np.square(gain - seen * unit))) + (proposing - own[0]) * seen**2) / proposing
+        else:
+            square = own[2] / proposing - seen**2
         loss = proposal.bottom + 2.0 * seen * self.most
         rate = _BOLD * math.sqrt(-2.0 * math.log(delta) / (others * max(square, loss**2 / self.total)))
         rate = min(rate, _NEARLY_1 / loss)
         if self.aside is not None:
             gain = gain.copy()
             gain[self.aside] = np.minimum(gain[self.aside], 0.0)
+        if not isinstance(unit, np.ndarray) and rate * max(loss, float(gain.max(initial=0.0))) <= _SMALL:
+            sums = np.array([others, *_sums(gain, of_kinds, here, rate)[1:]])
+            return SmallWager(sums, rate, 2.0 * seen)
         at = np.flatnonzero(here < of_kinds)
         count = (of_kinds[at] - here[at]).astype(np.float64)
-        return Wager(rate * gain[at], rate * of(at), count, others - float(count.sum()), rate, 2.0 * seen)
+        some = unit[at] if isinstance(unit, np.ndarray) else unit
+        return Wager(rate * gain[at], rate * some, count, others - float(count.sum()), rate, 2.0 * seen)
 
-    def limit(self, bets: Sequence[Wager | None], delta: float) -> float:
+    def limit(self, bets: Sequence[Bet | None], delta: float) -> float:
         """Return a lower limit of the error: one at which the mean of all bets is just ``1 / delta``, or 0."""
         made = [bet for bet in bets if bet is not None]  # where nothing is proposed the stake is lost
         needed = math.log(max(1, len(bets)) / delta)
@@ -136,6 +215,18 @@ class DrawKinds:
             else:
                 high, below, above, last = middle, value, above * (0.5 if last < 0 else 1.0), -1
         return low
+
+
+def _sums(worth: FloatArray, count: NumberArray, less: NumberArray | float = 0.0, rate: float = 0.0) -> list[float]:
+    """Sums of the powers 0 to 2 of what so many draws are worth, some left out; with a rate 0 to 4 of what they win."""
+    sums = np.zeros(len(_POWERS) if rate else 3)
+    for part in (slice(start, start + _BLOCK) for start in range(0, len(worth), _BLOCK)):
+        number = count[part] - (less[part] if isinstance(less, np.ndarray) else less)
+        each = rate * worth[part] if rate else worth[part]
+        won, square = number * each, each * each
+        further = (np.dot(won, square), np.dot(won * each, square)) if rate else ()
+        sums += number.sum(), won.sum(), np.dot(number, square), *further
+    return list(map(float, sums))
 
 
 def lower_limit(
@@ -161,6 +252,11 @@ class KeyedRows:
     residual: FloatArray
     kind: IntArray | None = None
 
+    @cached_property
+    def signed(self) -> dict[int, FloatArray]:
+        """Residuals that are positive on each side."""
+        return {1: self.residual, -1: -self.residual}
+
     def steepest(self, mine: NumberArray, sides: Sequence[int]) -> Steepest | None:
         """Interval of keys and side on which the residuals of some draws, so many of each kind, add up to most."""
         weight = mine if self.kind is None else mine[self.kind]
@@ -177,8 +273,13 @@ class KeyedRows:
             if rise <= 0.0:
                 continue
             inside = slice(starts[first], ends[stop - 1] + 1)
+            chance = math.sqrt(float(np.dot(values[inside], residual[inside])))
             # A large part would win by size alone, a tiny one by chance.
-            above_chance = rise - _DOUBTS * math.sqrt(float(np.dot(values[inside], residual[inside])))
+            above_chance = rise - _DOUBTS * chance
+            walk = np.append(0.0, np.cumsum(side * blocks))
+            first -= _leading(walk[:first][::-1] <= walk[first] + _LEEWAY * chance)
+            stop += _leading(walk[stop + 1 :] >= walk[stop] - _LEEWAY * chance)
+            inside = slice(starts[first], ends[stop - 1] + 1)
             if best is None or above_chance > best.above_chance:
                 start = int(np.searchsorted(self.key, key[inside.start]))
                 end = int(np.searchsorted(self.key, key[inside.stop - 1], side="right"))
@@ -191,11 +292,16 @@ class KeyedRows:
 
     def of_interval(self, interval: Steepest, bottom: float, unit: FloatArray | None = None) -> Proposal:
         """Propose an interval; `unit` is that of each kind, if they differ or several rows belong to one draw."""
-        kinds, gain = self.kinds(interval), interval.side * self.residual[interval.rows]
+        kinds, gain = self.kinds(interval), self.signed[interval.side][interval.rows]
         if unit is None:
             return Proposal(kinds, gain, 1.0, bottom)
         at = np.arange(interval.rows.start, interval.rows.stop) if isinstance(kinds, slice) else kinds
         return Proposal(slice(None), np.bincount(at, gain, len(unit)).astype(np.float64, copy=False), unit, bottom)
+
+
+def _leading(holds: BoolArray) -> int:
+    """How many come before the first of which something does not hold."""
+    return int(np.argmin(np.append(holds, False)))
 
 
 class Steepest(NamedTuple):

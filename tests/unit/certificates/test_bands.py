@@ -12,8 +12,8 @@ from scipy.special import betaincinv
 from scipy.stats import beta
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.certificates import certify_sample, cumulative_band, isotonic_band, monotone_limits, window_band
-from calibrant.certificates.monotone_limits import binomial_limits, walk_limits
+from calibrant.certificates import bands, certify_sample, cumulative_band, isotonic_band
+from calibrant.certificates.bands import binomial_limits, walk_limits
 from calibrant.certificates.widths import (
     cumulative_width,
     effective_rows,
@@ -22,7 +22,6 @@ from calibrant.certificates.widths import (
     variance_bound,
     weighted_fixed_design_width,
 )
-from calibrant.curves import binned_curve, isotonic_curve, local_curve
 from calibrant.distributions.brownian import range_quantile
 from calibrant.papers import rademacher_of_intervals
 from calibrant.table.numbers import claim_upper
@@ -158,7 +157,6 @@ def test_bad_delta_is_refused(delta):
         lambda: isotonic_band(*data, confidence_level=delta),
         lambda: isotonic_band(*data, confidence_level=delta, method="fixed_design"),
         lambda: cumulative_band(*data, confidence_level=delta),
-        lambda: window_band(binned_curve(*data), *data, confidence_level=delta),
     ]
     for call in calls:
         with pytest.raises(ArgumentError, match=r"delta|confidence_level"):
@@ -288,8 +286,6 @@ def test_bad_choices_are_refused():
     for function in (isotonic_band, cumulative_band):
         with pytest.raises(DataError, match="weights that count no rows"):
             function(ScoreTable.from_scores(y, p, sample_weight=w))
-    with pytest.raises(DataError, match="weights that count no rows"):
-        window_band(binned_curve(y, p), ScoreTable.from_scores(y, p, sample_weight=w))
     with pytest.raises(DataError, match="more than 5 rows"):
         isotonic_band(y[:5], p[:5], method="fixed_design")
     with pytest.raises(DataError, match="more than 5 rows"):
@@ -387,7 +383,7 @@ def test_runs_that_are_left_out_are_not_binding(power, delta):
         k = rng.binomial(n, np.sort(rng.beta(0.5, 2.0, groups)) ** power)
         table = ScoreTable.from_counts(np.arange(groups) / groups, n, k)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(monotone_limits, "_group_starts", lambda rows: np.arange(len(rows)))
+            patched.setattr(bands, "_group_starts", lambda rows: np.arange(len(rows)))
             lower, upper = binomial_limits(table, delta)
         expected = limits_of_all_runs(n, k, delta)
         assert (lower == expected[0]).all()
@@ -411,7 +407,7 @@ def test_groups_bound_scores_from_the_group_that_starts_next():
 @pytest.mark.parametrize("n", [11, 100, 3000, 10_000_000])
 def test_groups_are_four_times_the_cube_root_of_the_rows_rounded_up_and_at_most_400(n):
     rows = np.full(min(n, 5000), n // min(n, 5000))
-    assert len(monotone_limits._group_starts(rows)) == min(400, math.ceil(4 * n ** (1 / 3)))
+    assert len(bands._group_starts(rows)) == min(400, math.ceil(4 * n ** (1 / 3)))
 
 
 def test_band_at_one_score_is_the_rate_and_the_width_on_either_side():
@@ -539,63 +535,3 @@ def test_claim_6_is_far_sharper_than_the_paper():
     assert paper > 0.178
     assert "every score" in band.claim
     assert claim_upper(band.population_width) in band.population_claim
-
-
-# --- windows --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("curve", [binned_curve, isotonic_curve])
-def test_window_band_is_the_curve_and_the_half_width(curve):
-    y, p, _ = some_rows(1_000)
-    points = curve(y, p)
-    band = window_band(points, y, p)
-    half = 1_000 * cumulative_width(ScoreTable.from_scores(y, p)) / points.n
-    assert band.lower == pytest.approx(np.clip(points.rate - half, 0.0, 1.0))
-    assert band.upper == pytest.approx(np.clip(points.rate + half, 0.0, 1.0))
-    assert (band.method, band.consistent) == ("windows", True)
-
-
-def test_curves_that_are_no_averages_are_refused():
-    y, p, w = some_rows(100)
-    with pytest.raises(DataError, match="plain averages"):
-        window_band(binned_curve(y, p, sample_weight=w), y, p)
-
-
-def others(y, p):
-    """Rows that a curve of y and p does not belong to, though there are as many."""
-    one = np.flatnonzero(y == 1)[0]
-    fewer = y.copy()
-    fewer[one] = 0
-    yield "other labels", (fewer, p)
-    yield "fewer rows", (y[:-1], p[:-1])
-    yield "more rows", (np.append(y, 0), np.append(p, 0.5))
-    yield "other scores", (y, 0.5 * p)
-    yield "scores turned round", (1 - y, 1 - p)
-
-
-@pytest.mark.parametrize("case", range(5))
-@pytest.mark.parametrize("curve", [binned_curve, isotonic_curve, local_curve])
-def test_curves_of_other_rows_are_refused(curve, case):
-    y, p, _ = some_rows(1_000)
-    points = curve(y, p)
-    window_band(points, y, p)
-    with pytest.raises(DataError, match="of these rows"):
-        window_band(points, *list(others(y, p))[case][1])
-
-
-@given(
-    small_rows(most=12, weighted=("none", "whole")),
-    st.sampled_from([0.1, 0.5, 1.0]),
-    st.sampled_from(["quantile", "uniform", "type7"]),
-)
-def test_curves_of_these_rows_are_known(rows, span, strategy):
-    table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
-    if table.total > 5:
-        for curve in (
-            binned_curve(table, n_bins=4, strategy=strategy),
-            isotonic_curve(table),
-            local_curve(table, span=span, n_points=7),
-        ):
-            band = window_band(curve, table)
-            assert (band.lower <= band.rate).all()
-            assert (band.rate <= band.upper).all()

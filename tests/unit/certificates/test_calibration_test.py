@@ -13,7 +13,8 @@ import pytest
 from scipy.stats import binom, hypergeom
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.certificates.calibration_test import calibration_test, likely_outcomes
+from calibrant.certificates import calibration_test
+from calibrant.certificates.label_test import likely_outcomes
 from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.references import cite
@@ -32,7 +33,7 @@ def exact_p_value(y, p):
 
 def by_simulation(monkeypatch):
     """Simulate labels also where their outcomes are few enough to be counted."""
-    monkeypatch.setattr(sys.modules["calibrant.certificates.calibration_test"], "likely_outcomes", lambda table: None)
+    monkeypatch.setattr(sys.modules["calibrant.certificates.label_test"], "likely_outcomes", lambda table: None)
 
 
 FEW_ROWS = [
@@ -107,7 +108,7 @@ def test_whether_outcomes_are_counted_does_not_depend_on_the_labels():
 
 def test_simulations_do_not_depend_on_how_the_walk_is_cut(monkeypatch):
     # The package exports the function under the name of its file.
-    module = sys.modules["calibrant.certificates.calibration_test"]
+    module = sys.modules["calibrant.certificates.label_test"]
     rng = np.random.default_rng(3)
     n = rng.integers(1, 10, 300)
     table = ScoreTable.from_counts(rng.random(300), n, rng.binomial(n, 0.5))
@@ -150,7 +151,7 @@ def test_more_simulations_are_made_near_usual_levels():
 def test_simulations_in_two_rounds_are_as_valid_as_in_one(first):
     """Exactly: ranks are even, those of the first round hypergeometric, and p is t or less with probability t."""
     total, least, most = 10 * (first + 1) - 1, max(1, round(0.003 * (first + 1))), round(0.13 * (first + 1))
-    module = sys.modules["calibrant.certificates.calibration_test"]
+    module = sys.modules["calibrant.certificates.label_test"]
     ranks = np.arange(2 * most * 10)
     between = hypergeom.cdf(most - 1, total, ranks, first) - hypergeom.cdf(least - 1, total, ranks, first)
     pmf = between / (total + 1)
@@ -287,7 +288,7 @@ def test_outcomes_of_scores_near_0_or_1_are_few_enough_to_list():
 
 
 def test_as_many_outcomes_are_listed_as_may_be_kept(monkeypatch):
-    module = sys.modules["calibrant.certificates.calibration_test"]
+    module = sys.modules["calibrant.certificates.label_test"]
     table = ScoreTable.from_scores([0, 1, 0], [0.2, 0.3, 0.4])  # 2**3 outcomes
     monkeypatch.setattr(module, "_MOST", 8)
     assert len(likely_outcomes(table).chance) == 8

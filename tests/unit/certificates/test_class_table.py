@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from calibrant import ArgumentError, ClassScores, ScoreTable, certify, certify_classes, certify_each_class
-from calibrant.certificates.classes import own_bound
+from calibrant import ArgumentError, ClassScores, ScoreTable, certify
+from calibrant.certificates.events import EventPart
+from calibrant.certificates.question import Question
 from calibrant.distributions.brownian import range_upper_quantile
 from support.class_worlds import uniform
 
@@ -26,8 +27,8 @@ def rows_of(classes, n=4000, *, sharper=1.0, seed=0):
 
 def test_bounds_are_those_of_single_classes():
     label, proba = rows_of(4, 20_000, sharper=1.2)
-    result = certify_each_class(label, proba)
-    third = certify_classes(label, proba, confidence_level=1.0 - DELTA / 3.0)
+    result = certify(label, proba).parts
+    third = certify(label, proba, confidence_level=1.0 - DELTA / 3.0)
     assert result.bound == pytest.approx(third.bound)
     share = DELTA / 3.0 / 4
     for k in range(4):
@@ -43,30 +44,30 @@ def test_bounds_are_those_of_single_classes():
 
 def test_counts_are_bounds_at_half_of_the_probability():
     label, proba = rows_of(40, 3000, sharper=1.5)
-    result = certify_each_class(label, proba)
+    result = certify(label, proba).parts
     tables = [ScoreTable.from_scores(label == k, proba[:, k]) for k in range(40)]
-    single = sorted((own_bound(table, DELTA / 2.0) for table in tables), reverse=True)
+    single = sorted((EventPart(table, Question()).upper(DELTA / 2.0) for table in tables), reverse=True)
     assert result.count_bounds == pytest.approx({3: single[2], 19: single[10]})
     assert result.count_bounds[19] < result.count_bounds[3] < result.bound
-    assert certify_each_class(*rows_of(19)).count_bounds == {}
+    assert certify(*rows_of(19)).parts.count_bounds == {}
 
 
 @pytest.mark.parametrize(
     ("tolerance", "sharper", "verdict"), [(0.05, 1.0, "certified"), (0.01, 2.5, "refuted"), (0.012, 1.0, "undecided")]
 )
 def test_verdicts(tolerance, sharper, verdict):
-    result = certify_each_class(*rows_of(4, sharper=sharper), tolerance=tolerance)
+    result = certify(*rows_of(4, sharper=sharper), tolerance=tolerance).parts
     assert result.verdict == verdict
     assert (result.verdicts == "certified").tolist() == (result.upper <= tolerance).tolist()
     assert (result.verdicts == "refuted").tolist() == (result.lower > tolerance).tolist()
-    assert certify_each_class(*rows_of(4)).verdict is None
+    assert certify(*rows_of(4)).parts.verdict is None
 
 
 def test_classes_that_never_occur_count_too():
     """Shares are those of the classes listed, not of those that were seen."""
     label, proba = rows_of(4)
     more = np.hstack([proba, np.zeros((4000, 4))])
-    few, many = (certify_each_class(label, P, classes=list(range(P.shape[1]))) for P in (proba, more))
+    few, many = (certify(label, P, classes=list(range(P.shape[1]))).parts for P in (proba, more))
     assert (many.lower[:4] <= few.lower).all()
     assert len(many.upper) == 8
     assert 0.0 < many.upper[7] < 0.01
@@ -75,7 +76,7 @@ def test_classes_that_never_occur_count_too():
 
 def test_of_two_classes_both_have_the_same_bounds():
     label, proba = rows_of(2, sharper=2.0)
-    result = certify_each_class(label, proba)
+    result = certify(label, proba, kind="classes").parts
     assert result.upper == pytest.approx([result.bound] * 2)
     assert result.bound == pytest.approx(certify(label, proba[:, 1], confidence_level=1.0 - DELTA / 3.0).bound)
     assert result.lower[0] == pytest.approx(result.lower[1])
@@ -84,18 +85,17 @@ def test_of_two_classes_both_have_the_same_bounds():
 def test_order_of_rows_does_not_show():
     label, proba = rows_of(5, 500)
     order = np.random.default_rng(1).permutation(500)
-    one, two = certify_each_class(label, proba), certify_each_class(label[order], proba[order])
-    assert one.to_json() == two.to_json() == certify_each_class(ClassScores.from_scores(label, proba)).to_json()
+    one, two = certify(label, proba).parts, certify(label[order], proba[order]).parts
+    assert one.to_json() == two.to_json() == certify(ClassScores.from_scores(label, proba)).parts.to_json()
 
 
 def test_what_is_shown():
     label, proba = rows_of(4, sharper=2.5)
-    result = certify_each_class(label, proba, tolerance=0.05)
+    result = certify(label, proba, tolerance=0.05).parts
     text = str(result)
     assert text.startswith(result.claim)
     assert f"At tolerance 0.05: {(result.verdicts == 'undecided').sum()} undecided" in text
     assert "Shown to be off: 4 of 4 classes" in text
-    assert any("is claimed of the vector" in each for each in result.assumptions)
     assert "not excluded" not in text
     assert "Lower" in text
     assert "Verdict" in text
@@ -103,12 +103,12 @@ def test_what_is_shown():
     assert json.loads(result.to_json())["verdict"] == result.verdict
     assert len(result.to_frame()) == 4
     assert "<table>" in result._repr_html_()
-    assert repr(result).startswith("ClassTable(")
+    assert repr(result).startswith("PartTable(")
 
 
 def test_what_is_shown_of_many_classes():
     label, proba = uniform(100, 0.0).draw(500, np.random.default_rng(2))
-    result = certify_each_class(label, proba, classes=list(range(100)))
+    result = certify(label, proba, classes=list(range(100))).parts
     text = str(result)
     assert text.endswith("... and 80 more classes")
     assert "No single class is shown to be off." in text
@@ -123,9 +123,9 @@ def test_what_is_shown_of_many_classes():
 def test_errors():
     label, proba = rows_of(4, 50)
     with pytest.raises(ArgumentError, match="tolerance in"):
-        certify_each_class(label, proba, tolerance=2.0)
+        certify(label, proba, tolerance=2.0)
     with pytest.raises(ArgumentError, match="confidence_level"):
-        certify_each_class(label, proba, confidence_level=1.0)
+        certify(label, proba, confidence_level=1.0)
 
 
 def test_lists_of_some_classes():
@@ -133,12 +133,13 @@ def test_lists_of_some_classes():
     label, proba = rows_of(30, 500)
     first = np.argsort(-proba, axis=1)[:, :3]
     listed = np.take_along_axis(proba, first, axis=1)
-    few, many = (
-        certify_each_class(ClassScores.from_top(label, first, listed, classes=list(range(classes))), tolerance=0.5)
+    both = [
+        certify(ClassScores.from_top(label, first, listed, classes=list(range(classes))), tolerance=0.5)
         for classes in (30, 3000)
-    )
+    ]
+    few, many = (each.parts for each in both)
     assert "among the classes listed in each row" in few.claim
-    assert any("may list were named beforehand" in each for each in few.assumptions)
+    assert any("may list were named beforehand" in each for each in both[0].assumptions)
     assert len(few.name) == len(many.name) == 31
     assert (many.lower <= few.lower).all()
     assert set(many.count_bounds) == {29, 299, 1499}
@@ -149,5 +150,5 @@ def test_columns_of_a_frame():
     pd = pytest.importorskip("pandas")
     label, proba = rows_of(3, 200)
     frame = pd.DataFrame(proba, columns=["p_0", "p_1", "p_2"]).assign(y=label)
-    result = certify_each_class(frame, label="y", scores="p_*", tolerance=0.3)
-    assert result.to_json() == certify_each_class(label, proba, tolerance=0.3).to_json()
+    result = certify(frame, label="y", scores="p_*", tolerance=0.3).parts
+    assert result.to_json() == certify(label, proba, tolerance=0.3).parts.to_json()

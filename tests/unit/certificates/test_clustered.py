@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from scipy.special import stdtrit
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.certificates import calibration_test, certify, cutoff_interval
+from calibrant.certificates import calibration_test, certify
 from calibrant.certificates.clusters import Clustered, clustered
 from calibrant.certificates.widths import asymptotic_width, brownian_width
-from calibrant.table import cluster_residuals as cluster_walks
-from calibrant.table.cluster_residuals import cluster_residuals
-from calibrant.table.clusters import cap_clusters, cluster_rows
+from calibrant.table import clusters as cluster_walks
+from calibrant.table.clusters import cap_clusters, cluster_residuals, cluster_rows
 from support.strategies import small_rows
 
 
@@ -104,7 +103,6 @@ def sample(n=600, n_clusters=60, seed=0):
 
 STATEMENTS = {
     "certify": lambda *a, **k: certify(*a, method="asymptotic", tolerance=0.3, n_simulations=99, **k),
-    "interval": lambda *a, **k: cutoff_interval(*a, method="asymptotic", n_simulations=99, **k),
     "test": lambda *a, **k: calibration_test(*a, method="asymptotic", n_simulations=99, **k),
 }
 
@@ -212,16 +210,12 @@ def test_results_say_that_rows_were_clustered():
     assert bound.assumptions[0].startswith("The clusters are independent")
     assert bound.rows_needed is None or bound.rows_needed > bound.n
     assert bound.bound == bound.estimate + bound.width
-    interval = cutoff_interval(y, s, method="asymptotic", clusters=g)
-    assert interval.n_clusters == n_clusters
-    assert "(asymptotic in the number of clusters) over the draw of the clusters" in interval.claim
-    assert interval.lower <= interval.estimate < interval.upper
     test = calibration_test(y, s, clusters=g)
     assert test == calibration_test(y, s, method="asymptotic", clusters=g)
     assert (test.n_clusters, test.n_simulations, test.method) == (n_clusters, 999, "asymptotic")
     assert "rotations of the clusters, asymptotic in their number" in test.claim
     assert test.to_dict()["assumptions"][0].startswith("The clusters are independent")
-    assert certify(y, s).n_clusters is cutoff_interval(y, s).n_clusters is calibration_test(y, s).n_clusters is None
+    assert certify(y, s).n_clusters is calibration_test(y, s).n_clusters is None
 
 
 def test_rows_needed_are_enough_for_a_decision():
@@ -270,7 +264,6 @@ def test_the_default_is_proved_where_there_are_groups_enough():
     for clusters, delta, method in ((29, 0.05, "asymptotic"), (30, 0.05, "default"), (46, 0.01, "asymptotic")):
         y, s, g = np.tile([0, 1], clusters), np.full(2 * clusters, 0.5), np.repeat(np.arange(clusters), 2)
         assert certify(y, s, clusters=g, confidence_level=1 - delta).method == method
-    assert cutoff_interval(y, s, clusters=g, confidence_level=1 - delta).method == "finite"
 
 
 @pytest.mark.parametrize("cap", [1, 3, 7, 1000])
@@ -310,8 +303,6 @@ def test_without_a_cap_every_row_counts_the_same_and_nothing_is_proved():
     assert found.method == "asymptotic"
     assert found.max_rows_per_cluster is None
     assert found.estimate == pytest.approx(certify(y, s).estimate, abs=1e-12)
-    with pytest.raises(ArgumentError, match=r"max_rows_per_cluster with method 'finite'.*set it"):
-        cutoff_interval(y, s, clusters=g, max_rows_per_cluster=None)
 
 
 def with_last(g, value):
@@ -368,16 +359,14 @@ def test_simulations_are_seeded():
     y, s, g = sample()
 
     def low(seed):
-        return certify(
-            y, s, method="asymptotic", clusters=g, n_simulations=99, random_state=seed
-        ).width, cutoff_interval(y, s, method="asymptotic", clusters=g, n_simulations=99, random_state=seed)
+        return certify(y, s, method="asymptotic", clusters=g, n_simulations=99, random_state=seed)
 
     assert low(1) == low(1) == low(np.random.default_rng(1))
     for count in (0, 1.5, "many"):
         with pytest.raises(ArgumentError, match="n_simulations"):
             certify(y, s, method="asymptotic", clusters=g, n_simulations=count)
     with pytest.raises(ArgumentError, match="at least 39 simulations"):
-        cutoff_interval(y, s, method="asymptotic", clusters=g, n_simulations=38)
+        certify(y, s, method="asymptotic", clusters=g, n_simulations=38, confidence_level=0.975)
 
 
 def test_one_class_and_a_table_like_object():

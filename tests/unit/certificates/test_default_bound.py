@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from calibrant import ScoreTable
 from calibrant.certificates import certify
 from calibrant.certificates.widths import default_width
-from calibrant.certificates.widths.default import _betting_bound, _largest_rise, charged_bound
-from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.certificates.widths.default import _Bets, _largest_rise, charged_bound
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes, largest_move
 from calibrant.table.table_sums import CellSums
 
 
@@ -95,13 +95,32 @@ def betting_by_brute_force(label, score, rate: float, delta: float) -> float:
     return -np.expm1(-(max(0.0, loss) - np.log(delta)) / len(label)) / rate
 
 
+def bet_at(table: ScoreTable, rate: float, delta: float) -> float:
+    return _Bets(table, largest_move(table), 0).bound(rate, delta)
+
+
 @pytest.mark.parametrize("rate", [0.1, 0.6, 0.75])
 def test_a_bet_loses_most_on_the_worst_interval(rate):
     for seed in range(6):
         label, score = rare_rows(60, 8, seed)
         table = ScoreTable.from_scores(label, score)
         exact = betting_by_brute_force(label, score, rate, 0.05)
-        assert _betting_bound(table, rate, 0.05) == pytest.approx(exact, rel=1e-12)
+        assert bet_at(table, rate, 0.05) == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("events", [1, 8, 60, 900])
+@pytest.mark.parametrize("side", [0, 1, -1])
+def test_a_bound_that_is_not_looked_for_is_not_above_what_is_enough(events, side):
+    for seed in range(4):
+        table = ScoreTable.from_scores(*rare_rows(4000, events, seed))
+        walk, skipped = largest_move(table, side), 0
+        for delta in (0.05, 0.0001):
+            exact = charged_bound(table, walk, delta, side)
+            for times in (0.3, 0.9, 1.0, 1.1, 3.0):
+                found = charged_bound(table, walk, delta, side, enough=times * exact)
+                assert found == exact or (times >= 1.0 and found < exact)
+                skipped += found < exact
+        assert skipped
 
 
 @pytest.mark.parametrize("shift", [0.3, 1.0, 4.0])
@@ -109,7 +128,7 @@ def test_rates_in_between_give_no_more_than_the_ends(shift):
     """Lemma 1.5."""
     label, score = rare_rows(2000, 20, 1)
     table = ScoreTable.from_scores(label, score * shift)
-    bounds = [_betting_bound(table, rate, 0.05) for rate in np.linspace(0.02, 0.75, 40)]
+    bounds = [bet_at(table, rate, 0.05) for rate in np.linspace(0.02, 0.75, 40)]
     for i in range(len(bounds) - 2):
         for j in range(i + 2, len(bounds)):
             assert max(bounds[i + 1 : j]) <= max(bounds[i], bounds[j]) * (1 + 1e-12)

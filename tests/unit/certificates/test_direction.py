@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import calibrant as cal
-from calibrant import ArgumentError, ScoreTable, certify_means
-from calibrant.certificates import certify
+from calibrant import ArgumentError, ScoreTable, certify
 from calibrant.distributions.cluster_bound import ClusterSums, largest_error, largest_ratio
-from calibrant.table import cluster_residuals as residuals
+from calibrant.table import clusters as residuals
 from calibrant.table.clusters import cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, largest_move
 
@@ -124,7 +125,7 @@ def test_an_audit_says_which_direction_it_is_about():
     text, details = (" ".join(shown.split()) for shown in (str(result), result.details()))
     assert "the calibration error of predictions that are too low" in text
     assert f"; too low by {result.certificate.estimate:.4f}, at most" in text
-    assert "predictions too low by at most" in details
+    assert f"; too low by {result.certificate.estimate:.4f}, at most" in details
     assert ", too low by 0" in result.sentence()
     assert any("predictions that are too low" in line for line in result.provenance.limitations)
     assert "direction='too low'" in result.provenance.command
@@ -168,29 +169,96 @@ def test_an_audit_hands_its_direction_to_segments():
         cal.audit_segments(TOO_HIGH, P, by={"half": P > 0.5}, direction="low")
 
 
-def test_what_has_no_bound_on_one_direction_is_refused():
+def test_another_direction_is_refused():
     with pytest.raises(ArgumentError, match="direction to be one of 'either', 'too low', 'too high'"):
         certify(TOO_HIGH, P, direction="low")
-    with pytest.raises(ArgumentError, match="direction"):
-        cal.audit([0, 1, 2] * 50, np.full((150, 3), 1 / 3), direction="too low")
 
 
 def test_means_have_a_direction():
     z, f = np.tile([0.0, 0.0, 0.0, 1.0], 2_000), np.full(8_000, 0.3)
-    either = certify_means(z, f, outcome_limits=(0, 1), tolerance=0.1)
+    either = certify(z, f, outcome_limits=(0, 1), tolerance=0.1, kind="amount")
     for way, side in (("too low", either.too_low), ("too high", either.too_high)):
-        asked = certify_means(z, f, outcome_limits=(0, 1), tolerance=0.1, direction=way)
+        asked = certify(z, f, outcome_limits=(0, 1), tolerance=0.1, direction=way, kind="amount")
         assert (asked.bound, asked.lower_bound, asked.estimate) == (side.upper, side.lower, side.estimate)
         assert asked.verdict == side.verdict
         assert asked.too_low == either.too_low
         assert f"as far as they are {way}, the mean calibration error" in asked.claim
     assert either.verdict == "refuted"
-    assert certify_means(z, f, outcome_limits=(0, 1), tolerance=0.1, direction="too low").verdict == "certified"
+    assert (
+        certify(z, f, outcome_limits=(0, 1), tolerance=0.1, direction="too low", kind="amount").verdict == "certified"
+    )
     with pytest.raises(ArgumentError, match="direction"):
-        certify_means(z, f, direction="both")
+        certify(z, f, direction="both", kind="amount")
 
 
 def test_means_without_a_cap_say_of_which_direction_there_is_no_limit():
     z, f = np.tile([0.0, 0.0, 0.0, 1.0], 20), np.full(80, 0.3)
-    assert certify_means(z, f, direction="too low").claim.endswith("of predictions that are too low there is none.")
-    assert "as far as they are too high" in certify_means(z, f, direction="too high").claim
+    assert certify(z, f, direction="too low", kind="amount").claim.endswith(
+        "of predictions that are too low there is none."
+    )
+    assert "as far as they are too high" in certify(z, f, direction="too high", kind="amount").claim
+
+
+def draw_rows(seed, n):
+    """Probabilities on a grid, perhaps wrong on one side or both, outcomes of three classes, and clusters."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(rng.uniform(0.5, 3.0, 3), n).round(2)
+    p[:, 2] = 1.0 - p[:, 0] - p[:, 1]
+    true = np.abs(p) ** rng.uniform(0.5, 2.0)
+    code = (rng.random((n, 1)) > np.cumsum(true / true.sum(axis=1, keepdims=True), axis=1)).sum(axis=1).clip(0, 2)
+    return np.abs(p), code, rng.integers(0, 12, n)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(60, 400), kind=st.sampled_from(["event", "classes"]))
+def test_errors_of_both_sides_are_the_worse_of_each_by_itself(seed, n, kind):
+    """Asked together, the sides have the larger of their bounds, or of few rows hardly more."""
+    p, code, _ = draw_rows(seed, n)
+    rows = (code == 0, p[:, 0]) if kind == "event" else (code, p)
+    either, *sides = (certify(*rows, kind=kind, direction=way) for way in ("either", "too low", "too high"))
+    larger = max(side.bound for side in sides)
+    assert larger * (1.0 - 1e-5) <= either.bound <= 1.01 * larger  # of few rows a little wider than each by itself
+    assert either.estimate == pytest.approx(max(side.estimate for side in sides), abs=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(60, 400), kind=st.sampled_from(["event", "amount"]))
+def test_what_is_wrong_the_other_way_alone_refutes_nothing(seed, n, kind):
+    p, _, _ = draw_rows(seed, n)
+    limits = {"outcome_limits": (0.0, 3.0)} if kind == "amount" else {}
+    result = certify(np.zeros(n), np.maximum(p[:, 0], 0.01), kind=kind, direction="too low", tolerance=1e-6, **limits)
+    assert (result.estimate, result.lower_bound) == (0.0, 0.0)
+    assert result.verdict != "refuted"
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(60, 400),
+    clustered=st.booleans(),
+    relative_to=st.sampled_from(["predicted", "observed", "exposure", "rows"]),
+)
+def test_no_side_of_amounts_depends_on_the_limit_of_the_other(seed, n, clustered, relative_to):
+    """But for lower bounds, which need to know how far outcomes can be off the other way, and bounds by moments."""
+    p, code, cluster = draw_rows(seed, n)
+    columns = {"clusters": cluster} if clustered else {}
+    results = [
+        certify(
+            code.astype(float),
+            2.0 * p[:, 1] + 0.01,
+            kind="amount",
+            outcome_limits=(0.0, cap),
+            relative_to=relative_to,
+            direction=way,
+            tolerance=0.3,
+            **columns,
+        )
+        for cap in (None, 2.0, 50.0)
+        for way in ("either", "too high")
+    ]
+    assert {result.too_high.method for result in results} == {"betting"}
+    assert len({result.too_high.upper for result in results}) == 1
+    assert len({result.bound for result in results if result.direction == "too high"}) == 1
+    if relative_to != "observed":  # there the cap limits what errors are divided by
+        assert len({result.too_low.lower for result in results}) == 1
+    assert results[0].too_high.lower == 0.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.certificates import certify, certify_recalibrated, cutoff_interval, required_sample_size
+from calibrant.certificates import certify, certify_recalibrated, required_sample_size
 from calibrant.certificates.widths import anytime_width, asymptotic_width, brownian_width
 
 SIZES = (1e3, 1e4, 1e5, 1e6)
@@ -49,24 +49,9 @@ def test_normal_certificate_says_that_it_is_asymptotic():
     assert "the probability is asymptotic in the number of rows" in certify(y, p, method="asymptotic").claim
 
 
-def test_interval_contains_the_one_sided_bounds_at_half_delta():
-    y, p = world()
-    interval, certificate = cutoff_interval(y, p, confidence_level=0.9), certify(y, p, confidence_level=0.95)
-    assert interval.upper == certificate.bound
-    assert interval.lower == certificate.lower_bound
-
-
-@pytest.mark.parametrize("arguments", [{"confidence_level": 0}, {"method": "bootstrap"}])
-def test_interval_arguments(arguments):
-    with pytest.raises(cal.ArgumentError):
-        cutoff_interval(*world(), **arguments)
-
-
 def test_weights_that_are_no_counts_are_refused():
     y, p = world(100)
     weight = np.full(100, 0.5)
-    with pytest.raises(cal.DataError, match="whole number of equal rows"):
-        cutoff_interval(y, p, count=weight)
     with pytest.raises(cal.DataError, match="whole number of equal rows"):
         certify_recalibrated(y, p, p, count=weight)
 

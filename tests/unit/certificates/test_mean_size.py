@@ -20,9 +20,9 @@ def test_more_rows_for_less_and_for_more_variation():
 
 
 def test_too_high_takes_no_cap():
-    high = required_sample_size_means(0.1, frequency=0.05, variation=1.0, side="too_high")
+    high = required_sample_size_means(0.1, frequency=0.05, variation=1.0, direction="too high")
     assert high < required_sample_size_means(0.1, **PLAN)
-    with pytest.raises(ArgumentError, match="too_high"):
+    with pytest.raises(ArgumentError, match="too high"):
         required_sample_size_means(0.1, frequency=0.05)
 
 
@@ -34,7 +34,7 @@ def test_too_high_takes_no_cap():
         {"cap": 0.5},
         {"largest_prediction": 0.5},
         {"power": 0.1},
-        {"side": "low"},
+        {"direction": "low"},
     ],
 )
 def test_parameters_out_of_range(bad):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant import OutcomeTable, certify_means
-from calibrant.certificates.parts import AmountPart
+from calibrant import OutcomeTable, certify
+from calibrant.certificates.means import AmountPart
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import Listed, confidence_shares
 
@@ -28,5 +28,17 @@ def test_amounts_of_a_part_have_the_lower_bound_of_their_certificate(direction):
     z = 10.0 * (np.random.default_rng(0).random(1000) < 0.05)
     table = OutcomeTable.from_outcomes(z, np.ones(1000), outcome_limits=(0, 10))
     found = AmountPart(table, Question(direction=direction)).lower(0.05)
-    assert found == certify_means(table, direction=direction).lower_bound
+    assert found == certify(table, direction=direction, kind="amount").lower_bound
     assert (found > 0.2) == (direction != "too low")
+
+
+def test_bets_are_proved_of_segments_whose_rows_are_alike():
+    rng = np.random.default_rng(0)
+    z, x = 10.0 * (rng.random(1000) < 0.05), rng.random(1000)
+    table = {"outcome_limits": (0, 10), "kind": "amount"}
+    alike = certify(z, np.full(1000, 0.5), by={"x": np.where(x < 0.5, "a", "b")}, **table)
+    mixed = certify(z, np.full(1000, 0.5), by={"x": x}, **table)
+    assert alike.parts.lower_proved
+    assert not mixed.parts.lower_proved
+    assert "asymptotic" not in alike.claim
+    assert "asymptotic where segments are mixtures" in mixed.claim

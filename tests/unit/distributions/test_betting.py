@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from calibrant.distributions.betting import betting_rate, concave_root, largest_rise, predictable_rates
+from calibrant.distributions.mean_of_bets import betting_rate, concave_root, largest_rise, predictable_rates
 
 DELTA = 0.05
 

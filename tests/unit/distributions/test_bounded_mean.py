@@ -13,8 +13,13 @@ from scipy.special import ndtri
 from scipy.stats import beta, multinomial
 
 from calibrant.distributions.binomial import clopper_pearson
-from calibrant.distributions.bounded_mean import Draws, bounded_mean_limit, bounded_mean_limits, limit_excess
-from calibrant.distributions.weighted_mean import tail_deviate
+from calibrant.distributions.bounded_mean import (
+    Draws,
+    bounded_mean_limit,
+    bounded_mean_limits,
+    limit_excess,
+    tail_deviate,
+)
 from support.counting import assert_probability_within
 
 
@@ -85,10 +90,10 @@ def test_other_paths_and_finer_rules_give_the_same(monkeypatch):
     found = [float(tail_deviate(values, counts)) for values, counts, _ in cases]
     assert found == pytest.approx([deviate for _, _, deviate in cases], abs=3e-5)
     fine = np.arange(0.0, 14.0, 0.02)
-    monkeypatch.setattr("calibrant.distributions.weighted_mean._LEAN", 0.02)
-    monkeypatch.setattr("calibrant.distributions.weighted_mean._NODES", np.sinh(fine))
+    monkeypatch.setattr("calibrant.distributions.bounded_mean._LEAN", 0.02)
+    monkeypatch.setattr("calibrant.distributions.bounded_mean._NODES", np.sinh(fine))
     monkeypatch.setattr(
-        "calibrant.distributions.weighted_mean._WEIGHTS", 0.02 * np.cosh(fine) * np.where(fine > 0.0, 1.0, 0.5) / np.pi
+        "calibrant.distributions.bounded_mean._WEIGHTS", 0.02 * np.cosh(fine) * np.where(fine > 0.0, 1.0, 0.5) / np.pi
     )
     assert [float(tail_deviate(values, counts)) for values, counts, _ in cases] == pytest.approx(found, abs=1e-4)
 

@@ -10,7 +10,6 @@ import pytest
 
 from calibrant.distributions.brownian import (
     MEAN_RANGE,
-    distance_survival,
     normal_quantile,
     range_quantile,
     range_survival,
@@ -70,10 +69,3 @@ def test_normal_quantile():
 
     for p in (0.001, 0.2, 0.5, 0.95, 0.999):
         assert normal_quantile(p) == pytest.approx(norm.ppf(p), abs=1e-9)
-
-
-@pytest.mark.parametrize("x", [0.3, 0.8, 1.5, 3.0])
-def test_distance_by_the_other_series(x):
-    """It stays inside with probability ``4 / pi sum_j (-1)**j / (2 j + 1) exp(-((2 j + 1) pi / x)**2 / 8)``."""
-    terms = ((-1) ** j / (2 * j + 1) * math.exp(-(((2 * j + 1) * math.pi / x) ** 2) / 8) for j in range(40))
-    assert 1.0 - distance_survival(x) == pytest.approx(4.0 / math.pi * math.fsum(terms), abs=1e-12)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm, t
 
 from calibrant.distributions.bounded_mean import bounded_mean_limits
-from calibrant.distributions.cluster_draws import cluster_draws, equal_draws
+from calibrant.distributions.cluster_jackknife import cluster_draws, equal_draws
 
 
 def test_the_mean_of_the_draws_has_the_moments_of_the_sum_over_clusters():

@@ -8,8 +8,7 @@ from scipy.integrate import quad
 from scipy.special import betaln
 from scipy.stats import binom, poisson_binom
 
-from calibrant.distributions.binomial import clopper_pearson, mean_limits
-from calibrant.distributions.event_count import event_tails, jeffreys_tails, p_values
+from calibrant.distributions.binomial import clopper_pearson, event_tails, jeffreys_tails, mean_limits, p_values
 
 
 def enumerated(chances):

@@ -10,7 +10,6 @@ import pytest
 from scipy.optimize import brentq
 
 from calibrant.certificates.widths import default_width
-from calibrant.distributions.betting import largest_rise, predictable_rates
 from calibrant.distributions.interval_means import (
     DrawnRows,
     Reach,
@@ -19,6 +18,7 @@ from calibrant.distributions.interval_means import (
     width_limit,
 )
 from calibrant.distributions.mean_limits import chernoff_limit, mean_width
+from calibrant.distributions.mean_of_bets import largest_rise, predictable_rates
 from calibrant.table.score_table import as_table
 
 DELTA = 0.05

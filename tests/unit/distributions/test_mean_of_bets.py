@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from calibrant.distributions import mean_of_bets
 from calibrant.distributions.mean_of_bets import DrawKinds, KeyedRows, Proposal, all_lists, bets_width, worst_event
 
 DELTA = 0.05
@@ -93,12 +94,13 @@ def test_without_evidence_or_a_proposal_the_limit_is_0():
 def test_thirds_add_up_to_all_draws(most):
     count = np.random.default_rng(0).integers(0, most + 1, 300)
     thirds = DrawKinds(count).thirds(np.random.default_rng(1))
-    assert len(thirds) == 33
-    for first in range(0, 33, 3):
+    assert len(thirds) == 66
+    for first in range(0, 66, 3):
         np.testing.assert_array_equal(np.sum(thirds[first : first + 3], axis=0, dtype=np.int64), count)
     share = np.sum(thirds[0], dtype=np.int64) / count.sum()
     assert abs(share - 1 / 3) < 4 * np.sqrt(2 / 9 / count.sum())
-    assert len(DrawKinds(np.array([100_001])).thirds(np.random.default_rng(1))) == 6
+    many = np.ones(50_000, dtype=int)
+    assert [len(DrawKinds(many, lists=lists).thirds(np.random.default_rng(1))) for lists in (1, 2)] == [33, 9]
 
 
 def every_interval(key, residual, weight, side):
@@ -112,13 +114,14 @@ def every_interval(key, residual, weight, side):
 
 @pytest.mark.parametrize("sides", [(1,), (-1,), (1, -1)])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_steepest_interval_is_that_of_all(seed, sides):
+def test_the_steepest_interval_is_that_of_all(monkeypatch, seed, sides):
+    monkeypatch.setattr(mean_of_bets, "_LEEWAY", 0.0)
     rng = np.random.default_rng(seed)
     key = np.sort(rng.integers(0, 8, 30) / 8.0)
     residual, mine = rng.uniform(-1.0, 1.0, 30), rng.integers(0, 3, 30)
     found = KeyedRows(key, residual).steepest(mine, sides)
     best = {side: max(every_interval(key, residual, mine, side), key=lambda each: each[0]) for side in sides}
-    above_chance = {side: rise - 2.0 * np.sqrt(mine[rows] @ residual[rows] ** 2) for side, (rise, rows) in best.items()}
+    above_chance = {side: rise - np.sqrt(mine[rows] @ residual[rows] ** 2) for side, (rise, rows) in best.items()}
     assert found.side == max(above_chance, key=above_chance.get)
     assert found.above_chance == pytest.approx(above_chance[found.side])
     assert mine[found.rows] @ residual[found.rows] * found.side == pytest.approx(best[found.side][0])
@@ -150,7 +153,17 @@ def test_of_several_lists_the_one_with_most_above_chance():
     assert added.bottom == 2.0
 
 
-def test_a_walk_of_many_rows_is_read_at_some_of_its_points():
+def test_an_interval_reaches_as_far_as_hardly_anything_is_lost():
+    key, residual = np.arange(400) / 400.0, np.tile([0.6, -0.4], 200)
+    residual[[1, 398]] = -0.9, -0.3  # the sum is largest without the first two and the last two
+    found = KeyedRows(key, residual).steepest(np.ones(400, dtype=int), (1,))
+    assert (found.rows.start, found.rows.stop) == (0, 400)
+    residual[1] = -9.0
+    assert KeyedRows(key, residual).steepest(np.ones(400, dtype=int), (1,)).rows.start == 2
+
+
+def test_a_walk_of_many_rows_is_read_at_some_of_its_points(monkeypatch):
+    monkeypatch.setattr(mean_of_bets, "_LEEWAY", 0.0)
     n = 100_000
     key, residual = np.arange(n) / n, np.full(n, -0.001)
     residual[20_000:50_000] = 0.002

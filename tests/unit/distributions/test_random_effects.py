@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from calibrant.distributions.random_effects import pool, random_effects, root_scale
+from calibrant.distributions.cluster_jackknife import pool, random_effects, root_scale
 
 # Trials of the BCG vaccine (Colditz et al. 1994), as in R's metafor: cases and others, vaccinated and not.
 CASES = np.array(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from calibrant.distributions.rare_events import _limits, _rate, betting_width, choose_bound
+from calibrant.distributions.mean_limits import _least, _most, _rate, betting_width, choose_bound
 
 DELTA = 0.05
 
@@ -26,10 +26,10 @@ def test_every_expectation_within_the_limits_is_covered(n, events, between, delt
     """Theorem 1.7: for each V that the rows do not contradict, what is right for it is among what is reported."""
     variance = min(0.25, events / n)
     choice = choose_bound(n, variance, delta)
-    low, high = _limits(n, variance, 0.005 * delta)
+    low, high = (limit(n, variance, 0.005 * delta) for limit in (_least, _most))
     expectation = low + between * (high - low)
     if choice == ((), 0.0):
-        assert _limits(n, variance, 1e-16 * delta)[0] * n > border_of(n, delta)
+        assert _least(n, variance, 1e-16 * delta) * n > border_of(n, delta)
     elif n * expectation <= border_of(n, delta):
         assert sum(bet.delta for bet in choice.bets) == pytest.approx(0.99 * delta)
         for times, bet in zip((1, 8), choice.bets, strict=True):
@@ -43,7 +43,7 @@ def test_every_expectation_within_the_limits_is_covered(n, events, between, delt
 def test_limits_of_the_expectation_hold_exactly(n, chance):
     """Scores of 1/2 with this chance, and of 0 otherwise, vary most: v is a quarter of a binomial share."""
     count = np.arange(binom.ppf(1 - 1e-9, n, chance) + 2)
-    limits = np.array([_limits(n, k / (4 * n), 0.01) for k in count])
+    limits = np.array([[limit(n, k / (4 * n), 0.01) for limit in (_least, _most)] for k in count])
     mass = binom.pmf(count, n, chance)
     assert mass[limits[:, 0] > chance / 4].sum() <= 0.01
     assert mass[limits[:, 1] < chance / 4].sum() <= 0.01

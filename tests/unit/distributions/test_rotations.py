@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import t as student
 
 from calibrant import ArgumentError
-from calibrant.distributions import rotations as module
-from calibrant.distributions.rotations import rotate
+from calibrant.distributions import null_distribution as module
+from calibrant.distributions.null_distribution import rotate
 
 NO_VARIANCE = np.zeros(3)
 

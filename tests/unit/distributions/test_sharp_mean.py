@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from calibrant.distributions.sharp_mean import bentkus_distance, bentkus_tail
+from calibrant.distributions.mean_limits import bentkus_distance, bentkus_tail
 
 
 def by_sums(n, t, variance, top):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from calibrant.distributions.walk_boundary import rows_without_error, walk_boundary
+from calibrant.distributions.binomial import rows_without_error, walk_boundary
 
 CASES = [
     (59, 0.05, 0.05),

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.certificates.expected_error.constants import SquareCells
-from calibrant.certificates.lower_bound import BUCKETS, buckets_of, run_starts
+from calibrant.certificates.lower_bound import BUCKETS, buckets_of
 from calibrant.distributions.bisection import bisect
 from calibrant.distributions.mean_limits import bernstein_rate, psi
 from calibrant.errors import DataError
-from calibrant.table.fixed_point import UNIT
-from calibrant.table.pooling import FloatArray, IndexArray
+from calibrant.table.pooling import FloatArray, IndexArray, run_starts
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.table_sums import UNIT
 
 # Numbers of cells tried, in units of the order that the rate of Theorem 4.1 gives; shares of the score axis in the
 # measure that they divide equally, the rest being rows; and lambda, in units of what is best for square cells alone.

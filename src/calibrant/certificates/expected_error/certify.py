@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.certificates.expected_error import bounds
+from calibrant.certificates.row_search import smallest, within_reach
 from calibrant.errors import ArgumentError
 from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
@@ -192,7 +193,7 @@ def _claim(
     return f"W{sure} at most {claim_upper(bound, tolerance)}, {condition}."
 
 
-_FEWEST_ROWS, _MOST_ROWS = 50, 10**12
+_FEWEST_ROWS = 50
 # Fitted to simulations: bounds are wider than of equal cells, more so where few events are expected.
 _UNEQUAL, _FEW_EVENTS = 1.07, 20.0
 
@@ -222,7 +223,7 @@ def required_sample_size_ece(
     Raises
     ------
     ArgumentError
-        If a parameter is out of range, or more than 1e12 rows would be needed.
+        If a parameter is out of range, or more than 10**15 rows would be needed.
 
     See Also
     --------
@@ -246,14 +247,8 @@ def required_sample_size_ece(
     delta = failure_probability(confidence_level)
     check_between("power", power, 0.0, 1.0)
     check_between("brier", brier, 0.0, 0.25, closed="right", remedy="calibrated scores have a Brier score up to 0.25")
-    low, high = _FEWEST_ROWS, _MOST_ROWS
-    if _forecast(high, brier, delta, power) > gap:
-        raise ArgumentError("a gap within reach of 1e12 rows", f"{gap:g}", "choose a larger gap")
-    while high - low > 1:
-        middle = math.isqrt(low * high)
-        middle = middle if low < middle else low + 1
-        low, high = (low, middle) if _forecast(middle, brier, delta, power) <= gap else (middle, high)
-    return high
+    rows = smallest(lambda n: _forecast(max(n, _FEWEST_ROWS), brier, delta, power), gap)
+    return within_reach(max(rows, _FEWEST_ROWS), f"{gap:g}", "a gap", "choose a larger one")
 
 
 def _forecast(n: int, variance: float, delta: float, power: float) -> float:

@@ -9,17 +9,26 @@ residuals inside that interval only. Derivation: docs/theory/1-upper-bound.md.
 from __future__ import annotations
 
 import math
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.distributions.mean_limits import bernstein_mean_width, line_above, mean_width
-from calibrant.distributions.rare_events import betting_width, choose_bound, smallest_bet
+from calibrant.distributions.mean_limits import (
+    Choice,
+    bernstein_mean_width,
+    betting_width,
+    choose_bound,
+    line_above,
+    mean_width,
+    psi,
+)
 from calibrant.table.cumulative_residuals import Extremes
 from calibrant.table.parameters import check_width
-from calibrant.table.pooling import BoolArray, FloatArray, NumberArray
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, NumberArray
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.table_sums import UNIT
 
 # The width is bounded from above by straight lines, from its values at so many mean squares and 0.
 _NODES = 96
@@ -29,6 +38,8 @@ _LINES = 2
 _ROUNDS = 2
 # Of sums over an interval of residuals, and of their negatives, those that a side is about.
 _SIGNS = {0: slice(0, 2), 1: slice(0, 1), -1: slice(1, 2)}
+# A margin for rounding where no bound need be found, and terms so small that formulas of their size would lose digits.
+_CLEARLY, _LEAST_TERM = 1.0 + 1e-9, 1e-3
 
 
 def default_width(
@@ -74,7 +85,8 @@ def default_width(
     choice = choose_bound(n, brier if mean_variance is None else mean_variance, delta)
     widths = [betting_width(n, brier, choice)] if choice.bets else []
     if choice.spent is not None:
-        widths.append(float(_narrowed(n, np.array([brier]), delta, estimate, choice.spent)[0]))
+        reach, _ = _reach(n, brier, delta, estimate, choice.spent)
+        widths.append(float(mean_width(n, brier, delta, reach=reach, spent=choice.spent)))
     return max(widths)
 
 
@@ -106,17 +118,23 @@ def bernstein_width(n: float, brier: float, delta: float = 0.05) -> float:
     return float(bernstein_mean_width(n, brier, delta))
 
 
-def charged_bound(table: ScoreTable, walk: Extremes, delta: float, side: int = 0) -> float:
+def charged_bound(
+    table: ScoreTable, walk: Extremes, delta: float, side: int = 0, *, enough: float = -math.inf
+) -> float:
     """Upper confidence bound that counts residuals only inside the interval that it is about; not capped at 1.
 
     By moments, or by bets where few events are expected (Theorem 1.7). Of one `side`, with the `walk` of
-    `largest_move`, only intervals count whose predictions are too low (1) or too high (-1).
+    `largest_move`, only intervals count whose predictions are too low (1) or too high (-1). A bound that is clearly no
+    larger than `enough` is not looked for: it is -inf.
     """
     squares = min(1.0, max(1e-12, float(table.squared.sum()) / table.total)) * np.arange(_NODES + 1) / _NODES
     choice = choose_bound(table.total, table.mean_variance, delta)
-    bounds = [smallest_bet(choice, partial(_betting_bound, table, side=side))] if choice.bets else []
+    bounds = [_Bets(table, walk, side).smallest(choice, enough)] if choice.bets else []
     if choice.spent is not None:
-        width = _narrowed(table.total, squares, delta, walk.at_most, choice.spent)
+        reach, widest = _reach(table.total, squares[-1], delta, walk.at_most, choice.spent)
+        if _CLEARLY * (walk.at_most + widest) <= enough:
+            return max(bounds, default=-math.inf)
+        width = mean_width(table.total, squares, delta, reach=reach, spent=choice.spent)
         bounds.append(_by_squares(table, walk, squares, width, side))
     return max(bounds)
 
@@ -145,16 +163,67 @@ def _by_squares(table: ScoreTable, walk: Extremes, nodes: FloatArray, width: Flo
     return bound
 
 
-def _betting_bound(table: ScoreTable, rate: float, delta: float, side: int = 0) -> float:
-    """Bound by a bet at one rate (Theorem 1.6): its largest loss over intervals is the largest rise of one walk."""
-    hidden = table.low < table.high if table.cells is not None else None
-    positives = _Away(table.k, table.rise, 1.0 - table.high, 1.0 - table.low)
-    negatives = _Away(table.negatives, table.fall, table.low, table.high)
-    loss = max(
-        _largest_rise(*_bet(rate, against, in_favour), hidden)[0]
-        for against, in_favour in [(positives, negatives), (negatives, positives)][_SIGNS[side]]
-    )
-    return -math.expm1(-(loss - math.log(delta)) / table.total) / rate
+@dataclass(frozen=True, eq=False)
+class _Bets:
+    """Bounds by bets (Theorem 1.6): the largest loss of one over intervals is the largest rise of one walk."""
+
+    table: ScoreTable
+    walk: Extremes
+    side: int
+
+    def smallest(self, choice: Choice, enough: float = -math.inf) -> float:
+        """Bound by the bets chosen; -inf where it is clearly no larger than `enough`."""
+        best = math.inf
+        for rates, delta in choice.bets:
+            if _CLEARLY * max(self.bound(rate, delta, max(self._most(rate).values())) for rate in rates) <= enough:
+                return -math.inf
+        for rates, delta in choice.bets:
+            if max(self.bound(rate, delta, self._least(rate)) for rate in rates) < _CLEARLY * best:
+                best = min(best, max(self.bound(rate, delta) for rate in rates))
+        return best
+
+    def bound(self, rate: float, delta: float, loss: float | None = None) -> float:
+        """Bound by a bet at one rate that loses so much."""
+        loss = self._loss(rate) if loss is None else loss
+        return -math.expm1(-(loss - math.log(delta)) / self.table.total) / rate
+
+    def _loss(self, rate: float) -> float:
+        """Most that a bet at one rate loses; the side that seems to lose more comes first, and may be enough."""
+        largest, limits = 0.0, self._most(rate)
+        hidden = self.table.low < self.table.high if self.table.cells is not None else None
+        for sign in sorted(limits, key=limits.__getitem__, reverse=True):
+            if _CLEARLY * limits[sign] > largest:
+                against, in_favour = self._away[::sign]
+                moves = _bet(rate, against, in_favour, cells=hidden is not None)
+                largest = max(largest, _largest_rise(*moves, hidden)[0])
+        return largest
+
+    @cached_property
+    def _away(self) -> tuple[_Away, _Away]:
+        """How far scores are from the outcome of positives, and of negatives."""
+        table = self.table
+        positives, negatives = np.flatnonzero(table.k), np.flatnonzero(table.negatives)
+        return (
+            _Away(table.k, table.rise, 1.0 - table.high, 1.0 - table.low, positives),
+            _Away(table.negatives, table.fall, table.low, table.high, negatives),
+        )
+
+    def _least(self, rate: float) -> float:
+        """Loss in the interval of the error seen, or less: ``-log(1 - x)`` is at least x."""
+        return 0.0 if self.table.cells is not None else rate * self.table.total * (self.walk.value - 2.0 * UNIT)
+
+    def _most(self, rate: float) -> dict[int, float]:
+        """Limits of the loss on each side: for x up to m, ``-log(1 - l x)`` is at most ``l x + psi(l m) (x / m)^2``."""
+        signs = (self.side,) if self.side else (1, -1)
+        if self.table.cells is not None:
+            return dict.fromkeys(signs, math.inf)
+        moves = {1: (self.walk.under, 1.0 - self.table.score[0]), -1: (self.walk.over, self.table.score[-1])}
+        losses = {}
+        for sign in signs:
+            move, farthest = moves[sign][0] + 2.0 * UNIT, max(_LEAST_TERM, float(moves[sign][1]))
+            charge = psi(rate * farthest) / farthest**2
+            losses[sign] = rate * self.table.total * move + charge * self.table.squared_total
+        return losses
 
 
 class _Away(NamedTuple):
@@ -164,14 +233,20 @@ class _Away(NamedTuple):
     total: FloatArray
     low: FloatArray
     high: FloatArray
+    some: IndexArray  # where there are rows
 
 
-def _bet(rate: float, against: _Away, in_favour: _Away) -> tuple[FloatArray, FloatArray]:
+def _bet(rate: float, against: _Away, in_favour: _Away, *, cells: bool) -> tuple[FloatArray, FloatArray]:
     """Most that a bet loses and wins at each row of the table, with the difference no less than it can be.
 
     Rows of a cell are not told apart: what they lose, which is convex, is below its chord, and what they win, which is
     concave, between chord and tangent.
     """
+    if not cells:
+        lost, won = np.zeros_like(against.low), np.zeros_like(against.low)
+        lost[against.some] = against.rows[against.some] * -np.log1p(-rate * against.low[against.some])
+        won[in_favour.some] = in_favour.rows[in_favour.some] * np.log1p(rate * in_favour.low[in_favour.some])
+        return lost, won
     lost = _chord(against, -np.log1p(-rate * against.low), -np.log1p(-rate * against.high))
     at_low = np.log1p(rate * in_favour.low)
     won_least = _chord(in_favour, at_low, np.log1p(rate * in_favour.high))
@@ -187,13 +262,13 @@ def _chord(away: _Away, at_low: FloatArray, at_high: FloatArray) -> FloatArray:
     return np.asarray(away.rows * at_low + (away.total - away.rows * away.low) * slope)
 
 
-def _narrowed(n: float, squares: FloatArray, delta: float, estimate: float, spent: float) -> FloatArray:
-    """Width at each mean square; a term is no further from its mean than 1 plus what the error can be."""
+def _reach(n: float, square: float, delta: float, estimate: float, spent: float) -> tuple[float, float]:
+    """Most that a term is from its mean, 1 plus what the error can be, and a width that is not too small."""
     reach = 2.0
     for _ in range(_ROUNDS):
-        width = float(mean_width(n, squares[-1], delta, reach=reach, spent=spent))
+        width = float(mean_width(n, square, delta, reach=reach, spent=spent))
         reach = 1.0 + min(1.0, estimate + width)
-    return mean_width(n, squares, delta, reach=reach, spent=spent)
+    return reach, width
 
 
 def _largest_rise(up: FloatArray, down: FloatArray, hidden: BoolArray | None) -> tuple[float, int, int]:

@@ -1,0 +1,159 @@
+"""Which kind of outcome a question is about, and which options a kind does not take, why, and what answers instead."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+from calibrant.errors import ArgumentError
+from calibrant.table.class_scores import are_classes
+from calibrant.table.outcome_table import OutcomeTable
+from calibrant.table.parameters import check_choice
+from calibrant.table.rules import PROVED
+
+Kind: TypeAlias = Literal["event", "classes", "amount"]
+KINDS = ("event", "classes", "amount")
+
+_AMOUNTS = "pass `kind='amount'` if outcomes are amounts, counts or shares, with predicted means"
+_WEIGHTED = (
+    "weights do not count rows",
+    PROVED.replace("`calibrant.audit` with `kind='amount'`,", "`kind='amount'` with"),
+)
+_OF_AMOUNTS = dict.fromkeys(
+    ("exposure", "outcome_limits", "cluster_limit", "relative_to", "distribution"),
+    ("it is about outcomes that are amounts", _AMOUNTS),
+)
+_OF_COLUMNS = ("columns of amounts have other names", "name them as `outcome` and `prediction`")
+_ONE_CLASS = "pass one class against the rest: y == c, and its probabilities alone"
+_AUDIT_ONE = "leave it out, or audit one class against the rest: its label as `pos_label`, and its probabilities alone"
+_ALIKE = ("clusters of amounts count as their rows do", "leave it out; `cluster_limit` says what one may hold at most")
+_ROWS = "keep one row of each cluster, or bound the error of clusters with `calibrant.certify`"
+# Kind -> option -> why it is not taken, and what answers instead.
+_REFUSED: Mapping[str, dict[str, tuple[str, str] | None]] = {
+    "event": {
+        "scores": (
+            "there is one column of probabilities",
+            "name it as `score`, or pass kind='classes' with all of them",
+        ),
+        "classes": ("the positive label is the one class", "name it as `pos_label`, or pass kind='classes'"),
+        "notion": ("there is one error of one class", "leave it out, or pass kind='classes' with all probabilities"),
+        "outcome": ("labels are named by `label`", f"name columns as `label` and `score`; {_AMOUNTS}"),
+        "prediction": ("scores are named by `score`", f"name columns as `label` and `score`; {_AMOUNTS}"),
+        "sample_weight": _WEIGHTED,
+        **_OF_AMOUNTS,
+    },
+    "classes": {
+        "score": ("every class has a column", "name all of them as `scores`, such as scores='p_*'"),
+        "pos_label": ("every class is judged against the rest", f"name classes as `classes`, or {_ONE_CLASS}"),
+        "outcome": ("labels are named by `label`", f"name columns as `label` and `scores`; {_AMOUNTS}"),
+        "prediction": ("probabilities are named by `scores`", f"name columns as `label` and `scores`; {_AMOUNTS}"),
+        "sample_weight": _WEIGHTED,
+        **_OF_AMOUNTS,
+    },
+    "amount": {
+        "label": _OF_COLUMNS,
+        "score": _OF_COLUMNS,
+        "scores": _OF_COLUMNS,
+        "pos_label": ("amounts have no labels", "leave it out"),
+        "classes": ("amounts have no classes", "leave it out"),
+        "notion": ("amounts have no classes", "leave it out"),
+        "max_rows_per_cluster": _ALIKE,
+        "guarantee": _ALIKE,
+        "n_simulations": ("the bounds of amounts are not simulated", "leave it out"),
+    },
+}
+# Verb -> kind -> what it refuses besides; None of what it takes nevertheless.
+_BESIDE: Mapping[str, Mapping[str, dict[str, tuple[str, str] | None]]] = {
+    "calibration_test": {
+        "classes": {
+            "method": ("the test of several classes is exact", "leave it out"),
+            "clusters": ("the test of several classes takes independent rows", _ROWS),
+            "chance": (
+                "the test of several classes takes rows that count alike",
+                "test one class against the rest, or bound the worst one with `calibrant.certify`",
+            ),
+        },
+        "amount": {
+            "method": ("there is one test of amounts", "leave it out; `distribution` adds an exact one of counts"),
+            "clusters": ("the test of amounts takes independent rows", _ROWS),
+            "n_simulations": None,
+        },
+    },
+    "audit": {
+        "event": {"sample_weight": None},
+        "classes": {
+            "sample_weight": None,
+            "grade": ("a grade has one probability", _AUDIT_ONE),
+            "target_error": (
+                "it is about one class",
+                f"{_AUDIT_ONE}; `calibrant.selective(y, P)` finds the top probability from which no review is needed",
+            ),
+        },
+        "amount": {
+            "weight": ("weights of amounts have another name", "name them as `sample_weight`"),
+            "costs": ("amounts are not decided upon at one threshold", "leave it out"),
+            "target_error": ("amounts are not decided upon", "leave it out"),
+            "n_folds": ("recalibration of amounts has folds of its own", "leave it out"),
+        },
+    },
+}
+# The same of rows that were looked at with known chances.
+_OF_CLUSTERS = dict.fromkeys(
+    ("max_rows_per_cluster", "guarantee", "n_simulations"),
+    ("clusters count by the chances of their rows, and those of unseen kinds are allowed for", "leave it out"),
+)
+_WITH_CHANCES: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "certify": _OF_CLUSTERS,
+    "audit": _OF_CLUSTERS,
+    "calibration_test": {
+        "method": ("there is one test of rows with chances, an asymptotic one", "leave it out"),
+        "clusters": ("that test takes independent rows", _ROWS),
+        "n_simulations": ("that test is not simulated", "leave it out"),
+        "distribution": ("counts of rows that count alike have a known distribution", "leave it out"),
+    },
+}
+_NEEDS = {"depth": "by", "min_rows": "by", "cuts": "by"}
+
+
+def kind_of(verb: Callable[..., Any], options: Mapping[str, Any]) -> str:
+    """Return the kind that is asked for, or that rows have; an `ArgumentError` for options that it does not take."""
+    parameters = inspect.signature(verb).parameters
+    given = [name for name, value in options.items() if _differs(value, parameters[name].default)]
+    kind = options["kind"]
+    if kind is None:
+        kind = _inferred(options, given)
+    else:
+        check_choice("kind", kind, KINDS)
+    refused = refusals(verb, kind)
+    if "chance" in given and "chance" not in refused:
+        refused |= _WITH_CHANCES[verb.__name__]
+    for name in given:
+        if name in refused:
+            why, instead = refused[name]
+            raise ArgumentError(f"no `{name}` with kind {kind!r}, as {why}", "it", instead)
+        if _NEEDS.get(name, name) not in (name, *given):
+            raise ArgumentError(f"`{name}` with `{_NEEDS[name]}`", "it alone", "name the columns of segments")
+    return str(kind)
+
+
+def refusals(verb: Callable[..., Any], kind: str) -> dict[str, tuple[str, str]]:
+    """Return the options that a kind does not take, with why, and what answers instead."""
+    refused = _REFUSED[kind] | _BESIDE.get(verb.__name__, {}).get(kind, {})
+    return {name: said for name, said in refused.items() if said is not None}
+
+
+def _inferred(options: Mapping[str, Any], given: list[str]) -> str:
+    """Return the kind that rows have, as far as what holds them says it; labels are checked when they are read."""
+    rows, named = options["y_true"], {"outcome", "prediction"} & {*given}
+    if isinstance(rows, OutcomeTable) or named:
+        return "amount"
+    several = are_classes(rows, options["y_proba"])
+    return "classes" if several or {"scores", "classes"} & {*given} else "event"
+
+
+def _differs(value: Any, default: Any) -> bool:
+    """Whether a value is not the default one."""
+    if value is default:
+        return False
+    return type(value) is not type(default) or not isinstance(value, str | int | float | tuple) or value != default

@@ -1,0 +1,11 @@
+from calibrant.certificates.widths.anytime import anytime_width as anytime_width
+from calibrant.certificates.widths.closed_form import asymptotic_width as asymptotic_width
+from calibrant.certificates.widths.closed_form import brownian_width as brownian_width
+from calibrant.certificates.widths.closed_form import monotone_width as monotone_width
+from calibrant.certificates.widths.default import bernstein_width as bernstein_width
+from calibrant.certificates.widths.default import default_width as default_width
+from calibrant.certificates.widths.fixed_design import cumulative_width as cumulative_width
+from calibrant.certificates.widths.fixed_design import effective_rows as effective_rows
+from calibrant.certificates.widths.fixed_design import fixed_design_width as fixed_design_width
+from calibrant.certificates.widths.fixed_design import variance_bound as variance_bound
+from calibrant.certificates.widths.fixed_design import weighted_fixed_design_width as weighted_fixed_design_width

@@ -52,15 +52,15 @@ def test_text_json_and_report_are_those_of_python(file, tmp_path):
     costs.write_text("0,1\n1,0\n")
     assert "expected costs with a row for each action" in run(file, "--scores", "p_*", "--cost-matrix", costs).stderr
     assert "check the path" in run(file, "--scores", "p_*", "--cost-matrix", tmp_path / "none.csv").stderr
-    assert "Sum over classes" in run(file, "--scores", "p_*", "--details").stdout
+    assert "cross-fitted; of all classes" in " ".join(run(file, "--scores", "p_*", "--details").stdout.split())
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ([], "expected --score, or --scores where there are several classes, found neither"),
-        (["--scores", "p_*", "--score", "p_a"], "several classes without --score, found both"),
-        (["--scores", "p_*", "--weight", "w"], "several classes without --weight, found both"),
+        (["--scores", "p_*", "--score", "p_a"], "no --score with kind 'classes', as every class has a column"),
+        (["--scores", "p_*", "--grade", "p_a"], "no --grade with kind 'classes', as a grade has one probability"),
         (["--scores", "p_*", "--cost-fp", "1", "--cost-fn", "2"], "--cost-matrix with --scores"),
         (["--score", "p_a", "--cost-matrix", "costs.csv"], "--cost-matrix with --scores"),
         (["--scores", "q_*"], "columns of probabilities for two or more classes"),

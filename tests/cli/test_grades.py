@@ -16,8 +16,8 @@ SCALE = {"A": (1500, 1, 0.0005), "B": (600, 13, 0.006), "C": (200, 9, 0.04)}
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("grades") / "loans.csv"
-    rows = [f"{int(i < k)},{p},{name}" for name, (n, k, p) in SCALE.items() for i in range(n)]
-    path.write_text("\n".join(["y,p,rating", *rows]) + "\n")
+    rows = [f"{int(i < k)},{p},{name},0.5" for name, (n, k, p) in SCALE.items() for i in range(n)]
+    path.write_text("\n".join(["y,p,rating,w", *rows]) + "\n")
     return path
 
 
@@ -66,7 +66,7 @@ def test_json_edges_standard_input_and_report(file, tmp_path):
     [
         (["--grade", "rating", "--by", "rating"], "expected --by or --grade, found both"),
         (["--grade", "0.1,0.01"], "expected a column '0.1,0.01'"),
-        (["--grade", "rating", "--weight", "p"], "--count of equal ones, found weights that count no rows"),
+        (["--grade", "rating", "--weight", "w"], "--count of equal ones, found weights that count no rows"),
         (["--grade", "rating", "--outcome", "y", "--prediction", "p"], "--outcome"),
     ],
 )

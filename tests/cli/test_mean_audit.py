@@ -30,7 +30,7 @@ def file(tmp_path_factory):
 def test_text_json_and_report_are_those_of_python(file, tmp_path):
     page = tmp_path / "audit.md"
     asked = {"exposure": "years", "outcome_limits": (0, CAP), "tolerance": 0.5}
-    result = cal.audit_means(file, outcome="loss", prediction="premium", **asked)
+    result = cal.audit(file, outcome="loss", prediction="premium", **asked)
     done = run(file, *NAMES, "--exposure", "years", "--cap", CAP, "--tolerance", 0.5, "--json", "--report", page)
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
@@ -39,7 +39,10 @@ def test_text_json_and_report_are_those_of_python(file, tmp_path):
     assert "## Certified" in page.read_text(encoding="utf-8")
     text = run(file, *NAMES, "--exposure", "years", "--cap", CAP, "--tolerance", 0.001)
     assert text.exit_code == 1
-    assert "Too high" in run(file, *NAMES, "--weight", "years", "--cluster", "customer", "--details").stdout
+    assert (
+        "Predictions are too high by"
+        in run(file, *NAMES, "--weight", "years", "--cluster", "customer", "--details").stdout
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,15 +52,24 @@ def test_text_json_and_report_are_those_of_python(file, tmp_path):
         (["--outcome", "loss"], "the names of both columns, --outcome and --prediction"),
         ([*NAMES, "--cap", 100], "give the cap, or outcome limits, that every outcome keeps to: --floor and --cap"),
         ([*NAMES, "--cap", -5], "--floor and --cap to be two numbers, the first below the second"),
-        (["--outcome", "loss", "--score", "premium"], "name the column of predicted means as --prediction"),
+        (
+            ["--outcome", "loss", "--score", "premium"],
+            "no --score with kind 'amount'",
+        ),
         ([*NAMES, "--tolerance", 5], "it is a share of the predicted total: 0.05 for 5%"),
         ([*NAMES, "--exposure", "years", "--weight", "years"], "expected --exposure or --weight, found both"),
-        ([*NAMES, "--cost-fp", 1], "found --cost-fp with --outcome"),
+        (
+            [*NAMES, "--cost-fp", 1, "--cost-fn", 2],
+            "--cost-fp and --cost-fn with --score, found costs of the other kind",
+        ),
         ([*NAMES, "--method", "anytime"], "expected --method to be one of 'default', 'asymptotic'"),
         (["--outcome", "premium", "--prediction", "loss"], "predictions above 0"),
         (["--outcome", "loss", "--prediction", "prem"], "did you mean 'premium'?"),
-        (["--label", "claims", "--score", "rate", "--exposure", "years"], "--exposure without --outcome"),
-        (["--label", "claims", "--score", "rate"], "FILE --outcome z --prediction f judges predicted means of counts"),
+        (
+            ["--label", "claims", "--score", "rate", "--exposure", "years"],
+            "pass --outcome and --prediction if",
+        ),
+        (["--label", "claims", "--score", "rate"], "calibrant audit with --outcome and --prediction judges predicted"),
     ],
 )
 def test_mistakes_are_one_sentence_with_a_way_on(file, options, message):

@@ -51,7 +51,7 @@ IN_A_SHELL = {
     "a misspelt column": (
         csv(header="y,prob"), [*AUDIT[:5], "prbo"], "a column 'prbo'", "y, prob", "did you mean 'prob'?",
     ),
-    "one column for both": (csv(), [*AUDIT[:5], "y"], "different columns", "'y' for both", "--label"),
+    "one column for both": (csv(), [*AUDIT[:5], "y"], "different columns", "'y' for both", "name the column of each"),
     "columns exchanged": (csv(y=P, p=Y), AUDIT, "labels 0 and 1", "0.2, 0.7", "look swapped: exchange them"),
     "a file that is not there": (None, AUDIT, "an existing file", "no file", "check the path"),
     "a spreadsheet": (
@@ -73,18 +73,24 @@ IN_A_SHELL = {
     "a number of 400 digits among the outcomes": (
         csv([10**399, 1, 2, *Y[3:]]), AUDIT, "two label values", "1000000000000000000000000000...", "one class",
     ),
-    "counts as outcomes": (csv([0, 1, 4, *Y[3:]]), AUDIT, "two label values", "0, 1, 4", "--prediction f judges"),
+    "counts as outcomes": (
+        csv([0, 1, 4, *Y[3:]]), AUDIT, "two label values", "0, 1, 4", "--outcome and --prediction judges",
+    ),
     "one outcome only": (csv(y=[0] * 20), AUDIT, "rows of both classes", "only negatives", "(--pos-label)"),
     "a misspelt outcome": (
         csv(["yes", "no"] * 10), [*AUDIT, "--pos-label", "Yes"], "positive label 'Yes'", "'yes', 'no'", "--pos-label",
     ),
     "one cost of two": (csv(), [*AUDIT, "--cost-fp", "1"], "both --cost-fp and --cost-fn", "one of them", "give both"),
+    "one cost of amounts": (
+        csv(), ["audit", "FILE", "--outcome", "y", "--prediction", "p", "--cost-fp", "1"],
+        "--cost-fp and --cost-fn with --score", "costs of the other kind", "leave them out",
+    ),
     "a negative cost": (
         csv(), [*AUDIT, "--cost-fp", "-1", "--cost-fn", "4"], "--cost-fp in [0,", "-1", "what one such mistake costs",
     ),
     "a tolerance in percent": (csv(), [*AUDIT, "--tolerance", "2"], "--tolerance in (0, 1)", "found 2", "such as 0.02"),
     "a tolerance beyond every table": (
-        None, ["plan", "--tolerance", "1e-160"], "--tolerance that 1e+15 rows can certify", "1e-160", "a larger one",
+        None, ["plan", "--tolerance", "1e-160"], "--tolerance that 1e+15 rows reach", "1e-160", "a larger one",
     ),
     "a confidence in percent": (
         csv(), [*AUDIT, "--confidence", "95"], "--confidence in (0, 1)", "found 95", "such as 0.95",
@@ -162,7 +168,7 @@ IRIS = load_iris(return_X_y=True)
 # Name of the mistake -> what is called, and parts of the message.
 IN_PYTHON = {
     "three columns of probabilities": (
-        lambda: cal.certify(Y, THREE), "scores in one column", "shape (20, 3)",
+        lambda: cal.cutoff_calibration(Y, THREE), "scores in one column", "shape (20, 3)",
         "pass y == c and its column p[:, c]; or take all classes at once, with calibrant.audit",
     ),
     "scores of two models": (
@@ -235,7 +241,7 @@ def test_in_python(call, expected, found, remedy):
 def test_two_columns_that_are_rounded_are_taken():
     proba = np.column_stack([1.0 - np.array(P), P])
     proba[0] = [0.81, 0.2]
-    assert cal.audit(Y, proba).sample.n == 20
+    assert cal.audit(Y, proba).n == 20
     names = np.where(np.array(Y) == 1, "good", "bad")
     assert cal.audit(names, proba, pos_label="good").cutoff == cal.audit(Y, proba[:, 1]).cutoff
 
@@ -273,8 +279,8 @@ SEVERAL = WORLD[["p_1", "p_2", "p_3"]].to_numpy()
     ("call", "named", "absent", "followed"),
     [
         (
-            lambda: cal.audit(WORLD, label="y", score="p", by="site"), "calibrant.audit_segments", "--",
-            lambda: cal.audit_segments(WORLD, label="y", score="p", by="site", min_rows=4),
+            lambda: cal.audit(WORLD, label="y", score="p", by="site"), "lower min_rows", "--",
+            lambda: cal.audit(WORLD, label="y", score="p", by="site", min_rows=4),
         ),
         (
             lambda: cal.audit(WORLD.z, SEVERAL, target_error=0.5), "calibrant.selective(y, P)", "--",
@@ -327,7 +333,7 @@ def test_what_is_advised_helps(call, named, absent, followed):
 @pytest.mark.parametrize(
     ("words", "absent"),
     [
-        (["audit", "FILE", "--label", "y", "--score", "p", "--by", "site"], "min"),
+        (["audit", "FILE", "--label", "y", "--score", "p", "--by", "site"], "calibrant."),
         (["audit", "FILE", "--label", "kind", "--scores", "p_*"], "classes="),
         (["recalibrate", "FILE", "--outcome", "z", "--prediction", "p", "--by", "site", "--model", "m.json"], "conf"),
         (["monitor", "FILE", "--label", "gap", "--score", "p", "--state", "s.json", "--tolerance", "0.1"], "drop,"),
@@ -335,7 +341,8 @@ def test_what_is_advised_helps(call, named, absent, followed):
         (["audit", "FILE", "--label", "y", "--score", "p", "--tolerence", "0.1"], "--prediction"),
     ],
 )
-def test_no_option_is_advised_that_the_command_lacks(words, absent, tmp_path):
+def test_no_option_is_advised_that_the_command_lacks(words, absent, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     WORLD.assign(gap=[None, *WORLD.y[1:]]).to_csv(tmp_path / "w.csv", index=False)
     done = CliRunner().invoke(app, [str(tmp_path / "w.csv") if word == "FILE" else word for word in words])
     assert done.exit_code == 2

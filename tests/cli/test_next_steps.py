@@ -187,19 +187,17 @@ _OF_AUDITS = "two classes", "three classes", "five", "means", "rare", "reversed"
 def test_what_an_audit_in_python_prints_is_run(name, monkeypatch):
     """Arrays have the names of their parameters, or short ones."""
     names = {"model": SimpleNamespace(predict_proba=lambda X: np.column_stack([1 - X, X])), "X": np.array([0.2, 0.7])}
-    for function in (cal.audit, cal.audit_classes, cal.audit_means):
+    function = cal.audit
 
-        @functools.wraps(function)
-        def noted(*arguments, _of=function, **keywords):
-            given = inspect.signature(_of).bind(*arguments, **keywords).arguments
-            short = {"y_true": "yz", "y_proba": "pP", "y_pred": "f"}
-            names.update(
-                given, **{sign: given[long] for long, signs in short.items() if long in given for sign in signs}
-            )
-            names["frame"] = given["y_true"]
-            return _of(*arguments, **keywords)
+    @functools.wraps(function)
+    def noted(*arguments, **keywords):
+        given = inspect.signature(function).bind(*arguments, **keywords).arguments
+        short = {"y_true": "yz", "y_proba": "pPf"}
+        names.update(given, **{sign: given[long] for long, signs in short.items() if long in given for sign in signs})
+        names["frame"] = given["y_true"]
+        return function(*arguments, **keywords)
 
-        monkeypatch.setattr(cal, function.__name__, noted)
+    monkeypatch.setattr(cal, "audit", noted)
     audit = SITUATIONS[name]()
     steps = [step for step in (audit.advice.command, audit.advice.python) if step]
     assert follow_all("\n".join(f"Next {step}" for step in steps), **names) == len(steps)

@@ -75,8 +75,6 @@ def test_a_repair_of_clusters_counts_them(tmp_path):
     run("recalibrate", file, "--outcome", "y", "--prediction", "p", "--cluster", "topic", "--model", model, "--force")
     means = AutoMeanCalibrator().fit(few["p"], few["y"], groups=few["topic"])
     np.testing.assert_array_equal(load_model(model).predict(p), means.predict(p))
-    by_noise = [file, *FIT, "--cluster", "topic", "--method", "cutoff", "--model", model, "--force"]
-    refused("AutoCalibrator", tmp_path, "recalibrate", *by_noise)
 
 
 @pytest.fixture
@@ -143,7 +141,7 @@ def test_isotonic_can_be_made_of_steps(scores, tmp_path):
     [
         (["--method", "magic"], "'venn-abers'"),
         (["--method", "offset"], "--central-tendency with the method offset"),
-        (["--central-tendency", 0.3, "--by", "y"], "--by without --weight and --central-tendency"),
+        (["--central-tendency", 0.3, "--by", "y"], "--by without --weight, --chance and --central-tendency"),
         (["--cap", 1], "found --cap without --outcome"),
         (["--outcome", "y", "--prediction", "p"], "found --label with --outcome"),
         (["--interpolation", "cubic", "--method", "isotonic"], "'linear', 'step'"),
@@ -400,3 +398,16 @@ def test_predicted_means_are_fitted_and_applied(method, calibrator, tmp_path):
     assert run("apply", tmp_path / "book.csv", "--score", "rate", "--model", model, "--output", out).exit_code == 0
     fitted = calibrator.fit(rate[1:], claims[1:], exposure=years[1:])
     np.testing.assert_allclose(pd.read_csv(out)["calibrated"], fitted.predict(rate), rtol=1e-9)
+
+
+def test_known_chances_are_weights_of_a_fit(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    score, chance = rng.uniform(size=800), rng.choice([0.25, 1.0], 800)
+    label = (rng.uniform(size=800) < score**2).astype(int)
+    table = np.column_stack([label, score, chance])
+    np.savetxt("rows.csv", table, fmt=["%d", "%.17g", "%g"], delimiter=",", header="y,p,c", comments="")
+    options = ["--label", "y", "--score", "p", "--chance", "c", "--method", "platt", "--model", "m.json"]
+    assert CliRunner().invoke(app, ["recalibrate", "rows.csv", *options]).exit_code == 0
+    fitted = PlattCalibrator().fit(score, label, sample_weight=1.0 / chance)
+    np.testing.assert_allclose(load_model("m.json").predict(score), fitted.predict(score))

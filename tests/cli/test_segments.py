@@ -22,8 +22,8 @@ def file(tmp_path_factory):
     y = (rng.uniform(size=6000) < np.where(branch == "south", 0.8 * p, p)).astype(int)
     sex = rng.choice(["F", "M", ""], 6000)
     path = tmp_path_factory.mktemp("by") / "rows.csv"
-    lines = (",".join(map(str, row)) for row in zip(y, p.tolist(), branch, sex, strict=True))
-    path.write_text("\n".join(["y,p,branch,sex", *lines]) + "\n")
+    lines = (",".join(map(str, row)) for row in zip(y, p.tolist(), branch, sex, 1.0 - p, strict=True))
+    path.write_text("\n".join(["y,p,branch,sex,w", *lines]) + "\n")
     return path
 
 
@@ -39,6 +39,27 @@ def test_text_and_json_are_those_of_python(file):
     assert "branch = rare <b>" not in wanted.segment.tolist()  # 60 rows or so, by itself the rarest level
     assert "sex = missing" in wanted.segment.tolist()
     assert wanted.n_unlisted >= 1
+
+
+def test_rows_of_a_segment_and_cuts(tmp_path):
+    rng = np.random.default_rng(0)
+    p, age = rng.uniform(size=400), rng.integers(18, 90, 400)
+    y, path = (rng.uniform(size=400) < p).astype(int), tmp_path / "rows.csv"
+    path.write_text("\n".join(["y,p,age", *(",".join(map(str, row)) for row in zip(y, p, age, strict=True))]))
+    done = run(path, "--by", "age", "--cuts", "age=30,60", "--min-rows", 20, "--json")
+    wanted = cal.audit_segments(path, label="y", score="p", by="age", cuts={"age": [30, 60]}, min_rows=20)
+    assert (
+        json.loads(done.stdout)["segments"]["segment"]
+        == wanted.segment.tolist()
+        == [
+            "age = up to 30",
+            "age = over 30 to 60",
+            "age = over 60",
+        ]
+    )
+    for wrong in ("30,60", "age=", "age=thirty"):
+        assert "--cuts as a column and numbers, age=30,60" in run(path, "--by", "age", "--cuts", wrong).stderr
+    assert "expected --cuts with --by, found it alone" in run(path, "--cuts", "age=30").stderr
 
 
 @pytest.mark.slow
@@ -76,7 +97,7 @@ def test_report(file, tmp_path):
         (("--by", "y"), "columns of --by that are known before the outcome"),
         (("--by", "p"), "columns of --by other than the score"),
         (("--by", "sex", "--depth", "2"), "two columns in --by for --depth 2"),
-        (("--by", "sex", "--weight", "p"), "weights that count no rows"),
+        (("--by", "sex", "--weight", "w"), "weights that count no rows"),
         (("--by", "sex", "--grade", "branch"), "pass a column that joins both, such as 'north C', as --grade"),
         (("--by", "sex", "--grade", "0.2,0.5"), "found both; audit each segment by itself"),
     ],

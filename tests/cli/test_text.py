@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 from calibrant.auditing.findings import Findings
+from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.summary import details, summary
 from calibrant.auditing.warnings import DataWarning
 from calibrant.cli import terminal
@@ -30,7 +31,7 @@ def estimate(value, lower, upper, method="asymptotic"):
 
 def certificate(verdict, tolerance, bound, lower_bound, **fields):
     made = {"n": 20_000, "rows_needed": None, "n_clusters": None, "max_rows_per_cluster": None, "method": "default"}
-    made |= {"direction": "either", "trivial_bound": 0.5653}
+    made |= {"direction": "either", "trivial_bound": 0.5653, "kind": "event", "relative_to": None, "unit": None}
     return SimpleNamespace(
         verdict=verdict,
         tolerance=tolerance,
@@ -38,12 +39,20 @@ def certificate(verdict, tolerance, bound, lower_bound, **fields):
         lower_bound=lower_bound,
         estimate=0.0675,
         confidence_level=0.95,
+        sides=(),
         **(made | fields),
     )
 
 
 def p_value(value, method="exact", n_clusters=None):
     return SimpleNamespace(p_value=value, method=method, n_simulations=999, n_clusters=n_clusters)
+
+
+def of_class(kind, **parts):
+    """A result that has only some of its fields."""
+    made = object.__new__(kind)
+    vars(made).update(parts)
+    return made
 
 
 def audit(**parts):
@@ -79,18 +88,16 @@ def audit(**parts):
             calibration_slope=estimate(1.03, 1.01, 1.05),
             net_benefit=None,
         ),
-        "sample": SimpleNamespace(
-            n=20_000.0,
-            positives=8_694.0,
-            base_rate=0.4347,
-            mean_score=0.5021,
-            distinct_scores=20_000,
-            tied_rows=0.0,
-            weights="rows",
-            clusters=None,
-            effective_clusters=None,
-            classes=None,
-        ),
+        "n": 20_000.0,
+        "positives": 8_694.0,
+        "base_rate": 0.4347,
+        "mean_score": 0.5021,
+        "distinct_scores": 20_000,
+        "tied_rows": 0.0,
+        "weights": "rows",
+        "clusters": None,
+        "effective_clusters": None,
+        "classes": None,
         "left_out": None,
         "selective": None,
         "performance_unseen": None,
@@ -110,7 +117,8 @@ def audit(**parts):
         "decision": None,
         "max_regret": SimpleNamespace(bound=0.0431, confidence_level=0.95),
         "segments": None,
-        "recalibration": SimpleNamespace(
+        "recalibration": of_class(
+            Recalibration,
             method="beta",
             n_folds=5,
             error_before=0.0675,
@@ -142,9 +150,7 @@ def audit(**parts):
             miscalibration_null_mean=0.0004,
         ),
     }
-    found = object.__new__(Findings)
-    vars(found).update(made | parts)
-    return found
+    return of_class(Findings, **(made | parts))
 
 
 EVEN = SimpleNamespace(**(vars(audit().performance) | {"observed_expected": estimate(1.0131, 0.9845, 1.0421)}))
@@ -220,7 +226,8 @@ CASES = {
         test=p_value(0.003, "asymptotic", 103),
         expected_error=None,
         max_regret=None,
-        sample=SimpleNamespace(**(vars(audit().sample) | {"clusters": 103, "effective_clusters": 88.4})),
+        clusters=103,
+        effective_clusters=88.4,
         performance_unseen=SimpleNamespace(
             roc_auc=estimate(0.85, 0.7512, 0.9026),
             brier=estimate(0.1616, 0.1391, 0.2218),
@@ -251,7 +258,8 @@ CASES = {
         performance=EVEN,
         expected_error=None,
         max_regret=None,
-        sample=SimpleNamespace(**(vars(audit().sample) | {"clusters": 20, "effective_clusters": 17.4})),
+        clusters=20,
+        effective_clusters=17.4,
         advice=MORE,
     ),
     "weights": audit(
@@ -260,7 +268,8 @@ CASES = {
         expected_error=None,
         max_regret=None,
         recalibration=None,
-        sample=SimpleNamespace(**(vars(audit().sample) | {"weights": "other", "positives": None})),
+        weights="other",
+        positives=None,
         cutoff=SimpleNamespace(**(vars(audit().cutoff) | {"null_mean": math.nan, "null_q95": math.nan})),
         advice=SimpleNamespace(
             action="none",
@@ -271,7 +280,7 @@ CASES = {
     ),
     "missing values": audit(
         decision=COSTS,
-        sample=SimpleNamespace(**(vars(audit().sample) | {"classes": ("died", "home", "other")})),
+        classes=("died", "home", "other"),
         left_out=LeftOut(61, 20_061, {"outcome": 40, "score": 21}, 0.5021, 0.4432, 0.0002),
     ),
     "perfect agreement": audit(

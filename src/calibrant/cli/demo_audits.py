@@ -18,7 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from calibrant.auditing.audit import Audit, audit
+from calibrant.auditing.audit import audit
+from calibrant.auditing.event_audit import Audit
 
 TOLERANCE = 0.05
 

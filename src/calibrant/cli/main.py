@@ -10,13 +10,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from calibrant.cli.commands.apply import apply
+from calibrant.cli.commands.apply import apply, export
 from calibrant.cli.commands.audit import audit
-from calibrant.cli.commands.cite import cite
 from calibrant.cli.commands.compare import compare
-from calibrant.cli.commands.demo import demo
-from calibrant.cli.commands.export import export
-from calibrant.cli.commands.index import index
+from calibrant.cli.commands.demo import cite, demo, index
 from calibrant.cli.commands.monitor import monitor
 from calibrant.cli.commands.plan import plan
 from calibrant.cli.commands.recalibrate import recalibrate
@@ -32,13 +29,12 @@ _OF_SEVERAL = (
     "them; this command takes one class against the rest, as --score and, where there are labels, --pos-label."
 )
 _UsageError: Any = typer.BadParameter.__base__  # which Typer itself does not show
-# Names of parameters by heading; all others are the method. A `rich_help_panel` is another heading.
+# Names of parameters by heading; all others are the method, or, if they are written, output.
 _HEADINGS = {
-    "Data": "file files documents query database label score scores outcome prediction exposure time id block cluster "
-    "by grade weight count pos_label missing again",
+    "Data": "files documents model query database label score scores outcome prediction exposure time id block by "
+    "grade weight count pos_label missing again",
     "Method": "",
-    "Output": "state output column model report title note author about checklist details as_json json_curves plot "
-    "help",
+    "Output": "state column title note author about checklist details as_json json_curves help",
 }
 _HEADING_OF = {name: heading for heading, names in _HEADINGS.items() for name in names.split()}
 
@@ -66,7 +62,8 @@ class _Command(TyperCommand):
         for param in sorted(self.get_params(ctx), key=lambda param: param.param_type_name != "argument"):
             record = param.get_help_record(ctx)
             if record is not None:
-                heading = getattr(param, "rich_help_panel", None) or _HEADING_OF.get(param.name or "", "Method")
+                writes = (param.metavar or "").startswith("OUT")
+                heading = "Output" if writes else _HEADING_OF.get(param.name or "", "Method")
                 records[heading].append(record)
         for heading, listed in records.items():
             if listed:

@@ -1,23 +1,33 @@
-"""Arguments and options that several commands share: their names, their help and their types."""
+"""What commands share: parameters, as `options.txt` has them, and results that know their command."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from calibrant.cli import terminal
 from calibrant.errors import ArgumentError
 from calibrant.printable import shell_word
+
+if TYPE_CHECKING:
+    from calibrant.auditing.class_audit import ClassAudit
+    from calibrant.auditing.event_audit import Audit
+    from calibrant.auditing.mean_audit import MeanAudit
+    from calibrant.comparing.results import Comparison
 
 _QUOTES = "'\""
 # Parameters of commands that say where rows come from and how results are shown.
 _OUTPUT = ("files", "query", "database", "details", "as_json", "json_curves", "report", "about", "checklist")
 # What stands for a function of Python.
 COMMANDS = {
-    "calibrant.audit_means": "calibrant audit FILE --outcome z --prediction f",
+    "calibrant.audit": "calibrant audit",
     "calibrant.AutoMeanCalibrator": "calibrant recalibrate FILE --outcome z --prediction f",
     "calibrant.compare": "calibrant compare",
     "calibrant.selective": "calibrant selective",
@@ -27,98 +37,76 @@ _OPTIONS = {
     "costs": ("cost_fp", "cost_fn"),
     "false_negative_cost": ("cost_fn",),
     "false_positive_cost": ("cost_fp",),
+    "kind": ("outcome", "prediction"),  # of amounts, which no message names otherwise
     "outcome_limits": ("floor", "cap"),
     "sample_weight": ("weight",),
     "scores": ("score",),
 }
 
+_COMPUTED = 0.9  # share of the job until a result is there that a report shows
 
-def option(text: str, *names: str, metavar: str | None = None) -> Any:
-    """Return an option with a text for its help; it has the name of its parameter, unless it has others."""
-    return typer.Option(*names, help=text, metavar=metavar)
-
-
-def column(text: str, *names: str) -> Any:
-    """Return an option that takes the name of a column."""
-    return option(text, *names, metavar="COL")
+_Result = TypeVar("_Result", "Audit", "ClassAudit", "MeanAudit", "Comparison")
 
 
-Files = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="CSV, Parquet or JSON lines files, all of one format: names, patterns in quotes ('part-*.parquet'), "
-        "folders of Parquet files; or - for standard input.",
-        metavar="FILE...",
-    ),
-]
-Sql = Annotated[str | None, option("One SELECT instead of a file; see --database.", "--query", metavar="SQL")]
-Database = Annotated[
-    str | None,
-    option(
-        "Where the query runs: a DuckDB or SQLite file, or postgresql://... (needs calibrant[postgresql]). "
-        "Without it the query names files itself, in the SQL of DuckDB.",
-        metavar="DB",
-    ),
-]
-Label = Annotated[str, column("Column of outcomes.")]
-Score = Annotated[str, column("Column of predicted probabilities.")]
-Outcome = Annotated[
-    str | None, column("Instead of --label: outcomes that are amounts, counts or shares; with --prediction.")
-]
-Prediction = Annotated[str | None, column("With --outcome: column of their predicted means.")]
-Exposure = Annotated[
-    str | None, column("With --outcome: column of exposures; outcomes are then totals, and predictions rates per unit.")
-]
-Cluster = Annotated[
-    list[str] | None,
-    column(
-        "Column that identifies the cluster of a row, such as the patient; rows of one cluster may depend on each "
-        "other. Given repeatedly, each combination of values is a cluster, independent of all others.",
-        "--cluster",
-    ),
-]
-ClusterGuarantee = Annotated[
-    str,
-    option(
-        "With --cluster: ordinary, or 'unseen clusters' for intervals that also allow for clusters of a kind that "
-        "none of these shows.",
-        metavar="KIND",
-    ),
-]
-CostFp = Annotated[float | None, option("Cost of a false positive.")]
-CostFn = Annotated[float | None, option("Cost of a false negative.")]
-Weight = Annotated[
-    str | None,
-    column("Column of weights, of which only the ratios matter; with them there is no certificate."),
-]
-Count = Annotated[str | None, column("Column of whole numbers: each row stands for so many equal, independent rows.")]
-PosLabel = Annotated[str | None, option("Outcome that counts as 1, against all others.", metavar="VALUE")]
-Missing = Annotated[
-    str,
-    option(
-        "Rows that lack an outcome, a score or another value that is read: raise refuses them, drop leaves them out "
-        "and says how many for which cause.",
-        metavar="raise|drop",
-    ),
-]
-Confidence = Annotated[float, option("Probability with which each statement holds.", "--confidence")]
-AsJson = Annotated[bool, option("Print the results as JSON instead of text.", "--json")]
-Report = Annotated[
-    Path | None,
-    option(
-        "Write a report: OUT.html is self-contained, OUT.md is Markdown, OUT.tex has its tables as LaTeX, OUT.pdf is "
-        "printed by an installed Chromium or Chrome (the environment variable CHROME names another place).",
-        metavar="OUT",
-    ),
-]
-Title = Annotated[str | None, option("Heading of the report.", metavar="TEXT")]
-Note = Annotated[str | None, option("Remark in the report.", metavar="TEXT")]
-Author = Annotated[str | None, option("Who is responsible for the report.", metavar="TEXT")]
-About = Annotated[Path | None, option("TOML file of what you say of the model, for report and JSON, such as owner.")]
-Checklist = Annotated[
-    str | None,
-    option("Items that the report answers: tripod+ai, tripod-cluster, bank, eu-ai-act or none.", metavar="NAME"),
-]
+# A line of `options.txt`, and the types of what options take: those with an ending, and these, are files.
+_LINE = re.compile(
+    r"(?P<name>\w+)(?P<words>(?: --[a-z-]+)*)(?: (?![=!])(?P<takes>\S+?))?(?: = (?P<default>.+?))?(?P<required> !)?: "
+    r"(?P<help>.+)"
+)
+_TYPES: dict[str, type] = {"FLOAT": float, "M": float, "INTEGER": int, "N": int, "PATH": Path, "OUT": Path}
+
+
+def as_command(run: Callable[..., None]) -> Callable[..., None]:
+    """Return what Typer takes for a command: with the parameters that `options.txt` has for it.
+
+    The function is called with the context, which has all of them, and those that it names.
+    """
+    parameters = [_parameter(line) for line in _lines(run.__name__)]
+    taken = inspect.signature(run).parameters.keys() - {"context"}
+
+    def command(context: typer.Context, **given: Any) -> None:
+        run(context, **{name: given[name] for name in taken})
+
+    of_context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    command.__name__, command.__doc__ = run.__name__, run.__doc__
+    command.__signature__ = inspect.Signature([of_context, *parameters])  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in (of_context, *parameters)}
+    return command
+
+
+def _lines(section: str) -> list[dict[str, str]]:
+    """Return the parameters of a section of the file, those included that it names."""
+    shared = {line["name"]: line for line in _lines("shared")} if section != "shared" else {}
+    read = []
+    for line in _sections()[section].splitlines():
+        match = _LINE.fullmatch(line)
+        read += [match.groupdict("")] if match else [shared[name] for name in line.split()]
+    return read
+
+
+@cache
+def _sections() -> dict[str, str]:
+    text = Path(__file__).with_name("options.txt").read_text(encoding="utf-8").replace("\n    ", " ")
+    return {name: lines for one in text.split("\n[")[1:] for name, _, lines in [one.partition("]\n")]}
+
+
+def _parameter(line: Mapping[str, str]) -> inspect.Parameter:
+    """Return a parameter of a command."""
+    takes, name = line["takes"], line["name"]
+    one = takes.removeprefix("@").removesuffix("...")
+    kind: Any = _TYPES.get(one, Path if re.search(r"\w\.\w", one) else str) if takes else bool
+    default = kind(line["default"]) if line["default"] else None if takes else False
+    if takes.endswith("..."):
+        kind = list[str] if kind is Path else list[kind]
+    if takes.startswith("@"):
+        info: Any = typer.Argument(help=line["help"], metavar=takes.removeprefix("@"))
+    else:
+        words = line["words"].split() or ["--" + name.replace("_", "-")]
+        info = typer.Option(*words, help=line["help"], metavar=one or None)
+    if line["required"]:
+        default = inspect.Parameter.empty
+    of: Any = Annotated[kind | None if default is None else kind, info]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=of)
 
 
 def as_option(known: Mapping[str, Any], name: str, value: str | None) -> str | None:
@@ -146,6 +134,20 @@ def costs_of(cost_fp: float | None, cost_fn: float | None) -> tuple[float, float
     if (cost_fp is None) != (cost_fn is None):
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
     return None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
+
+
+def cuts_of(given: Sequence[str] | None) -> dict[str, list[float]] | None:
+    """Return where columns are cut, each written as ``age=30,60``; None if none is."""
+    cuts: dict[str, list[float]] = {}
+    for one in given or ():
+        name, _, numbers = one.rpartition("=")
+        try:
+            cuts[name] = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            name = ""
+        if not name:
+            raise ArgumentError("--cuts as a column and numbers, age=30,60", repr(one), "write COL=NUMBERS")
+    return cuts or None
 
 
 def read_matrix(path: Path | None) -> Any:
@@ -213,3 +215,56 @@ def name_of(source: Any) -> str:
     if isinstance(source, Query):
         return "the query"
     return name_of([file if file == "-" else Path(file).name for file in source])
+
+
+def check_report_of(context: typer.Context, *inputs: Any) -> None:
+    """Raise an error if a report that is asked for cannot be written, beside what is read."""
+    if context.params["report"] is not None:
+        from calibrant.report.files import check_report
+
+        check_report(context.params["report"], *inputs)
+
+
+def write_report_of(context: typer.Context, render: Callable[..., str]) -> None:
+    """Write the report that is asked for, if one is; `render` is called with its form."""
+    if (report := context.params["report"]) is not None:
+        from calibrant.report.files import form_of, write_report
+
+        write_report(render(form_of(report)), report)
+        terminal.print_note(f"report written to {report}")
+
+
+def said_of(context: typer.Context) -> dict[str, Any]:
+    """Return what is said in a report of a result that has no provenance of its own, and the command."""
+    from calibrant.auditing.provenance import command_text
+
+    return {name: context.params[name] for name in ("title", "note", "author")} | {"command": command_text(context.obj)}
+
+
+def with_report(function: Callable[..., _Result], columns: str, context: typer.Context, **further: Any) -> _Result:
+    """Compute a result of what a command reads, under a bar, with the options of the command that the function takes.
+
+    Those that a command has made something of are given as `further`. Its report is written, if one is asked for; a
+    wrong path is found before.
+    """
+    from calibrant.auditing.about import about_of
+    from calibrant.auditing.provenance import of_command
+    from calibrant.table.progress import report_progress, subtask
+
+    source = source_of(context)
+    given = given_to(function, context) | {"name": f"{columns} of {name_of(source)}"}
+    if "costs" in inspect.signature(function).parameters:
+        given["costs"] = costs_of(context.params["cost_fp"], context.params["cost_fn"])
+    if "cuts" in inspect.signature(function).parameters:
+        given["cuts"] = cuts_of(context.params["cuts"])
+    about = about_of(context.params["about"], checklist=context.params.get("checklist"))
+    check_report_of(context, *paths_of(source))
+    asked = context.params["report"] is not None
+    with terminal.progress():
+        with subtask(_COMPUTED if asked else 1.0):
+            result = function(source, **(given | further))
+        result = replace(result, provenance=of_command(result.provenance, context.obj)).with_about(about)
+        if asked:
+            report_progress("Report")
+        write_report_of(context, lambda form: getattr(result, f"to_{form}")())
+    return result

@@ -15,7 +15,7 @@ import typer
 from calibrant.printable import visible, visible_lines
 
 if TYPE_CHECKING:
-    from calibrant.table.results import Result
+    from calibrant.auditing.findings import AuditFindings
 
 _PATIENCE = 0.5  # seconds after which a person wants to know how long it takes
 # What is coloured in the text of an audit, as Rich's styles: verdicts, labels at the start of a line, warnings.
@@ -28,7 +28,7 @@ _STYLES = {
 }
 
 
-def print_audit(audit: Result, *, details: bool) -> None:
+def print_audit(audit: AuditFindings, *, details: bool) -> None:
     """Print the summary of an audit, or the details, and the table below; in colour on a terminal."""
     from calibrant.auditing import summary
 
@@ -49,7 +49,7 @@ def print_audit(audit: Result, *, details: bool) -> None:
 
 def print_wrapped(text: str, *, indent: int = 2) -> None:
     """Print text, broken at the width of a terminal."""
-    from calibrant.table.shown import wrapped
+    from calibrant.table.numbers import wrapped
 
     print_text(wrapped(text, width(), indent=indent))
 

@@ -1,0 +1,31 @@
+"""Options of the shell are those of the functions that stand behind commands, with their defaults."""
+
+import inspect
+
+import pytest
+from typer.main import get_command
+
+from calibrant import Monitor, audit, compare, selective
+from calibrant.certificates import validation_sample_size
+from calibrant.cli.main import app
+
+# What a shell has in other words, or not: sources, results, and what repeats what is random.
+IN_PYTHON = {
+    audit: {"y_true", "y_proba", "kind", "sample_weight", "outcome_limits", "costs", "n_folds", "random_state", "name"},
+    compare: {"y_true", "y_proba", "costs", "name"},
+    selective: {"correct", "y_score", "classes"},
+    Monitor: {"blocks", "reference"},
+    validation_sample_size: {"y_proba", "sample_weight"},
+}
+COMMANDS = dict(zip(IN_PYTHON, ("audit", "compare", "selective", "monitor", "plan"), strict=True))
+NO_DEFAULT = {"target_error", "name", "tolerance", "expect"}  # another default, or none, in the shell
+
+
+@pytest.mark.parametrize("function", IN_PYTHON, ids=COMMANDS.get)
+def test_a_command_has_what_its_function_has(function):
+    options = {one.name: one for one in get_command(app).commands[COMMANDS[function]].params}
+    parameters = inspect.signature(function).parameters
+    assert parameters.keys() - options.keys() == IN_PYTHON[function]
+    both = parameters.keys() & options.keys() - NO_DEFAULT
+    defaults = {name: parameters[name].default for name in both if not options[name].required}
+    assert {name: options[name].default for name in defaults} == defaults

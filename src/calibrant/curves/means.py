@@ -8,9 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from calibrant.curves.reliability import Curve
-from calibrant.curves.residuals import CumulativeResiduals, thin
-from calibrant.distributions.total_ratio import ratio_limits
+from calibrant.curves.reliability import CumulativeResiduals, Curve, thin
+from calibrant.distributions.total_ratio import by_draw, ratio_limits
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.bins import check_bins, equal_mass_bins
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -42,7 +41,7 @@ class MeanCurve(Curve):
         How the intervals were made; None if there are none.
     """
 
-    _display = "MeanReliabilityDisplay"
+    _display = "plots.means.MeanReliabilityDisplay"
 
 
 def binned_means(
@@ -96,12 +95,9 @@ def binned_means(
 def _limits(table: OutcomeTable, part: slice, level: float) -> tuple[float, float]:
     """Limits for the mean of some rows, or NaN."""
     rows = table.rows
-    sums = [values[part] for values in (rows.weight, rows.outcome, table.caps)]
-    if rows.cluster is not None:
-        cluster = number_values(rows.cluster[part])
-        sums = [np.bincount(cluster, values).astype(np.float64) for values in sums]
-    weight, outcome, caps = sums
-    return ratio_limits(outcome, weight, weight, caps, level)[:2]
+    cluster = None if rows.cluster is None else number_values(rows.cluster[part])
+    sums = by_draw(cluster, *(values[part] for values in (rows.outcome, rows.weight, rows.weight, table.caps)))
+    return ratio_limits(sums, level)[:2]
 
 
 def isotonic_means(
@@ -155,7 +151,7 @@ class ConcentrationCurve(CumulativeResiduals):
         What `share` is a share of: rows, exposure or weight.
     """
 
-    _display = "ConcentrationDisplay"
+    _display = "plots.means.ConcentrationDisplay"
 
     concentration: FloatArray
     lorenz: FloatArray

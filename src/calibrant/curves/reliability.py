@@ -1,4 +1,4 @@
-"""Reliability curves: the share of positives as a function of the score, in bins, isotonic and local."""
+"""Curves over the scores: observed rates, cumulative residuals, and how the scores are distributed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from calibrant.distributions.cluster_jackknife import LOG_ODDS, Jackknife
 from calibrant.errors import ArgumentError
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.fits.local_polynomial import check_smoother, evenly_spaced, local_fit
-from calibrant.table.bins import bin_starts
+from calibrant.table.bins import View, bin_starts, score_view
 from calibrant.table.clusters import ClusteredRows, cluster_blocks
-from calibrant.table.parameters import check_between
-from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.cumulative_residuals import cumulative_residuals as residuals_of
+from calibrant.table.cumulative_residuals import extremes
+from calibrant.table.parameters import check_between, check_count
+from calibrant.table.pooling import FloatArray, IndexArray, NumberArray
 from calibrant.table.results import Drawable
 from calibrant.table.score_table import Labels, Scores, Weights, as_table
 
@@ -45,7 +47,7 @@ class Curve(Drawable):
         Of a local fit: the degree used at each point.
     """
 
-    _display = "ReliabilityDisplay"
+    _display = "plots.reliability.ReliabilityDisplay"
 
     score: FloatArray
     rate: FloatArray
@@ -273,3 +275,171 @@ def _points(at: npt.ArrayLike) -> FloatArray:
         invalid = f"shape {points.shape}" if points.ndim != 1 else f"{points[~np.isfinite(points)][0]} among them"
         raise ArgumentError("at to be a finite score or a list of them", invalid, "pass the scores at which to fit")
     return points
+
+
+@dataclass(frozen=True, eq=False)
+class CumulativeResiduals(Drawable):
+    """Points of the cumulative residuals.
+
+    Attributes
+    ----------
+    score, share : ndarray of float64
+        Increasing scores, and the share of the rows with scores up to there, in [0, 1].
+    value : ndarray of float64
+        Sum of residuals ``y - s`` over these rows, divided by the number of all rows. Where it climbs, scores
+        are too low; where it falls, too high.
+    interval : tuple of float or None
+        Scores `(low, high]` between its highest and lowest point.
+    """
+
+    _display = "plots.cumulative_residuals.CumulativeResidualsDisplay"
+
+    score: FloatArray
+    share: FloatArray
+    value: FloatArray
+    interval: tuple[float, float] | None
+
+
+def cumulative_residuals(
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    n_points: int | None = None,
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
+) -> CumulativeResiduals:
+    """Add up residuals in the order of the scores.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, count, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `calibrant.metrics.brier_score`.
+    n_points : int, optional
+        Thin the walk to about so many points, keeping the highest and lowest of each stretch, so that its range
+        is unchanged. By default every distinct score is kept.
+
+    Returns
+    -------
+    CumulativeResiduals
+        Its range, 0 included, is the cutoff calibration error. From a table with cells every point is exact, and there
+        is one for the end of each cell.
+
+    Examples
+    --------
+    >>> from calibrant.curves import cumulative_residuals
+    >>> cumulative_residuals([0, 1], [0.25, 0.75]).value.tolist()
+    [-0.125, 0.0]
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
+    if n_points is not None:
+        n_points = check_count("n_points", n_points, 4, "leave it out to keep every point")
+    residuals = residuals_of(table)
+    largest = extremes(residuals)
+    share = np.cumsum(table.n) / table.total
+    points = slice(None) if n_points is None or len(share) <= n_points else thin(share, residuals.value, n_points)
+    interval = (largest.low, largest.high) if largest.sign else None
+    return CumulativeResiduals(residuals.score[points], share[points], residuals.value[points], interval)
+
+
+def thin(share: FloatArray, value: FloatArray, n_points: int) -> IndexArray:
+    """Keep the highest, the lowest and the last point of each of n_points / 3 stretches of equal mass."""
+    stretches = max(1, n_points // 3)
+    stretch = np.minimum((share * stretches).astype(np.intp), stretches - 1)
+    starts = np.flatnonzero(np.append(True, stretch[1:] != stretch[:-1]))
+    ends = np.append(starts[1:], len(value))
+    points = [ends - 1]
+    for values in (value, -value):
+        top = np.maximum.reduceat(values, starts)
+        hit = np.flatnonzero(values == np.repeat(top, ends - starts))
+        points.append(hit[np.searchsorted(hit, starts)])
+    flags = np.zeros(len(value), dtype=bool)
+    flags[np.concatenate(points)] = True
+    return np.flatnonzero(flags)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreHistogram(Drawable):
+    """Rows of each class in bins of the score.
+
+    Attributes
+    ----------
+    edges : ndarray of float64, shape (b + 1,)
+        Ends of the bins; each bin includes its lower end, the last one its upper end too.
+    positives, negatives : ndarray of float64, shape (b,)
+        Rows of each class, or their weight.
+    square_root : bool
+        Whether the bins are equally wide in the square root of the score, not in the score.
+    """
+
+    _display = "plots.reliability.DistributionDisplay"
+
+    edges: FloatArray
+    positives: FloatArray
+    negatives: FloatArray
+    square_root: bool = False
+
+    @property
+    def view(self) -> View:
+        """Stretch of scores that the bins divide."""
+        return View(float(self.edges[0]), float(self.edges[-1]), self.square_root)
+
+    def columns(self) -> dict[str, NumberArray]:
+        """Return the ends of the bins and the rows in them, one entry per bin."""
+        ends = {"low": self.edges[:-1], "high": self.edges[1:]}
+        return ends | {"positives": self.positives, "negatives": self.negatives}
+
+
+def score_histogram(
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    n_bins: int = 40,
+    within: tuple[float, float] | Literal["data"] = (0.0, 1.0),
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
+) -> ScoreHistogram:
+    """Count the rows of each class in bins of equal width.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, count, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `calibrant.metrics.brier_score`.
+    n_bins : int
+        Number of bins, at least 1.
+    within : (float, float) or "data"
+        Stretch of scores in [0, 1] that is divided into bins; rows with scores outside are not counted. "data" is where
+        the scores are, in bins of equal width in the square root of the score if most are near 0.
+
+    Returns
+    -------
+    ScoreHistogram
+        Counts by class. A cell of the table counts where its mean score lies.
+
+    Examples
+    --------
+    >>> from calibrant.curves import score_histogram
+    >>> score_histogram([0, 1, 1], [0.1, 0.6, 1.0], n_bins=2).positives.tolist()
+    [0.0, 2.0]
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
+    n_bins = check_count("n_bins", n_bins, 1, "40 bins suit most pictures")
+    if isinstance(within, str) and within == "data":
+        view = score_view(table.score, table.n)
+    else:
+        remedy = "pass (low, high) with low below high"
+        if np.shape(within) != (2,):
+            raise ArgumentError("within to be a pair of scores, or 'data'", repr(within), remedy)
+        high = check_between("upper end of within", within[1], 0.0, 1.0, closed="right", remedy=remedy)
+        low = check_between("lower end of within", within[0], 0.0, high, closed="left", remedy=remedy)
+        view = View(low, high)
+    edges = view.edges(n_bins)
+    # The last bin has its upper end too. What lies outside goes to a first and a last place that are not returned.
+    bins = np.searchsorted(edges, table.score, side="right")
+    bins[table.score == edges[-1]] = n_bins
+    positives, negatives = (
+        np.bincount(bins, weights=rows, minlength=n_bins + 2)[1:-1].astype(np.float64)
+        for rows in (table.k, table.negatives)
+    )
+    return ScoreHistogram(edges, positives, negatives, view.square_root)

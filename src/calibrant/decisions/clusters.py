@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions.comparison import MappedPart
 from calibrant.decisions.cost import COSTS_FIXED, check_costs, costs_by_cut
-from calibrant.decisions.cost_curve import CostCurve
-from calibrant.decisions.net_benefit import NetBenefit
-from calibrant.decisions.saving import Decision, decision_at
+from calibrant.decisions.cost_curves import CostCurve, MappedPart
+from calibrant.decisions.decision_curve import NetBenefit
+from calibrant.decisions.regret import Decision, decision_at
 from calibrant.distributions.cluster_bound import ClusterSums, largest_ratio
 from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Jackknife, Link, Parts, log_products
-from calibrant.table.cluster_residuals import squares_from
-from calibrant.table.clusters import ClusteredRows, cluster_blocks
+from calibrant.table.clusters import ClusteredRows, cluster_blocks, squares_from
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.pooling import FloatArray

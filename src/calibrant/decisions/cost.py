@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions.cost_matrix import cheapest_actions
+from calibrant.decisions.classes import cheapest_actions
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.errors import ArgumentError

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from calibrant.decisions.selective import Cutoffs, Selection, percent, select, target_errors
-from calibrant.distributions.walk_boundary import binomial_limits, rows_without_error
+from calibrant.distributions.binomial import binomial_limits, rows_without_error
 from calibrant.errors import ArgumentError
-from calibrant.table.numbers import given, share
+from calibrant.table.numbers import given, share, text_grid
 from calibrant.table.results import Count, Report, Result
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.shown import text_grid
 from calibrant.table.statements import INDEPENDENT, Statement
 
 
@@ -31,7 +30,7 @@ class Selections(Statement, Report):
         One for each target, of each group. Their confidence levels are their own, and higher.
     """
 
-    _page = "render_selective"
+    _page = "report.selective.render_selective"
 
     selections: tuple[Selection, ...]
 
@@ -119,7 +118,7 @@ class BinarySelection(Statement, Report):
         What holds of positives that are called negative, if it was asked.
     """
 
-    _page = "render_selective"
+    _page = "report.selective.render_selective"
 
     yes: Selection
     no: Selection

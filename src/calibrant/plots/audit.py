@@ -1,44 +1,61 @@
-"""The picture of an audit: reliability diagram and cumulative residuals side by side, under the verdict."""
+"""The picture of an audit: reliability diagrams and cumulative residuals, under the verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from calibrant.auditing.class_facts import worst_first
+from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.findings import Findings
+from calibrant.auditing.mean_findings import MeanFindings
 from calibrant.auditing.verdict import verdict_sentence
+from calibrant.certificates import PartTable
+from calibrant.curves import Curve
 from calibrant.errors import ArgumentError, need_package
-from calibrant.plots.canvas import Inches, pyplot_figure
+from calibrant.plots.canvas import Canvas, pyplot_figure, set_scale, tick_places, write_ticks
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decisions import CostCurveDisplay, DecisionCurveDisplay
 from calibrant.plots.display import Display
-from calibrant.plots.reliability import ReliabilityDisplay
+from calibrant.plots.means import mean_displays
+from calibrant.plots.reliability import ReliabilityDisplay, draw_points
 from calibrant.plots.style import LIGHT, drawing_style
-from calibrant.printable import visible
+from calibrant.printable import visible, visible_name
+from calibrant.table.bins import View, score_view
+from calibrant.table.numbers import confidence, number, short_name
+from calibrant.table.pooling import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure, FigureBase, SubFigure
 
 # Heights in inches, and how many letters of the verdict are less wide than the figure.
 _WIDTH, _HEADER, _BODY, _LINE = 11.4, 0.6, 4.4, 0.2
 _LETTERS = 150
+_LEAST_ACROSS, _ACROSS = 3, 4  # small diagrams in a row
+_PANEL = (2.5, 2.3)  # inches of each
+_NAME = 24  # letters of a class in a title
 
 
 class AuditDisplay:
-    """Reliability diagram with the distribution of scores, and cumulative residuals, of one audit.
+    """Pictures of one audit under its verdict.
+
+    Of probabilities these are the reliability diagram with the distribution of scores, and the cumulative residuals; of
+    predicted means what was observed along the predictions, and the cumulative residuals; of several classes small
+    reliability diagrams of those with the largest upper bounds.
 
     Attributes
     ----------
-    audit : Findings
+    audit : Findings, MeanFindings or ClassFindings
         What is drawn.
     figure_ : matplotlib.figure.Figure
         The figure, once it is drawn.
     axes_ : tuple of matplotlib.axes.Axes
-        Axes of the reliability diagram and of the cumulative residuals; the first alone, if only one was given.
+        Axes of the pictures; as many as were given.
 
     Examples
     --------
@@ -52,15 +69,20 @@ class AuditDisplay:
     figure_: Figure
     axes_: tuple[Axes, ...]
 
-    def __init__(self, audit: Findings) -> None:
-        self._prepare(audit, [reliability_of(audit), cumulative_residuals_of(audit)], verdict_sentence(audit))
-
-    def _prepare(self, audit: Any, displays: Sequence[Display], verdict: str, body: Inches = (_WIDTH, _BODY)) -> None:
-        """Take what is drawn in a body of so many inches, under a verdict."""
-        self.audit, self._displays, self._body = audit, displays, body
-        self._verdict = fill(verdict, int(_LETTERS * body[0] / _WIDTH))
+    def __init__(self, audit: Findings | MeanFindings | ClassFindings) -> None:
+        self.audit, self._body, self._across = audit, (_WIDTH, _BODY), 2
+        self._displays: Sequence[Any]
+        if isinstance(audit, ClassFindings):
+            self._displays = small_diagrams(audit)
+            self._across = max(_LEAST_ACROSS, min(_ACROSS, math.ceil(math.sqrt(len(self._displays)))))
+            self._body = _PANEL[0] * self._across, _PANEL[1] * math.ceil(len(self._displays) / self._across)
+        elif isinstance(audit, MeanFindings):
+            self._displays = mean_displays(audit)
+        else:
+            self._displays = [reliability_of(audit), cumulative_residuals_of(audit)]
+        self._verdict = fill(visible(verdict_sentence(audit)), int(_LETTERS * self._body[0] / _WIDTH))
         self._header = _HEADER + _LINE * self._verdict.count("\n")
-        self.size = (body[0], self._header + body[1])
+        self.size = (self._body[0], self._header + self._body[1])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -84,9 +106,9 @@ class AuditDisplay:
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes or two of them, optional
-            Where to draw: the reliability diagram on the first axes, the cumulative residuals on the second, if there
-            is one. By default on a new figure of pyplot, under the verdict, so that notebooks and ``pyplot.show`` show
+        ax : matplotlib.axes.Axes or several of them, optional
+            Where to draw: the first picture on the first axes, the second on the second, if there is one, and so on. By
+            default on a new figure of pyplot, under the verdict, so that notebooks and ``pyplot.show`` show
             it and ``pyplot.savefig`` saves it.
 
         Returns
@@ -122,7 +144,10 @@ class AuditDisplay:
         return tuple(display.ax_ for display in self._displays)
 
     def _draw_body(self, body: SubFigure) -> None:
-        """Draw the pictures side by side."""
+        """Draw the pictures side by side, or those of classes in a grid."""
+        if isinstance(self.audit, ClassFindings):
+            draw_grid(self._displays, body, self._across)
+            return
         panels = body.subfigures(1, len(self._displays), squeeze=False, wspace=0.03)[0]
         for display, panel in zip(self._displays, panels, strict=True):
             display.draw_panel(panel)
@@ -157,3 +182,152 @@ def costs_of(audit: Findings) -> CostCurveDisplay | None:
     if judged is None or judged.costs is None:
         return None
     return CostCurveDisplay(judged.costs, view=audit.histogram.view, name=audit.name)
+
+
+class SmallDiagram(ReliabilityDisplay):
+    """The reliability diagram of one class among several: its bins, and few ticks."""
+
+    def __init__(self, points: Curve, which: str, error: float, *, view: View) -> None:
+        super().__init__(points, view=view)
+        self.size = (2.6, 2.2)
+        self.title, self.short_title = (f"{name}: {number(error)}" for name in (which, short_name(which, _NAME)))
+
+    @property
+    def description(self) -> str:
+        """The class, its error, and where its line goes."""
+        return f"Error of {self.title}. {super().description}"
+
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
+        ax, palette = canvas.ax, canvas.palette
+        set_scale(ax, self.view)
+        ax.plot([0.0, 1.0], [0.0, 1.0], **canvas.dashed("perfect calibration"))
+        assert self.points is not None
+        self.line_ = draw_points(self.points, ax, {"color": palette.blue, "markersize": 3.5}, "bins")
+        limits = self.view.limits()
+        places = tick_places(*limits, self.view)
+        ticks = [0.0, 0.5, 1.0] if self.view == (0.0, 1.0, False) else places[::2]
+        if self.view.square_root and places[-1] not in ticks:
+            ticks.append(places[-1])
+        ax.set(xlim=limits, ylim=limits)
+        for axis in (ax.xaxis, ax.yaxis):
+            write_ticks(axis)
+            axis.set_ticks(ticks)
+
+    def draw_on(self, canvas: Canvas, *, name: str | None = None, **keywords: Any) -> None:
+        """Draw under the title, which a page has outside of the drawing."""
+        super().draw_on(canvas, **keywords)
+        manner: dict[str, Any] = {"loc": "left", "fontsize": 8.5, "color": canvas.palette.ink}
+        canvas.ax.set_title(self.short_title, parse_math=False, **manner)
+
+    def draw_panel(self, figure: FigureBase) -> None:
+        """Draw on a part of a figure, without the title."""
+        super().draw_on(Canvas(figure.subplots(), None, own=True, palette=LIGHT))
+
+
+def small_diagrams(audit: ClassFindings) -> list[SmallDiagram]:
+    """Return the reliability diagrams of an audit, on shared axes, the class with the largest upper bound first."""
+    curves, table = audit.reliability, audit.table
+    view = score_view(*(np.concatenate([getattr(curve, name) for curve in curves]) for name in ("score", "n")))
+    view = view._replace(low=0.0, high=max(view.high, *(float(curve.rate.max()) for curve in curves)))
+    return [
+        SmallDiagram(curve, f"class {visible_name(table.name[i])}", float(table.error[i]), view=view)
+        for i, curve in zip(audit.shown, curves, strict=True)
+    ]
+
+
+def draw_grid(diagrams: Sequence[SmallDiagram], body: SubFigure, across: int) -> None:
+    """Draw small diagrams in a grid, so many in a row."""
+    axes = body.subplots(math.ceil(len(diagrams) / across), across, squeeze=False).ravel()
+    for display, ax in zip(diagrams, axes, strict=False):
+        display.draw_on(Canvas(ax, None, own=True, palette=LIGHT))
+    for ax in axes[len(diagrams) :]:
+        ax.set_axis_off()
+    body.supxlabel("predicted probability" + diagrams[0].view.remark, fontsize=9.5)
+    body.supylabel("observed rate", fontsize=9.5)
+
+
+class ClassErrorDisplay(Display):
+    """Errors of all classes with their upper bounds, the largest first, beside what right probabilities would show.
+
+    Parameters
+    ----------
+    audit : ClassFindings
+        What to draw.
+    name : str, optional
+        Title.
+
+    Attributes
+    ----------
+    line_ : matplotlib.lines.Line2D
+        The errors.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant import audit
+    >>> from calibrant.plots import ClassErrorDisplay
+    >>> y, P = [0, 1, 2, 2] * 10, [[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]] * 20
+    >>> display = ClassErrorDisplay(audit(y, P)).plot(Figure().subplots())
+    >>> display.to_frame("pandas")["class"].tolist()
+    ['1', '2', '0']
+    """
+
+    _line = ("rank of a class", "rank"), ("Error", "error")
+
+    def __init__(self, audit: ClassFindings, *, name: str | None = None) -> None:
+        super().__init__(audit, name=name)
+        self.rank, self.error = np.arange(1.0, len(audit.table.error) + 1.0), _decreasing(audit.table.error)
+        self.places = worst_first(audit.table)
+
+    def columns(self) -> dict[str, Any]:
+        """Return name, error and upper bound of each class, and the error that right probabilities would show."""
+        table, null = self.result.table, self.result.null_errors
+        values = {"class": table.name, "error": table.error}
+        values |= {"upper": table.upper} if isinstance(table, PartTable) else {}
+        sorted_values = {name: array[self.places] for name, array in values.items()}
+        return sorted_values | ({"null_error": null} if len(null) else {})
+
+    def _sentences(self) -> Iterator[str]:
+        table = self.result.table
+        shown = ["calibration errors"]
+        if isinstance(table, PartTable):
+            shown.append(
+                f"their upper bounds, which hold together with {confidence(table.confidence_level)} confidence"
+            )
+        if len(self.result.null_errors):
+            shown.append("the errors that as many classes would show if all probabilities were right")
+        yield (
+            f"x-axis: classes, those with the largest error first; y-axis, logarithmic: {', and '.join(shown)}. Each "
+            "is in its own order."
+        )
+
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
+        from matplotlib.ticker import LogLocator
+
+        ax, palette, table, null = canvas.ax, canvas.palette, self.result.table, self.result.null_errors
+        rank, error = self.rank, self.error
+        manner: dict[str, Any] = {"color": palette.blue, "linewidth": 1.5, "label": "error"} | keywords
+        if len(null):
+            ax.plot(rank, null, **canvas.dashed("error if all were right"))
+        (self.line_,) = ax.plot(rank, error, **manner)
+        highest = float(error[0])
+        if isinstance(table, PartTable):
+            ax.plot(rank, _decreasing(table.upper), color=palette.orange, linewidth=1.1, label="upper bound")
+            highest = max(float(table.upper.max()), table.tolerance or 0.0)
+            if table.tolerance is not None:
+                dashes: dict[str, Any] = {"linestyle": (0, (5, 2)), "linewidth": 0.9}
+                ax.axhline(table.tolerance, color=palette.ink, label="tolerance", **dashes)
+        ax.set_yscale("log")
+        smallest = [float(values[values > 0.0].min(initial=1.0)) for values in (error, null)]
+        ax.set_ylim(max(min(smallest), 1e-3 * highest), 1.3 * highest)
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.minorticks_off()
+        ax.set_xlim(1, len(rank))
+        ax.set_xlabel("classes, in the order of their errors")
+        ax.set_ylabel("calibration error")
+        canvas.legend(columns=4)
+
+
+def _decreasing(values: FloatArray) -> FloatArray:
+    return np.array(sorted(values.tolist(), reverse=True))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from calibrant.curves import CumulativeResiduals, cumulative_residuals
-from calibrant.metrics import CutoffCalibration, cutoff_calibration
+from calibrant.curves import CumulativeResiduals
+from calibrant.metrics import CutoffCalibration
 from calibrant.plots.canvas import Canvas, set_scale, write_ticks
-from calibrant.plots.display import Display, Reading, halfway, split_rows
+from calibrant.plots.display import Display, Reading, halfway
+from calibrant.table.bins import View, score_view
 from calibrant.table.numbers import number, score_brief, share
 from calibrant.table.pooling import distinct_numbers
-from calibrant.table.score_table import Labels, Scores
-from calibrant.table.visible_scores import View, score_view
 
 # The x-axis shows rows instead of scores if so few of so many columns of the picture would hold half of the rows.
 _FEW, _COLUMNS = 3, 40
@@ -43,8 +42,10 @@ class CumulativeResidualsDisplay(Display):
     Examples
     --------
     >>> from matplotlib.figure import Figure
+    >>> from calibrant.curves import cumulative_residuals
     >>> from calibrant.plots import CumulativeResidualsDisplay
-    >>> display = CumulativeResidualsDisplay.from_predictions([0, 1], [0.25, 0.75], ax=Figure().subplots())
+    >>> curve = cumulative_residuals([0, 1], [0.25, 0.75])
+    >>> display = CumulativeResidualsDisplay(curve).plot(Figure().subplots())
     >>> display.to_frame("pandas")["value"].tolist()
     [-0.125, 0.0]
     """
@@ -52,28 +53,22 @@ class CumulativeResidualsDisplay(Display):
     _words = "score", "rows"  # what the rows are ordered by, and what the x-axis shows shares of
     _height = "cumulative observed \N{MINUS SIGN} predicted"
     _write = staticmethod(score_brief)
+    _line = ("score", "result.score"), ("Cumulative residual", "result.value")
 
     def __init__(
         self, curve: CumulativeResiduals, *, cutoff: CutoffCalibration | None = None, name: str | None = None
     ) -> None:
-        self.curve, self.cutoff, self.name = curve, cutoff, name
+        super().__init__(curve, name=name)
+        self.cutoff = cutoff
         self.around = (_SCORES if self._over_rows else 0.0), (0.0 if curve.interval is None else _ERROR)
 
-    @classmethod
-    def from_predictions(cls, y_true: Labels, y_proba: Scores = None, *, n_points: int = 900, **keywords: Any) -> Self:
-        """Compute the cumulative residuals, and draw them; other parameters as in `Display.from_predictions`.
-
-        Parameters
-        ----------
-        n_points : int
-            Points to draw, at least 4. The highest and the lowest point are always among them.
-        """
-        table, drawing = split_rows(y_true, y_proba, **keywords)
-        curve = cumulative_residuals(table, n_points=n_points)
-        return cls(curve, cutoff=cutoff_calibration(table))._drawn(**drawing)
+    @property
+    def description(self) -> str:
+        """Where the line is highest and lowest, and how far these are apart."""
+        return f"{super().description} {self._error.capitalize()}{'.' * bool(self._error)}".strip()
 
     def _sentences(self) -> Iterator[str]:
-        attained = "" if self.curve.interval is None else ", attained over the shaded scores"
+        attained = "" if self.result.interval is None else ", attained over the shaded scores"
         yield (
             "The line is the sum of observed minus predicted over all rows up to a score, divided by the number of "
             "rows. Where it falls, predictions are too high; where it rises, too low; where it is level, they agree "
@@ -87,12 +82,8 @@ class CumulativeResidualsDisplay(Display):
                 "Since the scores are concentrated, the x-axis shows the rows ordered by score, with some scores above."
             )
 
-    def columns(self) -> dict[str, Any]:
-        """Return the points of the line: score, share of rows up to it, and cumulative residual."""
-        return dict(self.curve.columns())
-
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
-        ax, curve, palette, limit = canvas.ax, self.curve, canvas.palette, self._limit
+        ax, curve, palette, limit = canvas.ax, self.result, canvas.palette, self._limit
         bottom, top = min(0.0, float(curve.value.min())), max(0.0, float(curve.value.max()))
         middle = 0.5 * (bottom + top)
         if limit > 0.0:
@@ -137,7 +128,7 @@ class CumulativeResidualsDisplay(Display):
 
     def readings(self) -> Iterator[Reading]:
         """Give the cumulative residuals at some scores."""
-        over_rows, curve, (score, unit) = self._over_rows, self.curve, self._words
+        over_rows, curve, (score, unit) = self._over_rows, self.result, self._words
         at = np.searchsorted(curve.share, np.linspace(0.0, 1.0, _READINGS))
         if not over_rows:
             at = np.searchsorted(curve.score, _view(curve).edges(_READINGS)[1:], side="right") - 1
@@ -155,8 +146,8 @@ class CumulativeResidualsDisplay(Display):
         ax.set_xticks(shares, [f"{100 * s:g}%" for s in shares])
         ax.set_xlabel(f"{unit}, ordered by {score}")
         scores = ax.secondary_xaxis("top")
-        at = np.minimum(np.searchsorted(self.curve.share, shares), len(self.curve.share) - 1)
-        scores.set_xticks(shares, [self._write(self.curve.score[i]) for i in at])
+        at = np.minimum(np.searchsorted(self.result.share, shares), len(self.result.share) - 1)
+        scores.set_xticks(shares, [self._write(self.result.score[i]) for i in at])
         scores.set_xlabel(score, fontsize=8.5, color=canvas.palette.muted)
         scores.spines["top"].set_visible(False)
         scores.tick_params(length=0, labelcolor=canvas.palette.muted, labelsize=8.5, pad=1)
@@ -164,7 +155,7 @@ class CumulativeResidualsDisplay(Display):
     @property
     def _over_rows(self) -> bool:
         """Whether the x-axis shows rows instead of scores."""
-        return crowded(self.curve)
+        return crowded(self.result)
 
     @property
     def _error(self) -> str:

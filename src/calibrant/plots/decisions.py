@@ -1,23 +1,23 @@
-"""Curves over the threshold: the net benefit of thresholding the scores, and its mean cost per case."""
+"""Curves over the threshold: net benefit, mean cost per case, and the risk of the cases that are decided."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.decisions import CostCurve, NetBenefit, cost_curve, net_benefit
+from calibrant.decisions import CostCurve, NetBenefit
+from calibrant.decisions.selective import Selection, percent
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display, Reading, halfway, split_rows
-from calibrant.table.numbers import confidence, number, score_brief, signed
-from calibrant.table.pooling import FloatArray
-from calibrant.table.score_table import Labels, Scores, ScoreTable
-from calibrant.table.visible_scores import View, score_view
+from calibrant.plots.display import Display, Reading, halfway
+from calibrant.table.bins import View, score_view
+from calibrant.table.numbers import confidence, given, number, score_brief, signed
 
 if TYPE_CHECKING:
     from matplotlib.lines import Line2D
+
+_TOP = 3.0  # of the picture of risk and coverage, in target errors
 
 
 class DecisionCurveDisplay(Display):
@@ -42,13 +42,16 @@ class DecisionCurveDisplay(Display):
     Examples
     --------
     >>> from matplotlib.figure import Figure
+    >>> from calibrant.decisions import net_benefit
     >>> from calibrant.plots import DecisionCurveDisplay
-    >>> ax = Figure().subplots()
-    >>> display = DecisionCurveDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], n_points=1, ax=ax)
+    >>> curve = net_benefit([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], n_points=1)
+    >>> display = DecisionCurveDisplay(curve).plot(Figure().subplots())
     >>> display.to_frame("pandas")["net_benefit"].tolist()
     [0.0]
     """
 
+    result: NetBenefit
+    _line = ("threshold", "result.threshold"), ("Net benefit", "result.net_benefit")
     around = 0.0, 0.0
 
     def __init__(
@@ -59,36 +62,10 @@ class DecisionCurveDisplay(Display):
         name: str | None = None,
         beside: Mapping[str, NetBenefit] | None = None,
     ) -> None:
-        self.curve, self.view, self.name = curve, view or score_view(curve.threshold), name
+        super().__init__(curve, name=name)
+        self.view = view or score_view(curve.threshold)
         self.beside = dict(beside or {})
         self._models = {name or "": curve} | self.beside
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: Labels,
-        y_proba: Scores = None,
-        *,
-        n_points: int = 99,
-        at: npt.ArrayLike | None = None,
-        confidence_level: float = 0.95,
-        **keywords: Any,
-    ) -> Self:
-        """Compute the net benefit, and draw it; other parameters as in `Display.from_predictions`.
-
-        Parameters
-        ----------
-        n_points : int
-            Number of thresholds, at equal distances in [0, 1], or where the scores are if they lie close together.
-        at : array-like of float, optional
-            Thresholds to take instead, increasing, in (0, 1).
-        confidence_level : float
-            Confidence of each interval by itself, in (0, 1).
-        """
-        table, drawing = split_rows(y_true, y_proba, **keywords)
-        view = score_view(table.score, table.n) if at is None else None
-        curve = net_benefit(table, at=at if view is None else view.grid(n_points), confidence_level=confidence_level)
-        return cls(curve, view=view)._drawn(**drawing)
 
     def _sentences(self) -> Iterator[str]:
         yield (
@@ -96,7 +73,7 @@ class DecisionCurveDisplay(Display):
             "per case weighted by the odds of the threshold. The scores are useful where their line lies above both "
             "treat all (grey line) and treat none (zero)."
         )
-        if np.isfinite(self.curve.lower).any():
+        if np.isfinite(self.result.lower).any():
             yield (
                 "Shaded strips are pointwise confidence intervals; they are absent where no row is predicted positive."
             )
@@ -109,7 +86,7 @@ class DecisionCurveDisplay(Display):
         return {"model": names} | columns if self.beside else columns
 
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
-        ax, palette, curve, first = canvas.ax, canvas.palette, self.curve, canvas.series == 0
+        ax, palette, curve, first = canvas.ax, canvas.palette, self.result, canvas.series == 0
         if first:
             ax.plot(curve.threshold, curve.treat_none, **canvas.dashed("treat none"))
             ax.plot(curve.threshold, curve.treat_all, color=palette.grey, linewidth=1.3, label="treat all")
@@ -140,7 +117,7 @@ class DecisionCurveDisplay(Display):
 
     def readings(self) -> Iterator[Reading]:
         """Give the net benefit at every threshold."""
-        curve = self.curve
+        curve = self.result
         for i, part in enumerate(halfway(curve.threshold, *self.ax_.get_xlim())):
             benefits = ", ".join(f"{name} {signed(one.net_benefit[i])}".strip() for name, one in self._models.items())
             text = f"threshold {score_brief(curve.threshold[i])}: net benefit {benefits}"
@@ -154,8 +131,6 @@ class CostCurveDisplay(Display):
     ----------
     curve : CostCurve
         What to draw.
-    trivial : ndarray of float64, optional
-        At each cost parameter, the smaller cost of treat all and treat none.
     view : View, optional
         Stretch of cost parameters to show; by default that of the curve.
     name : str, optional
@@ -169,80 +144,38 @@ class CostCurveDisplay(Display):
     Examples
     --------
     >>> from matplotlib.figure import Figure
+    >>> from calibrant.decisions import cost_curve
     >>> from calibrant.plots import CostCurveDisplay
-    >>> ax = Figure().subplots()
-    >>> display = CostCurveDisplay.from_predictions([0, 0, 0, 1], [0.6, 0.6, 0.6, 0.9], n_points=1, ax=ax)
-    >>> display.to_frame("pandas")[["cost_before", "cost_trivial"]].values.tolist()
-    [[0.375, 0.125]]
+    >>> curve = cost_curve([0, 0, 0, 1], [0.6, 0.6, 0.6, 0.9], n_points=1)
+    >>> display = CostCurveDisplay(curve).plot(Figure().subplots())
+    >>> display.to_frame("pandas")["cost_before"].tolist()
+    [0.375]
     """
 
+    result: CostCurve
+    _line = ("cost of a false positive", "result.cost_parameter"), ("Mean cost per case", "result.cost_before")
     size = (4.8, 4.0)
     around = 0.0, 0.0
 
-    def __init__(
-        self, curve: CostCurve, *, trivial: FloatArray | None = None, view: View | None = None, name: str | None = None
-    ) -> None:
-        self.curve, self.trivial, self.name = curve, trivial, name
+    def __init__(self, curve: CostCurve, *, view: View | None = None, name: str | None = None) -> None:
+        super().__init__(curve, name=name)
         self.view = view or score_view(curve.cost_parameter)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: Labels,
-        y_proba: Scores = None,
-        *,
-        after: npt.ArrayLike | None = None,
-        n_points: int = 99,
-        at: npt.ArrayLike | None = None,
-        **keywords: Any,
-    ) -> Self:
-        """Compute the costs, and draw them; other parameters as in `Display.from_predictions`.
-
-        Parameters
-        ----------
-        after : array-like of shape (n,), optional
-            Other probabilities of the same rows: those of a calibrator fitted on other data. Needs arrays, not a table.
-        n_points : int
-            Number of cost parameters, at equal distances in [0, 1], or where the scores are if they lie close together.
-        at : array-like of float, optional
-            Cost parameters to take instead, increasing, in (0, 1).
-        """
-        table, drawing = split_rows(y_true, y_proba, **keywords)
-        view = score_view(table.score, table.n) if at is None else None
-        p = at if view is None else view.grid(n_points)
-        rows: dict[str, Any] = {name: keywords.get(name) for name in ("sample_weight", "pos_label")}
-        curve = cost_curve(y_true, y_proba, after, at=p, **rows)
-        # One score for all rows leaves only two rules: treat all and treat none.
-        nothing_known = ScoreTable.from_counts([0.5], [table.n.sum()], [table.k.sum()])
-        trivial = cost_curve(nothing_known, at=p).cost_best
-        return cls(curve, trivial=trivial, view=view)._drawn(**drawing)
 
     def _sentences(self) -> Iterator[str]:
         yield (
             "x-axis: cost p of a false positive, where a false negative costs 1 \N{MINUS SIGN} p; p is also the "
             "threshold from which a case is predicted positive. y-axis: mean cost per case; lower is better."
         )
-        if self.trivial is not None:
-            yield "In the shaded area the cost is higher than that of treat all or treat none."
         yield (
             "The thin line is the cost at the best threshold for these rows (in-sample, optimistic): no "
             "order-preserving recalibration costs less on them."
         )
-        if self.curve.cost_after is not None:
+        if self.result.cost_after is not None:
             yield "Where the line after recalibration lies below that before, it reduces the cost."
 
-    def columns(self) -> dict[str, Any]:
-        """Return the costs, one entry per cost parameter."""
-        trivial = {} if self.trivial is None else {"cost_trivial": self.trivial}
-        return self.curve.columns() | trivial
-
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
-        ax, palette, curve = canvas.ax, canvas.palette, self.curve
-        p = curve.cost_parameter
-        first = canvas.series == 0
-        if self.trivial is not None and first:
-            worse = "worse than treat all or treat none"
-            ax.fill_between(p, self.trivial, 1.0, label=worse, color=palette.band, linewidth=0)
+        ax, palette, curve = canvas.ax, canvas.palette, self.result
+        p, first = curve.cost_parameter, canvas.series == 0
         best = "best threshold (in-sample)" if first else "_nolegend_"
         ax.plot(p, curve.cost_best, color=palette.ink, linewidth=1.0, label=best)
         manner: dict[str, Any] = {"color": canvas.colour(), "linewidth": 1.6}
@@ -253,7 +186,7 @@ class CostCurveDisplay(Display):
             times = f": {curve.overall_ratio:.3g} times the cost" if np.isfinite(curve.overall_ratio) else ""
             other: dict[str, Any] = {"color": palette.orange, "linewidth": 1.6, "linestyle": (0, (5, 1.5))}
             ax.plot(p, curve.cost_after, label=f"after{times}", **other)
-        drawn = (curve.cost_before, curve.cost_after, curve.cost_best, self.trivial)
+        drawn = (curve.cost_before, curve.cost_after, curve.cost_best)
         top = max(float(cost.max()) for cost in drawn if cost is not None) or 1.0
         canvas.frame(self.view, (0.0, 1.08 * top), ("cost p of a false positive", "mean cost per case"))
         canvas.mark(self.line_)
@@ -261,8 +194,72 @@ class CostCurveDisplay(Display):
 
     def readings(self) -> Iterator[Reading]:
         """Give the costs at every cost parameter."""
-        curve = self.curve
+        curve = self.result
         after = None if curve.cost_after is None else curve.cost_after.tolist()
         for i, part in enumerate(halfway(curve.cost_parameter, *self.ax_.get_xlim())):
             text = f"p = {score_brief(curve.cost_parameter[i])}: mean cost {number(curve.cost_before[i])}"
             yield Reading(self.ax_, *part, text if after is None else f"{text}, after recalibration {number(after[i])}")
+
+
+class RiskCoverageDisplay(Display):
+    """Share of errors among the cases decided, by the share of cases decided, with what is allowed and certified.
+
+    Parameters
+    ----------
+    result : Selection
+        What to draw: a result of `calibrant.selective`.
+    name : str, optional
+        What is shown.
+
+    Attributes
+    ----------
+    line_ : matplotlib.lines.Line2D
+        The selective risk.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant import selective
+    >>> from calibrant.plots import RiskCoverageDisplay
+    >>> selection = selective([1] * 190 + [0] * 10, [0.9] * 150 + [0.6] * 50)
+    >>> display = RiskCoverageDisplay(selection).plot(Figure().subplots())
+    >>> display.to_frame("pandas")["coverage"].tolist()
+    [0.75, 1.0]
+    """
+
+    result: Selection
+    _line = ("coverage", "result.curve.coverage"), ("Selective risk", "result.curve.selective_risk")
+
+    def _sentences(self) -> Iterator[str]:
+        yield (
+            "x-axis: coverage, the share of the rows that a cut-off decides, the highest scores first. y-axis: "
+            f"selective risk, the share of these that is wrong, up to {_TOP:g} times the target (dashed). A cut-off is "
+            "certified where the risk is at or below what is allowed (grey), a line that depends on the number of rows "
+            "alone: the thick stretches. The marked one decides most. Limits of the risk at one cut-off are not shown: "
+            "the certificate is about all of them at once."
+        )
+
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
+        ax, selection, curve = canvas.ax, self.result, self.result.curve
+        coverage, risk = np.append(0.0, curve.coverage), np.append(curve.selective_risk[0], curve.selective_risk)
+        allowed = np.where(curve.allowed_errors < 0, np.nan, curve.allowed_errors / curve.accepted)
+        if canvas.series == 0:
+            ax.axhline(selection.target_error, **canvas.dashed(f"target {percent(selection.target_error)}"))
+        steps: dict[str, Any] = {"color": canvas.palette.grey, "drawstyle": "steps-pre"}
+        ax.plot(coverage, np.append(np.nan, allowed), label="allowed", linewidth=1.3, **steps)
+        manner: dict[str, Any] = steps | {"color": canvas.colour(), "linewidth": 1.3}
+        label = canvas.label("selective risk", name)
+        (self.line_,) = ax.plot(coverage, risk, **(manner | keywords | {"label": label}))
+        if curve.certified.any():
+            certified = np.append(np.nan, np.where(curve.certified, curve.selective_risk, np.nan))
+            ax.plot(coverage, certified, label="certified", **(manner | {"linewidth": 4.0}))
+        top = min(1.0, _TOP * selection.target_error)
+        if selection.threshold is not None:
+            at, low = selection.coverage, selection.coverage < 0.3  # words on its left would leave the axes
+            ax.plot([at, at], [selection.selective_risk, top], color=canvas.palette.rule, linewidth=1.0)
+            ax.plot(at, selection.selective_risk, "o", color=manner["color"], markersize=7)
+            text = f" {given(selection.threshold)} and {selection.decided.removeprefix('at or ')} "
+            ax.text(at, top, text, ha="left" if low else "right", va="top", fontsize=9)
+        canvas.frame(View(-0.01, 1.01), (-0.02 * top, top), ("coverage", "selective risk"))
+        canvas.mark(self.line_)
+        canvas.legend()

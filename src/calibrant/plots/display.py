@@ -1,4 +1,4 @@
-"""What all displays share: they are made from predictions, an estimator or a result, are drawn, and have a table."""
+"""What all displays share: they are made from a result, are drawn, and have a table."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Iterator
 from html import escape
-from inspect import signature
 from io import BytesIO
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from calibrant.errors import ArgumentError, DataError, need_package
-from calibrant.plots.canvas import Canvas, Inches, panels, prepare_canvas
-from calibrant.plots.margins import set_margins
+from calibrant.plots.canvas import Canvas, Inches, panels, prepare_canvas, set_margins
 from calibrant.plots.style import LIGHT, drawing_style
+from calibrant.table.numbers import amount, rows
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Drawable, frame_of
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.upward import resolve
 
 if TYPE_CHECKING:
@@ -44,10 +42,13 @@ class Reading(NamedTuple):
 class Display(ABC):
     """A picture of finished numbers, in scikit-learn's manner.
 
-    Made by `from_predictions` or `from_estimator`, or from results at hand.
+    Made from a result at hand, as by its method `plot`; `ReliabilityDisplay` and `ComparisonDisplay` also by
+    `from_predictions` and `from_estimator`.
 
     Attributes
     ----------
+    result : object
+        What is drawn, of those made from one result.
     name : str or None
         What is shown, for the title of a figure of its own or the legend of shared axes.
     ax_ : matplotlib.axes.Axes
@@ -60,30 +61,45 @@ class Display(ABC):
     ax_: Axes
     figure_: Figure
     size = (4.8, 3.8)  # inches of a figure of its own
+    # What is across, and the height of the line that is described, each with where it is.
+    _line: tuple[tuple[str, str], tuple[str, str]]
     beneath = False  # whether such a figure has a second panel below
     # Points that marks take above the axes and at their right, where that and the ticks are all there is around them.
     around: tuple[float, float] | None = None
+
+    def __init__(self, result: Any, *, name: str | None = None) -> None:
+        self.result, self.name = result, name
 
     @property
     def how_to_read(self) -> str:
         """A few sentences on how to read this picture, for its caption."""
         return " ".join(self._sentences())
 
+    @property
+    def description(self) -> str:
+        """What the picture shows, for those who do not see it: the ends of its line, and how high and low it is."""
+        (across, x), (height, y) = ((words, attrgetter(path)(self)) for words, path in self._line)
+        some = np.isfinite(y)
+        x, y = x[: len(y)][some], y[some]
+        if not len(y):
+            return f"{height} by {across}."
+        lowest, highest = int(y.argmin()), int(y.argmax())
+        marks = {highest: " (highest)", lowest: " (lowest)"} if lowest != highest else {}
+        places = sorted({0, lowest, highest, len(y) - 1})
+        listed = (f"{amount(y[i])} at {amount(x[i])}{marks.get(i, '')}" for i in places)
+        return f"{height} by {across}, at {rows(len(y))} point{'s' * (len(y) > 1)}: {', '.join(listed)}."
+
     @abstractmethod
     def _sentences(self) -> Iterator[str]:
         """What `how_to_read` says, sentence by sentence."""
 
-    @abstractmethod
     def columns(self) -> dict[str, Any]:
-        """Columns of the table behind the picture, by name."""
+        """Return the columns of the table behind the picture, by name: those of the result."""
+        return dict(self.result.columns())
 
     def readings(self) -> Iterator[Reading]:
         """Give what a page says where a reader points at the picture, once it is drawn; by default nothing."""
         return iter(())
-
-    def __init_subclass__(cls) -> None:
-        for name in {"from_predictions", "plot"} & set(vars(cls)):
-            _share_parameters(getattr(cls, name), getattr(Display, name))
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
         """Draw the picture.
@@ -98,11 +114,6 @@ class Display(ABC):
             Of matplotlib, for the line, points or bars of what is shown: ``color``, ``linewidth`` ...
         """
         return self._plot(ax, self.size, beneath=self.beneath, name=name, **keywords)
-
-    def _drawn(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
-        """Take the name, and draw."""
-        self.name = name
-        return self.plot(ax, **keywords)
 
     def _plot(self, ax: Axes | None, size: Inches, *, beneath: bool, name: str | None = None, **keywords: Any) -> Self:
         """Draw on axes of the user or a new figure, which has a second panel if `beneath`."""
@@ -138,92 +149,9 @@ class Display(ABC):
         """Draw on a canvas; the name is for the legend of shared axes."""
 
     @classmethod
-    @abstractmethod
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_proba: Any = None,
-        *,
-        sample_weight: Any = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Compute what is shown from labels and scores, and draw it.
-
-        Every display takes these parameters, and some of its own.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n,) or ScoreTable
-            Labels, or a table that holds labels and scores.
-        y_proba : array-like of shape (n,)
-            Predicted probabilities of the positive class, in [0, 1].
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weights, with which no intervals and limits are drawn; for a `count` pass a `ScoreTable`.
-        pos_label : scalar, optional
-            The label value that counts as 1.
-        name : str, optional
-            What is shown.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default on a new figure of pyplot, so that notebooks show it.
-        **keywords
-            Passed on to `plot`.
-
-        Returns
-        -------
-        Display
-            Already drawn.
-
-        Raises
-        ------
-        ArgumentError
-            If a parameter is out of range, or there is nothing to draw.
-        DataError
-            If the rows cannot be used.
-        """
-
-    @classmethod
     def from_result(cls, result: Any) -> Self:
         """Return the display of a result at hand, not yet drawn."""
-        return cls(result)  # type: ignore[call-arg]
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, *, pos_label: Any = None, name: str | None = None, **keywords: Any
-    ) -> Self:
-        """Draw the picture of a fitted classifier on data.
-
-        Parameters
-        ----------
-        estimator : object with ``predict_proba``
-            A fitted binary classifier, or a pipeline that ends in one.
-        X : array-like of shape (n, d)
-            Features.
-        y : array-like of shape (n,)
-            Labels.
-        pos_label : scalar, optional
-            The label value that counts as 1; by default ``estimator.classes_[1]``.
-        name : str, optional
-            By default the name of the estimator's class.
-        **keywords
-            Passed on to `from_predictions`: ``sample_weight``, ``ax`` ...
-
-        Returns
-        -------
-        Display
-            Already drawn.
-
-        Raises
-        ------
-        ArgumentError
-            If the estimator has no ``predict_proba`` or not two classes.
-        DataError
-            If the labels or scores cannot be used, or the estimator does not know the label.
-        """
-        y_proba, pos_label = positive_scores(estimator, X, pos_label)
-        name = type(estimator).__name__ if name is None else name
-        return cls.from_predictions(y, y_proba, pos_label=pos_label, name=name, **keywords)
+        return cls(result)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the numbers that are drawn as a dataframe.
@@ -301,45 +229,23 @@ def _display_of(result: Any) -> Any:
     return resolve(name).from_result(result)
 
 
-def split_rows(
-    y_true: Labels, y_proba: Scores, *, sample_weight: Weights = None, pos_label: Any = None, **drawing: Any
-) -> tuple[ScoreTable, dict[str, Any]]:
-    """Return the table of what `Display.from_predictions` is given, and the keywords that are about drawing."""
-    return as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label), drawing
-
-
 def halfway(places: FloatArray, low: float, high: float) -> Iterator[tuple[float, float]]:
     """Divide the stretch from `low` to `high` half way between increasing places, one part for each."""
     edges = np.concatenate([[low], 0.5 * (places[1:] + places[:-1]), [high]]).tolist()
     return pairwise(edges)
 
 
-def _share_parameters(method: Any, of_all: Any) -> None:
-    """Let the signature of a method of one display name the parameters that all displays take, after its own."""
-    function = getattr(method, "__func__", method)
-    own = signature(function)
-    *first, keywords = own.parameters.values()
-    others = {"y_proba", "pos_label"} if "y_pred" in own.parameters else set()  # which predicted means do not have
-    further = [p for name, p in signature(of_all).parameters.items() if name not in own.parameters.keys() | others]
-    function.__signature__ = own.replace(parameters=[*first, *further, keywords])
-
-
-def all_scores(estimator: Any, X: Any) -> tuple[FloatArray, list[Any]]:
-    """Return an estimator's probabilities of all classes, and their labels in the order of the columns."""
+def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[FloatArray, Any]:
+    """Return an estimator's probabilities of the positive class, and the label of that class."""
     if not hasattr(estimator, "predict_proba"):
         remedy = "calibrate its scores first (calibrant.calibrators), or pass probabilities to from_predictions"
         raise ArgumentError("an estimator with predict_proba", f"a {type(estimator).__name__} without it", remedy)
-    return np.asarray(estimator.predict_proba(X)), list(getattr(estimator, "classes_", ()))
-
-
-def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[FloatArray, Any]:
-    """Return an estimator's probabilities of the positive class, and the label of that class."""
-    proba, classes = all_scores(estimator, X)
+    proba, classes = np.asarray(estimator.predict_proba(X)), list(getattr(estimator, "classes_", ()))
     if proba.ndim != 2 or proba.shape[1] != 2 or len(classes) != 2:
         raise ArgumentError(
             "a binary classifier with two columns of probabilities",
             f"probabilities of shape {proba.shape} and classes {classes}",
-            "pass the column of one class to from_predictions, or draw all classes by ClassErrorDisplay",
+            "pass the column of one class to from_predictions, or draw all classes: calibrant.audit(y, proba).plot()",
         )
     if pos_label is None:
         pos_label = classes[1]

@@ -4,50 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.curves import ConcentrationCurve, MeanCurve, binned_means, concentration_curve, isotonic_means
+from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.curves import ConcentrationCurve, MeanCurve, binned_means, isotonic_means
 from calibrant.errors import ArgumentError
 from calibrant.plots.canvas import Canvas, write_ticks
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.display import Display
-from calibrant.plots.layers import SimultaneousBand, values_of
-from calibrant.plots.reliability import ReliabilityDisplay
+from calibrant.plots.reliability import ReliabilityDisplay, SimultaneousBand, values_of
+from calibrant.table.bins import View
 from calibrant.table.numbers import number, share, short, significant
 from calibrant.table.outcome_table import Outcomes, as_outcome_table
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import Scores, Weights
-from calibrant.table.visible_scores import View
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _MARGIN, _FARTHEST = 0.06, 3.0  # around what is shown, of the axis; and how far intervals are shown, in largest means
 
 
-class OfPredictedMeans(Display):
-    """Base of these pictures: of a regressor they draw what it predicts."""
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: npt.ArrayLike, **keywords: Any) -> Self:  # noqa: N803
-        """Draw the picture of a fitted regressor on data.
-
-        Parameters
-        ----------
-        estimator : object with ``predict``
-            A fitted regressor.
-        X : array-like of shape (n, d)
-            Features.
-        y : array-like of shape (n,)
-            Outcomes.
-        **keywords
-            Passed on to `from_predictions`.
-        """
-        return cls.from_predictions(y, estimator.predict(X), **({"name": type(estimator).__name__} | keywords))
-
-
-class MeanReliabilityDisplay(OfPredictedMeans, ReliabilityDisplay):
+class MeanReliabilityDisplay(ReliabilityDisplay):
     """Observed mean by predicted mean, both in the unit of the outcomes.
 
     Each of these results is optional, but there must be points, a line or a band.
@@ -81,7 +63,7 @@ class MeanReliabilityDisplay(OfPredictedMeans, ReliabilityDisplay):
     """
 
     _axes = "x-axis: predicted mean; y-axis: observed mean, per unit of exposure where rows have one."
-    _binned = "predictions"
+    _binned, _line = "predictions", (("mean prediction", "shown.score"), ("Observed mean", "shown.rate"))
     _write_score = _write_rate = staticmethod(number)
 
     def __init__(
@@ -95,10 +77,8 @@ class MeanReliabilityDisplay(OfPredictedMeans, ReliabilityDisplay):
     ) -> None:
         self._log = check_choice("scale", scale, ("linear", "log")) == "log"
         super().__init__(points, line=line, band=band, name=name, view=View(0.0, 1.0))
-        layers: list[Any] = [points, line, band]
-        self._shown = next(layer for layer in layers if layer is not None)
-        self.view = View(*self._ends(self._shown.score))
-        self._diagonal = self._ends(self._shown.score, margin=2.0)  # there may be other models on the same axes
+        self.view = View(*self._ends(self.shown.score))
+        self._diagonal = self._ends(self.shown.score, margin=2.0)  # there may be other models on the same axes
 
     @classmethod
     def from_predictions(  # type: ignore[override]
@@ -111,9 +91,11 @@ class MeanReliabilityDisplay(OfPredictedMeans, ReliabilityDisplay):
         scale: Literal["linear", "log"] = "linear",
         exposure: Weights = None,
         sample_weight: Weights = None,
+        name: str | None = None,
+        ax: Axes | None = None,
         **keywords: Any,
     ) -> Self:
-        """Compute bins and the isotonic curve, and draw them; other parameters as in `Display.from_predictions`.
+        """Compute bins and the isotonic curve, and draw them.
 
         Parameters
         ----------
@@ -123,11 +105,21 @@ class MeanReliabilityDisplay(OfPredictedMeans, ReliabilityDisplay):
             As in `calibrant.curves.binned_means`.
         scale : {"linear", "log"}
             Of both axes.
+        name, ax, **keywords
+            As in `plot`.
         """
         limits: Any = {"outcome_limits": (None, None), "relative_to": "exposure"}
         table = as_outcome_table(y_true, y_pred, exposure=exposure, sample_weight=sample_weight, **limits)
         points = binned_means(table, n_bins=n_bins, confidence_level=confidence_level)
-        return cls(points, line=isotonic_means(table), scale=scale)._drawn(**keywords)
+        return cls(points, line=isotonic_means(table), scale=scale, name=name).plot(ax, **keywords)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: npt.ArrayLike, *, name: str | None = None, **keywords: Any
+    ) -> Self:
+        """Draw the picture of a fitted regressor, which has ``predict``, on data; see `from_predictions`."""
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(y, estimator.predict(X), name=name, **keywords)
 
     def _sentences(self) -> Iterator[str]:
         yield from super()._sentences()
@@ -136,7 +128,7 @@ class MeanReliabilityDisplay(OfPredictedMeans, ReliabilityDisplay):
 
     def _frame(self, canvas: Canvas, heights: FloatArray, *, first: bool) -> float:
         ax = canvas.ax
-        means = np.concatenate([self._shown.score, values_of(self._shown, "rate")])
+        means = np.concatenate([self.shown.score, values_of(self.shown, "rate")])
         low, high = self._ends(means, margin=0.0)
         reach = _FARTHEST * high  # intervals that go beyond must not squeeze what else there is to see
         heights = np.clip(heights, low / _FARTHEST if self._log else low - reach, reach)
@@ -170,7 +162,7 @@ def _brief(value: float) -> str:
     return short(value) if abs(value) < 1000.0 else f"{value:,.0f}"
 
 
-class ConcentrationDisplay(OfPredictedMeans, CumulativeResidualsDisplay):
+class ConcentrationDisplay(CumulativeResidualsDisplay):
     """Cumulative residuals by share of exposure: concentration curve minus Lorenz curve, with their range.
 
     Parameters
@@ -188,14 +180,17 @@ class ConcentrationDisplay(OfPredictedMeans, CumulativeResidualsDisplay):
     Examples
     --------
     >>> from matplotlib.figure import Figure
+    >>> from calibrant.curves import concentration_curve
     >>> from calibrant.plots import ConcentrationDisplay
-    >>> display = ConcentrationDisplay.from_predictions([0, 1, 3], [1.0, 1.0, 2.0], ax=Figure().subplots())
+    >>> curve = concentration_curve([0, 1, 3], [1.0, 1.0, 2.0])
+    >>> display = ConcentrationDisplay(curve).plot(Figure().subplots())
     >>> display.to_frame("pandas")["value"].tolist()
     [-0.25, 0.0]
     """
 
     _write = staticmethod(_brief)
-    curve: ConcentrationCurve
+    _line = ("prediction", "result.score"), ("Cumulative residual", "result.value")
+    result: ConcentrationCurve
 
     def __init__(self, curve: ConcentrationCurve, *, name: str | None = None) -> None:
         super().__init__(curve, name=name)
@@ -205,32 +200,8 @@ class ConcentrationDisplay(OfPredictedMeans, CumulativeResidualsDisplay):
         unit = f"share{self._of}" if self._of else "per row" if by_row else f"per unit of {across}"
         self._height = f"cumulative residuals, {unit}"
 
-    @classmethod
-    def from_predictions(  # type: ignore[override]
-        cls,
-        y_true: Outcomes,
-        y_pred: Scores = None,
-        *,
-        n_points: int = 900,
-        exposure: Weights = None,
-        sample_weight: Weights = None,
-        relative_to: str = "predicted",
-        **keywords: Any,
-    ) -> Self:
-        """Compute the curve, and draw it; other parameters as in `Display.from_predictions`.
-
-        Parameters
-        ----------
-        y_true, y_pred, exposure, sample_weight, relative_to
-            As in `calibrant.metrics.mean_calibration_error`.
-        n_points : int
-            Points to draw, at least 4. The highest and the lowest point are always among them.
-        """
-        rows: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight, "relative_to": relative_to}
-        return cls(concentration_curve(y_true, y_pred, n_points=n_points, **rows))._drawn(**keywords)
-
     def _sentences(self) -> Iterator[str]:
-        attained = "" if self.curve.interval is None else ", attained over the shaded predictions"
+        attained = "" if self.result.interval is None else ", attained over the shaded predictions"
         yield (
             f"x-axis: {self._words[1]}, ordered by prediction, with some predictions above. The line is the sum of "
             "observed minus predicted up to there. Where it falls, predictions are too high; where it rises, too low. "
@@ -249,4 +220,10 @@ class ConcentrationDisplay(OfPredictedMeans, CumulativeResidualsDisplay):
     @property
     def _error(self) -> str:
         write = share if self._of else significant
-        return f"calibration error {write(self.curve.error)}{self._of}"
+        return f"calibration error {write(self.result.error)}{self._of}"
+
+
+def mean_displays(audit: MeanFindings) -> list[Display]:
+    """Return both pictures of an audit, not yet drawn."""
+    means = MeanReliabilityDisplay(audit.reliability, line=audit.isotonic, name=audit.name)
+    return [means, ConcentrationDisplay(audit.concentration_curve, name=audit.name)]

@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.comparing.compare import compare
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import Comparison, MeasureDifference, difference, interval, verdict
-from calibrant.comparing.rows import Guarantee
 from calibrant.curves import CumulativeResiduals, Curve, binned_curve, cumulative_residuals, local_curve
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
 from calibrant.plots.canvas import Canvas, set_scale, write_ticks
 from calibrant.plots.display import Display, Reading, positive_scores
-from calibrant.plots.layers import draw_shares, frame_diagram, stacked
-from calibrant.table.numbers import confidence, number
+from calibrant.plots.reliability import draw_shares, frame_diagram, stacked
+from calibrant.table.bins import score_view
+from calibrant.table.numbers import confidence, number, short_name
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import as_table
-from calibrant.table.shown import short_name
-from calibrant.table.visible_scores import score_view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,30 +30,6 @@ _MOST_LIMITED = 4  # models whose intervals can be told apart
 _PANEL, _ROW, _MARGIN = 0.56, 0.18, 0.5  # inches: a panel without rows, a row, and what is left above and below
 _LETTER, _MOST_LETTERS = 0.065, 26  # inches of a letter; with longer names panels stand one below the other
 _LONGEST = 20  # letters of a name
-
-
-class ModelsDisplay(Display):
-    """Base of pictures of several models by name."""
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Mapping[str, Any], X: Any, y: npt.ArrayLike, *, pos_label: Any = None, **keywords: Any
-    ) -> Self:
-        """Draw fitted classifiers on the same data; other parameters as in `Display.from_estimator`.
-
-        Parameters
-        ----------
-        estimator : mapping of str to object with ``predict_proba``
-            Fitted binary classifiers of the same two classes, by name.
-        """
-        if not isinstance(estimator, Mapping):
-            raise ArgumentError(
-                "a mapping of names to estimators", f"a {type(estimator).__name__}", "pass {'name': estimator, ...}"
-            )
-        scores = {}
-        for name, one in estimator.items():
-            scores[name], pos_label = positive_scores(one, X, pos_label)
-        return cls.from_predictions(y, scores, pos_label=pos_label, **keywords)
 
 
 class Model(NamedTuple):
@@ -77,7 +50,7 @@ class Model(NamedTuple):
     cumulative_residuals: CumulativeResiduals
 
 
-class ComparisonDisplay(ModelsDisplay):
+class ComparisonDisplay(Display):
     """Several models on one reliability diagram, with their calibration errors in the legend.
 
     Parameters
@@ -126,11 +99,11 @@ class ComparisonDisplay(ModelsDisplay):
         curve: Literal["binned", "local"] = "binned",
         sample_weight: Any = None,
         pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
         **keywords: Any,
     ) -> Self:
         """Compute a curve, the calibration error and the distribution of the scores of each model, and draw them.
-
-        Other parameters are as in `Display.from_predictions`.
 
         Parameters
         ----------
@@ -144,6 +117,10 @@ class ComparisonDisplay(ModelsDisplay):
             Which curve to draw.
         sample_weight : array-like of shape (n,) or mapping of str to array-like, optional
             Non-negative weights of the rows, or of each model's own rows.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+        name, ax, **keywords
+            As in `plot`.
 
         Raises
         ------
@@ -165,7 +142,37 @@ class ComparisonDisplay(ModelsDisplay):
             line = binned_curve(table, n_bins=n_bins, strategy=strategy) if curve == "binned" else local_curve(table)
             residuals = cumulative_residuals(table, n_points=_POINTS)
             models[str(model)] = Model(line, cutoff_calibration(table), residuals)
-        return cls(models)._drawn(**keywords)
+        return cls(models, name=name).plot(ax, **keywords)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Mapping[str, Any], X: Any, y: npt.ArrayLike, *, pos_label: Any = None, **keywords: Any
+    ) -> Self:
+        """Draw fitted classifiers on the same data.
+
+        Further keywords are those of `from_predictions`.
+
+        Parameters
+        ----------
+        estimator : mapping of str to object with ``predict_proba``
+            Fitted binary classifiers of the same two classes, by name.
+        X, y, pos_label
+            As in `ReliabilityDisplay.from_estimator`.
+        """
+        if not isinstance(estimator, Mapping):
+            raise ArgumentError(
+                "a mapping of names to estimators", f"a {type(estimator).__name__}", "pass {'name': estimator, ...}"
+            )
+        scores = {}
+        for name, one in estimator.items():
+            scores[name], pos_label = positive_scores(one, X, pos_label)
+        return cls.from_predictions(y, scores, pos_label=pos_label, **keywords)
+
+    @property
+    def description(self) -> str:
+        """The calibration error of each model."""
+        errors = ", ".join(f"{name} {number(model.cutoff.value)}" for name, model in self.models.items())
+        return f"Calibration errors: {errors}."
 
     def _sentences(self) -> Iterator[str]:
         yield (
@@ -182,9 +189,15 @@ class ComparisonDisplay(ModelsDisplay):
         return stacked("model", [(name, model.curve) for name, model in self.models.items()])
 
     def plot(
-        self, ax: Axes | None = None, *, ref_line: bool = True, distribution: bool = True, **keywords: Any
+        self,
+        ax: Axes | None = None,
+        *,
+        ref_line: bool = True,
+        distribution: bool = True,
+        name: str | None = None,
+        **keywords: Any,
     ) -> Self:
-        """Draw the diagram; other parameters as in `Display.plot`.
+        """Draw the diagram.
 
         Parameters
         ----------
@@ -195,9 +208,11 @@ class ComparisonDisplay(ModelsDisplay):
             Whether to draw the diagonal of perfect calibration.
         distribution : bool
             Whether to draw the cumulative shares of rows.
+        name, **keywords
+            As in `Display.plot`.
         """
         size = (4.8, (5.3 if distribution else 4.4) + 0.18 * max(0, len(self.models) - 3))
-        return self._plot(ax, size, beneath=distribution, ref_line=ref_line, **keywords)
+        return self._plot(ax, size, beneath=distribution, ref_line=ref_line, name=name, **keywords)
 
     def _draw(self, canvas: Canvas, name: str | None, *, ref_line: bool = True, **keywords: Any) -> None:
         curves = [model.cumulative_residuals for model in self.models.values()]
@@ -237,7 +252,7 @@ def _of(values: Any, name: str, what: str) -> Any:
     return values[name]
 
 
-class DifferenceDisplay(ModelsDisplay):
+class DifferenceDisplay(Display):
     """Differences between models on the same rows, with intervals that hold together.
 
     Parameters
@@ -255,15 +270,16 @@ class DifferenceDisplay(ModelsDisplay):
     Examples
     --------
     >>> from matplotlib.figure import Figure
+    >>> from calibrant import compare
     >>> from calibrant.plots import DifferenceDisplay
     >>> y, scores = [0, 1, 0, 1], {"old": [0.3, 0.4, 0.5, 0.6], "new": [0.1, 0.8, 0.2, 0.9]}
-    >>> display = DifferenceDisplay.from_predictions(y, scores, ax=Figure().subplots())
+    >>> display = DifferenceDisplay(compare(y, scores)).plot(Figure().subplots())
     >>> display.to_frame("pandas")["measure"].tolist()
     ['calibration_error', 'brier_score', 'log_loss', 'roc_auc']
     """
 
     def __init__(self, comparison: Comparison, *, name: str | None = None) -> None:
-        self.comparison, self.name = comparison, name
+        super().__init__(comparison, name=name)
         self._pairs = len(comparison.differences) // len(comparison.measures)
         # Letters in front of a panel, where there are several pairs.
         labels = map(_label, comparison.differences)
@@ -272,49 +288,27 @@ class DifferenceDisplay(ModelsDisplay):
         self._rows = -(-len(comparison.measures) // self._columns)
         self.size = (7.6, _MARGIN + self._rows * (_PANEL + _ROW * self._pairs))
 
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_proba: Mapping[str, npt.ArrayLike] | None = None,
-        *,
-        costs: Any = None,
-        clusters: Any = None,
-        guarantee: Guarantee = "ordinary",
-        confidence_level: float = 0.95,
-        sample_weight: Any = None,
-        pos_label: Any = None,
-        **keywords: Any,
-    ) -> Self:
-        """Compare models, and draw the differences; other parameters as in `Display.from_predictions`.
+    @property
+    def description(self) -> str:
+        """Every difference, with what it says."""
+        return ". ".join(f"{MEASURES[key].name}: {self._told(key)}" for key in self.result.measures) + "."
 
-        Parameters
-        ----------
-        y_proba : mapping of str to array-like
-            Predicted probabilities of the positive class, in [0, 1], by the name of the model.
-        costs, clusters, guarantee, confidence_level
-            As in `calibrant.compare`.
-        sample_weight : None
-            A comparison takes no weights.
-        """
-        if sample_weight is not None:
-            raise ArgumentError("no `sample_weight`", "weights", "repeat rows that stand for several")
-        asked = {"costs": costs, "clusters": clusters, "pos_label": pos_label}
-        comparison = compare(y_true, y_proba, guarantee=guarantee, confidence_level=confidence_level, **asked)
-        return cls(comparison)._drawn(**keywords)
+    def _told(self, key: str) -> str:
+        """Every difference of a measure in words."""
+        return "; ".join(
+            f"{one.second} \N{MINUS SIGN} {one.first}: {difference(one)} ({interval(one)}), {verdict(one)}"
+            for one in self.result.differences
+            if one.measure == key
+        )
 
     def _sentences(self) -> Iterator[str]:
-        sure = confidence(self.comparison.confidence_level)
+        sure = confidence(self.result.confidence_level)
         yield (
             "Each point is a measure of the second model less that of the first, each line its interval; all "
             f"intervals hold together with {sure} confidence. On the shaded side of 0 the second model is better. "
             "Where a line does not reach 0, which a filled point says, one model is better beyond chance: the second "
             "if the line is blue, the first if it is orange."
         )
-
-    def columns(self) -> dict[str, Any]:
-        """Return the differences, one entry per measure and pair."""
-        return self.comparison.columns()
 
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
         canvas.ax.set_axis_off()
@@ -324,7 +318,7 @@ class DifferenceDisplay(ModelsDisplay):
         names = self._letters * _LETTER / (self.size[0] / columns) * width
         low, high = 0.22 / inches, 0.24 / inches
         self.axes_ = []
-        for i, key in enumerate(self.comparison.measures):
+        for i, key in enumerate(self.result.measures):
             row, column = i % rows, i // rows
             box = (column * width + 0.02 + names, 1.0 - (row + 1 - low) * height, width - 0.05 - names)
             panel = canvas.ax.inset_axes((*box, (1.0 - low - high) * height))
@@ -332,7 +326,7 @@ class DifferenceDisplay(ModelsDisplay):
             self.axes_.append(panel)
 
     def _draw_panel(self, canvas: Canvas, ax: Axes, key: str, **keywords: Any) -> None:
-        palette, differences = canvas.palette, [one for one in self.comparison.differences if one.measure == key]
+        palette, differences = canvas.palette, [one for one in self.result.differences if one.measure == key]
         ends = [end for one in differences for end in (one.lower, one.upper, one.value, 0.0) if abs(end) < 2.0e300]
         low, high = min(ends), max(ends)
         reach = (high - low) or 1.0
@@ -362,13 +356,8 @@ class DifferenceDisplay(ModelsDisplay):
 
     def readings(self) -> Iterator[Reading]:
         """Give every difference in words."""
-        for ax, key in zip(self.axes_, self.comparison.measures, strict=True):
-            texts = [
-                f"{one.second} \N{MINUS SIGN} {one.first}: {difference(one)} ({interval(one)}), {verdict(one)}"
-                for one in self.comparison.differences
-                if one.measure == key
-            ]
-            yield Reading(ax, *ax.get_xlim(), "; ".join(texts))
+        for ax, key in zip(self.axes_, self.result.measures, strict=True):
+            yield Reading(ax, *ax.get_xlim(), self._told(key))
 
 
 def _label(one: MeasureDifference) -> str:

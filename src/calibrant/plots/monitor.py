@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ class MonitorDisplay(Display):
 
     Parameters
     ----------
-    history : MonitorHistory
+    result : MonitorHistory
         What to draw.
     name : str, optional
         What is shown.
@@ -43,76 +43,43 @@ class MonitorDisplay(Display):
     Examples
     --------
     >>> from matplotlib.figure import Figure
+    >>> from calibrant import Monitor
     >>> from calibrant.plots import MonitorDisplay
-    >>> ax = Figure().subplots()
-    >>> display = MonitorDisplay.from_predictions([0, 1] * 64, [0.4, 0.6] * 64, tolerance=0.02, ax=ax)
+    >>> monitor = Monitor(0.02)
+    >>> state = monitor.update([0, 1] * 64, [0.4, 0.6] * 64)
+    >>> display = MonitorDisplay(monitor.history()).plot(Figure().subplots())
     >>> display.to_frame("pandas")["row"].tolist()
     [32.0, 64.0, 96.0, 128.0]
     """
 
+    result: MonitorHistory
+    _line = ("rows read", "result.row"), ("Logarithm of the evidence", "result.log_evidence")
     size = (5.6, 4.4)
     beneath = True
-
-    def __init__(self, history: MonitorHistory, *, name: str | None = None) -> None:
-        self.history, self.name = history, name
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: npt.ArrayLike,
-        y_proba: npt.ArrayLike | None = None,
-        *,
-        tolerance: float | None = None,
-        odds_tolerance: float | None = None,
-        mode: str = "total",
-        confidence_level: float = 0.95,
-        sample_weight: npt.ArrayLike | None = None,
-        pos_label: Any = None,
-        **keywords: Any,
-    ) -> Self:
-        """Read rows in their order, and draw the monitor; other parameters as in `Display.from_predictions`.
-
-        Parameters
-        ----------
-        tolerance, odds_tolerance, mode, confidence_level
-            As `calibrant.Monitor` has them.
-        """
-        if y_proba is None or sample_weight is not None:
-            given = "a table" if y_proba is None else "weights"
-            raise ArgumentError("labels and scores row by row, in their order", given, "pass the rows themselves")
-        from calibrant.monitoring import Monitor
-
-        monitor = Monitor(tolerance, odds_tolerance=odds_tolerance, mode=mode, confidence_level=confidence_level)
-        monitor.update(y_true, y_proba, pos_label=pos_label)
-        return cls(monitor.history())._drawn(**keywords)
 
     def _sentences(self) -> Iterator[str]:
         yield (
             "x-axis: rows read. Upper panel: the evidence against calibration, on a logarithmic scale; where it "
             "reaches the threshold (dashed), the monitor gives an alarm (vertical line)."
         )
-        if len(self.history.alarms) > 1:
-            yield f"Shown are the latest {len(self.history.alarms)} alarms; after each the evidence begins anew."
-        level = confidence(self.history.confidence_level)
+        if len(self.result.alarms) > 1:
+            yield f"Shown are the latest {len(self.result.alarms)} alarms; after each the evidence begins anew."
+        level = confidence(self.result.confidence_level)
         yield (
             "Lower panel: observed rate minus mean predicted over all rows so far. The shaded strip is a confidence "
             f"sequence: at all rows at once, with probability {level}, it contains the mean of the expectations. "
             "Above 0, scores were too low on average."
         )
 
-    def columns(self) -> dict[str, Any]:
-        """Return evidence and bias, one entry per row that is kept."""
-        return dict(self.history.columns())
-
     def readings(self) -> Iterator[Reading]:
         """Give evidence and bias at every row that is kept."""
-        parts = halfway(self.history.row, *self.ax_.get_xlim())
-        for part, (row, time, evidence, bias, limits) in zip(parts, moments(self.history), strict=True):
+        parts = halfway(self.result.row, *self.ax_.get_xlim())
+        for part, (row, time, evidence, bias, limits) in zip(parts, moments(self.result), strict=True):
             at = f"row {row}, {time}" if time else f"row {row}"
             yield Reading(self.ax_, *part, f"{at}: evidence {evidence}, bias {bias} ({limits})")
 
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
-        history, palette, ax = self.history, canvas.palette, canvas.ax
+        history, palette, ax = self.result, canvas.palette, canvas.ax
         if not len(history.row):
             raise ArgumentError("a monitor that has read 16 rows", "fewer", "draw it later")
         high = max(history.log_threshold * 1.15, 0.5)
@@ -137,7 +104,7 @@ class MonitorDisplay(Display):
         _write_rows(canvas.beneath or ax, history.row, history.time)
 
     def _draw_bias(self, ax: Axes, canvas: Canvas) -> None:
-        history, palette = self.history, canvas.palette
+        history, palette = self.result, canvas.palette
         ax.axhline(0.0, color=palette.rule, linewidth=0.8)
         colour = self.line_.get_color()
         ax.fill_between(history.row, history.lower, history.upper, color=colour, alpha=0.18, linewidth=0.0)

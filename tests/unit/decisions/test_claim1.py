@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from calibrant import ScoreTable
 from calibrant.decisions import expected_cost, regret_bound, saving_bound
-from calibrant.decisions.max_regret import max_regret
+from calibrant.decisions.regret import max_regret
 from support import oracles, strategies
 
 ROUNDING = 1e-12

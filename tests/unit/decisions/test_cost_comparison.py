@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.decisions import cost_curve, net_benefit, net_benefit_difference
-from calibrant.decisions.comparison import pair_rows, ratio_limits
+from calibrant.decisions import cost_curve, net_benefit
+from calibrant.decisions.cost_curves import pair_rows, ratio_limits
 from calibrant.errors import ArgumentError, DataError
 from calibrant.references import cite
 from support import oracles, strategies
@@ -144,15 +144,12 @@ def test_changes_are_counted_row_by_row(rows, random):
 def test_order_and_repeats_do_not_matter(rows, random):
     after = other_scores(rows, random)
     text = cost_curve(rows.y, rows.s, after, at=P, **rows.keywords).to_json()
-    benefit = net_benefit_difference(rows.y, rows.s, after, at=P, **rows.keywords).to_json()
     order = list(range(len(rows.y)))
     random.shuffle(order)
     other = rows.reordered(order)
     assert cost_curve(other.y, other.s, after[order], at=P, **other.keywords).to_json() == text
-    assert net_benefit_difference(other.y, other.s, after[order], at=P, **other.keywords).to_json() == benefit
     y, s, t = repeated(rows, after)
     assert cost_curve(y, s, t, at=P).to_json() == text
-    assert net_benefit_difference(y, s, t, at=P).to_json() == benefit
 
 
 def test_bands_by_hand():
@@ -182,9 +179,6 @@ def test_nothing_is_known_of_chance_where_weights_count_no_rows():
     assert np.isnan([*curve.loss_ratio_lower, *curve.loss_ratio_upper]).all()
     assert np.isnan([curve.overall_ratio_lower, curve.overall_ratio_upper, curve.mean_ratio_error]).all()
     assert np.isnan([curve.band, curve.difference_band]).all()
-    found = net_benefit_difference([0, 1], [0.3, 0.6], [0.2, 0.7], sample_weight=[0.5, 1.0])
-    assert np.isfinite(found.difference).all()
-    assert np.isnan([found.standard_error, found.lower, found.upper]).all()
 
 
 def test_nothing_is_compared_without_scores_after():
@@ -212,35 +206,9 @@ def test_isotonic_scores_cost_no_more_on_the_rows_of_the_fit(log_safe, rows):
     assert (curve.difference <= (0.5 / curve.n if log_safe else 0.0) + 1e-12).all()
 
 
-@given(ROWS, st.randoms(use_true_random=False))
-def test_difference_of_net_benefit_is_that_of_means(rows, random):
-    other = other_scores(rows, random)
-    found = net_benefit_difference(rows.y, rows.s, other, at=PARAMETERS, confidence_level=0.9, **rows.keywords)
-    y, s, t = repeated(rows, other)
-    terms = benefits(y, s) - benefits(y, t)
-    error = terms.std(axis=0) / math.sqrt(len(y))
-    half = Z * error + RARE * 2 * np.maximum(1.0, P / (1 - P)) / len(y)
-    assert found.net_benefit == pytest.approx(benefits(y, s).mean(axis=0), abs=1e-11)
-    assert found.other_net_benefit == pytest.approx(benefits(y, t).mean(axis=0), abs=1e-11)
-    assert found.difference == pytest.approx(terms.mean(axis=0), abs=1e-11)
-    assert found.standard_error**2 == pytest.approx(error**2, rel=1e-9, abs=1e-9)
-    assert found.upper - found.difference == pytest.approx(half, rel=1e-6, abs=1e-3)
-    assert found.difference - found.lower == pytest.approx(half, rel=1e-6, abs=1e-3)
-
-
-@given(strategies.small_rows(), st.randoms(use_true_random=False))
-def test_difference_of_net_benefit_is_that_of_costs(rows, random):
-    other = other_scores(rows, random)
-    found = net_benefit_difference(rows.y, rows.s, other, **rows.keywords)
-    curve = cost_curve(rows.y, rows.s, other, **rows.keywords)
-    assert (1 - found.threshold) * found.difference == pytest.approx(curve.difference, abs=1e-12)
-    if rows.w is None or rows.w.dtype.kind == "i":
-        assert (1 - found.threshold) * found.standard_error == pytest.approx(curve.difference_error, abs=1e-7)
-
-
 def test_results_name_their_sources():
     y, s = [0, 1], [0.3, 0.6]
-    for result in (cost_curve(y, s), net_benefit(y, s), net_benefit_difference(y, s, s)):
+    for result in (cost_curve(y, s), net_benefit(y, s)):
         assert cite(result.references)
     assert any("Vickers & Elkin (2006)" in line for line in cite(net_benefit(y, s).references))
 
@@ -248,20 +216,13 @@ def test_results_name_their_sources():
 def test_frames_have_a_column_for_each_array():
     columns = set(cost_curve([0, 1], [0.3, 0.6], [0.2, 0.9]).to_frame("pandas").columns)
     assert {"difference_lower", "loss_ratio_upper", "cost_before_error"} <= columns
-    assert len(net_benefit_difference([0, 1], [0.3, 0.6], [0.2, 0.9]).to_frame("pandas")) == 99
 
 
 def test_refusals():
     table = ScoreTable.from_scores([0, 1], [0.2, 0.7])
-    with pytest.raises(ArgumentError, match="labels and two scores"):
-        net_benefit_difference(table, [0.2, 0.7], [0.1, 0.9])
     for level in (0.0, 1.0, "x"):
         with pytest.raises(ArgumentError, match="level"):
             cost_curve(table, confidence_level=level)
-        with pytest.raises(ArgumentError, match="level"):
-            net_benefit_difference([0, 1], [0.2, 0.7], [0.1, 0.9], confidence_level=level)
     for other in ([0.1], [0.1, np.nan], [0.1, 1.5]):
-        with pytest.raises(DataError):
-            net_benefit_difference([0, 1], [0.2, 0.7], other)
         with pytest.raises(DataError):
             cost_curve([0, 1], [0.2, 0.7], other)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.decisions import expected_cost
-from calibrant.decisions.cost_curve import cost_curve
+from calibrant.decisions.cost_curves import cost_curve
 from calibrant.errors import ArgumentError
 from calibrant.metrics import brier_score
 from support import oracles, strategies

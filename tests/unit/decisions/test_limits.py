@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.decisions import isotonic_harm_bound
-from calibrant.decisions.comparison import normal_half_width, ratio_limits
+from calibrant.decisions.cost_curves import normal_half_width, ratio_limits
 from calibrant.distributions.brownian import kuiper_upper_quantile
 from calibrant.errors import ArgumentError
 

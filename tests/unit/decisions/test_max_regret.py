@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import ScoreTable
-from calibrant.decisions.max_regret import max_regret, worst_costs
+from calibrant.decisions.regret import max_regret, worst_costs
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import cutoff_calibration_error

@@ -9,8 +9,8 @@ from hypothesis import given
 from calibrant import ScoreTable
 from calibrant.decisions import expected_cost
 from calibrant.decisions.clusters import cluster_net_benefit
-from calibrant.decisions.cost_curve import cost_curve
-from calibrant.decisions.net_benefit import net_benefit
+from calibrant.decisions.cost_curves import cost_curve
+from calibrant.decisions.decision_curve import net_benefit
 from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.errors import ArgumentError
 from calibrant.table.clusters import cluster_rows

@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.decisions import selective_plan
-from calibrant.distributions.walk_boundary import walk_boundary
+from calibrant.distributions.binomial import walk_boundary
 from calibrant.errors import ArgumentError
 
 CASES = [(0.03, 0.4, 0.05, 0.8), (0.01, 0.5, 0.02, 0.8), (0.02, 0.3, 0.05, 0.9), (0.0, 1.0, 0.05, 0.5)]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import calibrant as cal
 from calibrant.cells import gathering
 from calibrant.decisions.selective import Cutoffs
-from calibrant.distributions.walk_boundary import walk_boundary
+from calibrant.distributions.binomial import walk_boundary
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.clusters import cluster_rows, one_row_each
 from calibrant.table.pooling import pool_rows

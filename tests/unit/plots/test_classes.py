@@ -10,15 +10,15 @@ from sklearn.naive_bayes import GaussianNB
 
 import calibrant as cal
 from calibrant import ArgumentError
-from calibrant.plots import ClassAuditDisplay, ClassErrorDisplay, ReliabilityDisplay
-from calibrant.plots.classes import small_diagrams
-from support.class_audits import many, world, wrong
+from calibrant.plots import AuditDisplay, ClassErrorDisplay, ReliabilityDisplay
+from calibrant.plots.audit import small_diagrams
+from support.class_audits import many, wrong
 
 
 def test_diagrams_have_shared_axes_and_the_worst_class_first():
     result = wrong()
     display = result.plot(ax=Figure().subplots(1, 3))
-    assert isinstance(display, ClassAuditDisplay)
+    assert isinstance(display, AuditDisplay)
     assert len({(ax.get_xlim(), ax.get_ylim()) for ax in display.axes_}) == 1
     for ax, i, curve in zip(display.axes_, result.shown, result.reliability, strict=True):
         assert ax.get_title(loc="left") == f"class {result.table.name[i]}: {result.table.error[i]:.4f}"
@@ -37,7 +37,7 @@ def test_some_axes_and_too_many():
 @pytest.mark.slow
 @pytest.mark.parametrize("audit", [wrong, many])
 def test_all_is_within_the_figure(audit):
-    for display in (ClassAuditDisplay(audit()), ClassErrorDisplay(audit()), *small_diagrams(audit())[:2]):
+    for display in (AuditDisplay(audit()), ClassErrorDisplay(audit()), *small_diagrams(audit())[:2]):
         figure = display.own_figure()
         FigureCanvasAgg(figure).draw()
         width, height = figure.get_size_inches()
@@ -47,8 +47,9 @@ def test_all_is_within_the_figure(audit):
 
 
 def test_long_names_are_cut_and_dollars_are_dollars():
-    table = replace(wrong().table, name=np.array(["$x$ " * 30, "b", "c"]))
-    (ax,) = replace(wrong(), table=table, shown=(0, 1, 2)).plot(ax=Figure().subplots()).axes_
+    parts = replace(wrong().table, name=np.array(["$x$ " * 30, "b", "c"]))
+    certificate = replace(wrong().certificate, parts=parts)
+    (ax,) = replace(wrong(), certificate=certificate, shown=(0, 1, 2)).plot(ax=Figure().subplots()).axes_
     assert len(ax.get_title(loc="left")) <= 32
     ax.figure.draw_without_rendering()
 
@@ -62,33 +63,12 @@ def test_errors_in_their_order():
     assert "all probabilities were right" in display.how_to_read
 
 
-@pytest.mark.slow
-def test_from_predictions():
-    y, proba = world(100)
-    display = ClassErrorDisplay.from_predictions(y, proba, ax=Figure().subplots())
-    assert len(display.columns()["null_error"]) == 3
-    with pytest.raises(cal.ArgumentError, match="neither sample_weight nor pos_label"):
-        ClassErrorDisplay.from_predictions(y, proba, pos_label=1)
-
-
-def test_errors_of_a_fitted_classifier():
-    """Three classes in an order of its own are drawn; of two the message names what works, and so does that one's."""
+def test_what_draws_a_fitted_classifier_is_named():
+    """Of three classes the message names what works, and that does."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
-    three, two = np.array(["a", "b", "c"])[rng.integers(3, size=300)], rng.integers(2, size=300)
+    three = np.array(["a", "b", "c"])[rng.integers(3, size=300)]
     model = GaussianNB().fit(X, three)
-    proba = model.predict_proba(X)
-    drawn = ClassErrorDisplay.from_estimator(model, X, three, ax=Figure().subplots())
-    expected = ClassErrorDisplay.from_predictions(three, proba, classes=["a", "b", "c"], ax=Figure().subplots())
-    assert drawn.to_frame("pandas").equals(expected.to_frame("pandas"))
-    assert drawn.name == "GaussianNB"
-    binary = GaussianNB().fit(X, two)
-    with pytest.raises(
-        ArgumentError, match=r"three or more classes, found classes \[.*ReliabilityDisplay.from_estimator"
-    ):
-        ClassErrorDisplay.from_estimator(binary, X, two)
-    ReliabilityDisplay.from_estimator(binary, X, two, ax=Figure().subplots())
-    with pytest.raises(ArgumentError, match="ClassErrorDisplay"):
+    with pytest.raises(ArgumentError, match=r"calibrant.audit\(y, proba\).plot\(\)"):
         ReliabilityDisplay.from_estimator(model, X, three)
-    with pytest.raises(ArgumentError, match="neither sample_weight nor pos_label"):
-        ClassErrorDisplay.from_estimator(model, X, three, pos_label="a")
+    assert isinstance(cal.audit(three, model.predict_proba(X)).plot(ax=Figure().subplots()), AuditDisplay)

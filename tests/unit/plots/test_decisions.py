@@ -32,7 +32,7 @@ def rows():
 class TestCosts:
     def test_lines_are_the_costs(self, rows):
         y, s = rows
-        display = CostCurveDisplay.from_predictions(y, s, after=s**1.5, ax=axes())
+        display = CostCurveDisplay(cost_curve(y, s, after=s**1.5)).plot(axes())
         curve = cost_curve(y, s, s**1.5)
         lines = drawn(display.ax_)
         assert display.line_.get_xdata().tolist() == curve.cost_parameter.tolist()
@@ -41,61 +41,40 @@ class TestCosts:
         assert lines["best threshold (in-sample)"] == curve.cost_best.tolist()
         assert "reduces the cost" in display.how_to_read
 
-    def test_trivial_rules(self, rows):
-        # Treating all costs p for each negative, never 1 - p for each positive.
-        y, s = rows
-        display = CostCurveDisplay.from_predictions(y, s, ax=axes())
-        p, rate = display.curve.cost_parameter, y.mean()
-        assert display.trivial == pytest.approx(np.minimum(p * (1 - rate), (1 - p) * rate))
-        assert (display.curve.cost_best <= display.trivial + 1e-15).all()
-        assert display.to_frame("polars")["cost_trivial"].to_list() == display.trivial.tolist()
-
     def test_alone_it_is_not_called_before(self, rows):
-        display = CostCurveDisplay.from_predictions(*rows, ax=axes())
+        display = CostCurveDisplay(cost_curve(*rows)).plot(axes())
         assert labels(display.ax_)[0] == "thresholding the scores"
         assert "after" not in " ".join(labels(display.ax_))
 
-    def test_without_the_trivial_rules(self, rows):
-        display = CostCurveDisplay(cost_curve(*rows)).plot(axes())
-        assert "worse than treat all or treat none" not in labels(display.ax_)
-        assert "always" not in display.how_to_read
-        assert "cost_trivial" not in display.to_frame("polars").columns
-
     def test_ratio_that_is_not_defined(self):
-        display = CostCurveDisplay.from_predictions([0, 1], [0.0, 1.0], after=[0.3, 0.6], ax=axes())
+        display = CostCurveDisplay(cost_curve([0, 1], [0.0, 1.0], after=[0.3, 0.6])).plot(axes())
         assert "after" in labels(display.ax_)
 
-    def test_small_scores_are_priced_where_they_are(self):
-        s = np.linspace(1e-5, 1e-3, 200)
-        display = CostCurveDisplay.from_predictions(np.arange(200) > 198, s, ax=axes())
-        assert display.curve.cost_parameter.max() < 0.0011
-        assert display.ax_.get_xlim()[1] < 0.0012
-
     def test_chosen_parameters(self, rows):
-        display = CostCurveDisplay.from_predictions(*rows, at=[0.25, 0.5], ax=axes())
+        display = CostCurveDisplay(cost_curve(*rows, at=[0.25, 0.5])).plot(axes())
         assert display.line_.get_xdata().tolist() == [0.25, 0.5]
         with pytest.raises(ArgumentError):
-            CostCurveDisplay.from_predictions(*rows, at=[0.0, 0.5])
+            CostCurveDisplay(cost_curve(*rows, at=[0.0, 0.5])).plot()
         with pytest.raises(ArgumentError, match="n_points"):
-            CostCurveDisplay.from_predictions(*rows, n_points=0)
+            CostCurveDisplay(cost_curve(*rows, n_points=0)).plot()
 
     def test_two_models(self, rows):
         y, s = rows
         ax = axes()
-        CostCurveDisplay.from_predictions(y, s, name="one", ax=ax)
-        CostCurveDisplay.from_predictions(y, 0.1 * s, name="two", ax=ax)
-        assert labels(ax) == ["one", "two", "best threshold (in-sample)", "worse than treat all or treat none"]
+        CostCurveDisplay(cost_curve(y, s), name="one").plot(ax)
+        CostCurveDisplay(cost_curve(y, 0.1 * s), name="two").plot(ax)
+        assert labels(ax) == ["one", "two", "best threshold (in-sample)"]
         assert ax.get_xlim() == (0.0, 1.0)
 
     def test_a_table_has_no_after(self, rows):
         table = ScoreTable.from_scores(*rows)
         with pytest.raises(ArgumentError, match="scores after"):
-            CostCurveDisplay.from_predictions(table, after=rows[1])
+            CostCurveDisplay(cost_curve(table, after=rows[1])).plot()
 
 
 class TestDecisionCurve:
     def test_lines_are_the_net_benefits(self, rows):
-        display = DecisionCurveDisplay.from_predictions(*rows, ax=axes())
+        display = DecisionCurveDisplay(net_benefit(*rows)).plot(axes())
         curve, lines = net_benefit(*rows), drawn(display.ax_)
         assert lines["thresholding the scores, 95% intervals"] == curve.net_benefit.tolist()
         assert lines["treat all"] == curve.treat_all.tolist()
@@ -103,38 +82,38 @@ class TestDecisionCurve:
         assert display.to_frame("polars")["net_benefit"].to_list() == curve.net_benefit.tolist()
 
     def test_strip_is_the_interval(self, rows):
-        display = DecisionCurveDisplay.from_predictions(*rows, confidence_level=0.8, ax=axes())
+        display = DecisionCurveDisplay(net_benefit(*rows, confidence_level=0.8)).plot(axes())
         (strip,) = display.ax_.collections
         reach = np.concatenate([path.vertices for path in strip.get_paths()])[:, 1]
-        assert reach.min() == pytest.approx(np.nanmin(display.curve.lower))
-        assert reach.max() == pytest.approx(np.nanmax(display.curve.upper))
+        assert reach.min() == pytest.approx(np.nanmin(display.result.lower))
+        assert reach.max() == pytest.approx(np.nanmax(display.result.upper))
         assert "thresholding the scores, 80% intervals" in labels(display.ax_)
 
     def test_no_strip_for_weights_that_are_no_rows(self, rows):
-        display = DecisionCurveDisplay.from_predictions(*rows, sample_weight=np.full(500, 0.5), ax=axes())
+        display = DecisionCurveDisplay(net_benefit(*rows, sample_weight=np.full(500, 0.5))).plot(axes())
         assert not display.ax_.collections
         assert "strip" not in display.how_to_read
         assert "thresholding the scores" in labels(display.ax_)
 
     def test_what_counts_is_in_view(self, rows):
-        display = DecisionCurveDisplay.from_predictions(*rows, ax=axes())
+        display = DecisionCurveDisplay(net_benefit(*rows)).plot(axes())
         bottom, top = display.ax_.get_ylim()
-        assert top > display.curve.net_benefit.max()
-        assert bottom > display.curve.treat_all.min()
+        assert top > display.result.net_benefit.max()
+        assert bottom > display.result.treat_all.min()
         assert bottom < 0.0
 
     def test_scores_that_do_harm(self, rows_of):
         y, s, _ = rows_of("three positives")
-        display = DecisionCurveDisplay.from_predictions(y, s, ax=axes())
-        assert display.curve.net_benefit.min() < 0.0
-        assert display.ax_.get_ylim()[0] < -display.curve.net_benefit.max()
+        display = DecisionCurveDisplay(net_benefit(y, s)).plot(axes())
+        assert display.result.net_benefit.min() < 0.0
+        assert display.ax_.get_ylim()[0] < -display.result.net_benefit.max()
 
     def test_two_models(self, rows):
         y, s = rows
         ax = axes()
-        DecisionCurveDisplay.from_predictions(y, s, name="one", ax=ax)
+        DecisionCurveDisplay(net_benefit(y, s), name="one").plot(ax)
         before = ax.get_ylim()
-        DecisionCurveDisplay.from_predictions(y, 0.1 * s, name="two", ax=ax)
+        DecisionCurveDisplay(net_benefit(y, 0.1 * s), name="two").plot(ax)
         assert labels(ax)[:2] == ["one, 95% intervals", "two, 95% intervals"]
         assert labels(ax).count("treat all") == 1
         assert ax.get_ylim()[1] >= before[1]

@@ -5,11 +5,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
 
 import calibrant as cal
-from calibrant.errors import ArgumentError
+from calibrant import compare
 from calibrant.plots import DifferenceDisplay
 from calibrant.plots.style import LIGHT
 from calibrant.plots.svg import figure_svg
@@ -41,7 +39,7 @@ def test_a_panel_has_the_interval_and_the_colour_of_the_better_model(rows):
 def test_several_pairs_are_named_in_front(rows):
     y, scores = rows
     three = scores | {"a model with a very long name, $x$": scores["new"] ** 2}
-    display = DifferenceDisplay.from_predictions(y, three, name="all $three$")
+    display = DifferenceDisplay(compare(y, three), name="all $three$").plot()
     names = [label.get_text() for label in display.axes_[0].get_yticklabels()]
     assert names[0] == "new \N{MINUS SIGN} old"
     assert names[1].startswith("a model with a ve...")
@@ -52,16 +50,12 @@ def test_several_pairs_are_named_in_front(rows):
 def test_what_has_no_limits_is_drawn_without_a_line():
     y = [0, 1, 0, 1, 1, 0, 0, 1]
     scores = {"sure": [0.2, 0.0, 0.3] + [0.5] * 5, "safe": [0.3, 0.6] * 4, "wrong": [1.0] * 8}
-    display = DifferenceDisplay.from_predictions(y, scores, ax=Figure().subplots())
+    display = DifferenceDisplay(compare(y, scores)).plot(Figure().subplots())
     assert "infinite" in figure_svg(display.figure_, readings=display.readings())
 
 
-def test_of_estimators_and_without_weights(rows):
+def test_its_table_and_how_to_read_it(rows):
     y, scores = rows
-    X = np.column_stack([scores["old"], scores["new"]])
-    models = {"line": LogisticRegression().fit(X, y), "bayes": GaussianNB().fit(X, y)}
-    display = DifferenceDisplay.from_estimator(models, X, y, ax=Figure().subplots())
-    assert set(display.to_frame("polars")["second"]) == {"bayes"}
+    display = DifferenceDisplay(compare(y, scores))
+    assert set(display.to_frame("polars")["second"]) == {"new"}
     assert "hold together with 95% confidence" in display.how_to_read
-    with pytest.raises(ArgumentError, match="no sample_weight"):
-        DifferenceDisplay.from_predictions(y, scores, sample_weight=np.ones(500))

@@ -15,27 +15,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-import calibrant.plots
 from calibrant import ScoreTable
+from calibrant.curves import cumulative_residuals, score_histogram
+from calibrant.decisions import cost_curve, net_benefit
 from calibrant.errors import ArgumentError, DataError
 from calibrant.plots import (
-    ClassErrorDisplay,
     ComparisonDisplay,
-    ConcentrationDisplay,
     CostCurveDisplay,
     CumulativeResidualsDisplay,
     DecisionCurveDisplay,
-    DifferenceDisplay,
-    Display,
     DistributionDisplay,
-    ForestDisplay,
-    GradeDisplay,
-    MeanReliabilityDisplay,
-    MonitorDisplay,
     ReliabilityDisplay,
-    RiskCoverageDisplay,
-    SegmentDisplay,
-    SegmentMapDisplay,
 )
 from calibrant.plots.style import DARK, LIGHT
 
@@ -48,32 +38,31 @@ DISPLAYS = [
     CumulativeResidualsDisplay,
 ]
 FROM_SCORES = DISPLAYS[1:]
-# which need further columns: see test_segments.py, test_forest.py and ../auditing/test_grades.py
-OF_SEGMENTS = {SegmentDisplay, SegmentMapDisplay, ForestDisplay, GradeDisplay}
 
 every = pytest.mark.parametrize("display", DISPLAYS)
 of_scores = pytest.mark.parametrize("display", FROM_SCORES)
 
 
-def make(display, y, s, **keywords):
+# What other displays show, of labels and scores.
+RESULTS = {
+    CostCurveDisplay: cost_curve,
+    DecisionCurveDisplay: net_benefit,
+    DistributionDisplay: score_histogram,
+    CumulativeResidualsDisplay: cumulative_residuals,
+}
+
+
+def make(display, y, s, *, ax=None, name=None, **keywords):
+    if display in RESULTS:
+        return display(RESULTS[display](y, s, **keywords), name=name).plot(ax)
     scores = {"one": s, "other": np.asarray(s) ** 2} if display is ComparisonDisplay else s
-    return display.from_predictions(y, scores, **keywords)
+    return display.from_predictions(y, scores, ax=ax, name=name, **keywords)
 
 
 def few(n=60):
     rng = np.random.default_rng(2)
     s = rng.uniform(size=n)
     return (rng.uniform(size=n) < s).astype(int), s
-
-
-def test_none_is_missing():
-    public = {getattr(calibrant.plots, name) for name in calibrant.plots.__all__}
-    found = {d for d in public if isinstance(d, type) and issubclass(d, Display)}
-    # These are drawn by tests of their own: two take predicted means, one takes several classes, one draws panels, one
-    # reads rows in their order and without weights, one takes only weights that count rows.
-    of_means = {ConcentrationDisplay, MeanReliabilityDisplay}
-    others = {ClassErrorDisplay, DifferenceDisplay, MonitorDisplay, RiskCoverageDisplay, *of_means}
-    assert found == {*DISPLAYS, *OF_SEGMENTS, Display, *others}
 
 
 class TestWhereItIsDrawn:
@@ -126,7 +115,7 @@ class TestWhereItIsDrawn:
 
     def test_half_drawn_figures_are_closed(self):
         with pytest.raises(AttributeError, match="colr"):
-            CumulativeResidualsDisplay.from_predictions(*few(), colr="red")
+            CumulativeResidualsDisplay(cumulative_residuals(*few())).plot(colr="red")
         assert plt.get_fignums() == []
 
 
@@ -182,7 +171,7 @@ class TestData:
     @of_scores
     def test_tables_are_data_too(self, display):
         y, s = few()
-        one = display.from_predictions(ScoreTable.from_scores(y, s), ax=Figure().subplots())
+        one = make(display, ScoreTable.from_scores(y, s), None, ax=Figure().subplots())
         assert one.to_frame("polars").equals(make(display, y, s, ax=Figure().subplots()).to_frame("polars"))
 
     @every
@@ -205,7 +194,7 @@ class TestData:
     @of_scores
     def test_no_scores(self, display):
         with pytest.raises(ArgumentError, match="no scores"):
-            display.from_predictions([0, 1])
+            make(display, [0, 1], None)
 
 
 @pytest.fixture(scope="module")
@@ -217,31 +206,28 @@ def fitted():
 
 
 class TestEstimators:
-    @pytest.mark.grid
-    @of_scores
-    def test_uses_the_column_of_the_positive_class(self, display, fitted):
+    from_predictions = staticmethod(ReliabilityDisplay.from_predictions)
+    from_estimator = staticmethod(ReliabilityDisplay.from_estimator)
+
+    def test_uses_the_column_of_the_positive_class(self, fitted):
         model, x, y = fitted
-        made = display.from_estimator(model, x, y, ax=Figure().subplots())
-        expected = display.from_predictions(y, model.predict_proba(x)[:, 1], pos_label="spam", ax=Figure().subplots())
+        made = self.from_estimator(model, x, y, ax=Figure().subplots())
+        expected = self.from_predictions(y, model.predict_proba(x)[:, 1], pos_label="spam", ax=Figure().subplots())
         assert made.to_frame("polars").equals(expected.to_frame("polars"))
         assert made.name == "Pipeline"
 
-    @pytest.mark.grid
-    @of_scores
-    def test_other_class_other_column(self, display, fitted):
+    def test_other_class_other_column(self, fitted):
         model, x, y = fitted
-        made = display.from_estimator(model, x, y, pos_label="ham", name="mine", ax=Figure().subplots())
-        expected = display.from_predictions(y, model.predict_proba(x)[:, 0], pos_label="ham", ax=Figure().subplots())
+        made = self.from_estimator(model, x, y, pos_label="ham", name="mine", ax=Figure().subplots())
+        expected = self.from_predictions(y, model.predict_proba(x)[:, 0], pos_label="ham", ax=Figure().subplots())
         assert made.to_frame("polars").equals(expected.to_frame("polars"))
         assert made.name == "mine"
 
-    @pytest.mark.grid
-    @of_scores
-    def test_weights_are_passed_on(self, display, fitted):
+    def test_weights_are_passed_on(self, fitted):
         model, x, y = fitted
         weight = np.arange(300) % 2
-        made = display.from_estimator(model, x, y, sample_weight=weight, ax=Figure().subplots())
-        half = display.from_estimator(model, x[1::2], y[1::2], sample_weight=np.ones(150), ax=Figure().subplots())
+        made = self.from_estimator(model, x, y, sample_weight=weight, ax=Figure().subplots())
+        half = self.from_estimator(model, x[1::2], y[1::2], sample_weight=np.ones(150), ax=Figure().subplots())
         assert made.to_frame("polars").equals(half.to_frame("polars"))
 
     def test_several(self, fitted):
@@ -384,4 +370,4 @@ def test_no_warnings_from_a_million_rows():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for display in (ReliabilityDisplay, CumulativeResidualsDisplay):
-            display.from_predictions(table, ax=Figure().subplots()).figure_.savefig("/dev/null", format="png")
+            make(display, table, None, ax=Figure().subplots()).figure_.savefig("/dev/null", format="png")

@@ -13,6 +13,12 @@ from calibrant.plots import ConcentrationDisplay, MeanReliabilityDisplay, draw
 both = pytest.mark.parametrize("display", [MeanReliabilityDisplay, ConcentrationDisplay])
 
 
+def make(display, z, f, w, ax, **named):
+    if display is ConcentrationDisplay:
+        return display(concentration_curve(z, f, exposure=w), **named).plot(ax)
+    return display.from_predictions(z, f, exposure=w, ax=ax, **named)
+
+
 def book(n=400, size=1.0):
     rng = np.random.default_rng(0)
     rate = 0.8 * np.exp(0.5 * rng.standard_normal(n))
@@ -29,24 +35,15 @@ class TestBoth:
     def test_on_given_axes_and_pyplot_hears_nothing(self, display):
         ax = Figure().subplots()
         z, f, w = book()
-        made = display.from_predictions(z, f, exposure=w, ax=ax, name="GLM")
+        made = make(display, z, f, w, ax, name="GLM")
         assert made.ax_ is ax
         assert plt.get_fignums() == []
         ax.figure.draw_without_rendering()
         assert "GLM" in ax.get_legend_handles_labels()[1][-1] + ax.get_legend_handles_labels()[1][0]
 
-    def test_of_a_regressor(self, display):
-        z, f, _ = book()
-        X = np.log(f)[:, None]
-        regressor = PoissonRegressor().fit(X, z)
-        made = display.from_estimator(regressor, X, z, ax=Figure().subplots())
-        same = display.from_predictions(z, regressor.predict(X), ax=Figure().subplots())
-        assert made.name == "PoissonRegressor"
-        assert made.to_frame("pandas").equals(same.to_frame("pandas"))
-
     def test_for_a_page(self, display):
         z, f, w = book(size=20_000.0)
-        made = display.from_predictions(z, f, exposure=w, ax=Figure().subplots())
+        made = make(display, z, f, w, Figure().subplots())
         figure = made.own_figure()
         figure.draw_without_rendering()
         for label in (made.ax_.xaxis.label, made.ax_.yaxis.label):
@@ -60,6 +57,15 @@ class TestBoth:
 
 
 class TestReliability:
+    def test_of_a_regressor(self):
+        z, f, _ = book()
+        X = np.log(f)[:, None]
+        regressor = PoissonRegressor().fit(X, z)
+        made = MeanReliabilityDisplay.from_estimator(regressor, X, z, ax=Figure().subplots())
+        same = MeanReliabilityDisplay.from_predictions(z, regressor.predict(X), ax=Figure().subplots())
+        assert made.name == "PoissonRegressor"
+        assert made.to_frame("pandas").equals(same.to_frame("pandas"))
+
     def test_from_results(self):
         z, f, w = book()
         points, line = binned_means(z, f, exposure=w), isotonic_means(z, f, exposure=w)
@@ -117,7 +123,7 @@ class TestConcentration:
     )
     def test_says_what_it_is_a_share_of(self, unit, label):
         z, f, w = book()
-        made = ConcentrationDisplay.from_predictions(z, f, exposure=w, relative_to=unit)
+        made = ConcentrationDisplay(concentration_curve(z, f, exposure=w, relative_to=unit)).plot()
         assert made.ax_.get_ylabel() == f"cumulative residuals, {label}"
         assert any(f"% of {unit}" in text for text in texts(made.ax_)) == (unit != "rows")
         assert ("Lorenz" in made.how_to_read) == (unit != "rows")
@@ -134,7 +140,7 @@ class TestConcentration:
     def test_says_what_is_across(self, weights, across, unit):
         z, f, w = book()
         rows = dict.fromkeys(weights, w)
-        made = ConcentrationDisplay.from_predictions(z, f, **rows, relative_to="exposure", ax=Figure().subplots())
+        made = ConcentrationDisplay(concentration_curve(z, f, **rows, relative_to="exposure")).plot(Figure().subplots())
         assert made.ax_.get_xlabel() == f"{across}, ordered by prediction"
         assert made.ax_.get_ylabel() == f"cumulative residuals, per {unit}"
         assert made.how_to_read.startswith(f"x-axis: {across}")
@@ -142,7 +148,7 @@ class TestConcentration:
 
     def test_large_predictions_are_written_out(self):
         z, f, w = book(size=20_000.0)
-        made = ConcentrationDisplay.from_predictions(z, f, exposure=w, ax=Figure().subplots())
+        made = ConcentrationDisplay(concentration_curve(z, f, exposure=w)).plot(Figure().subplots())
         labels = [label.get_text() for label in made.ax_.child_axes[0].get_xticklabels()]
         assert all("," in label and "e" not in label for label in labels)
 

@@ -18,8 +18,14 @@ def rows(n=3000, power=0.6):
     return rng.uniform(size=n) < np.where(np.arange(n) < n // 2, score, score**power), score
 
 
+def history(**asked):
+    monitor = cal.Monitor(**asked)
+    monitor.update(*rows())
+    return monitor.history()
+
+
 def test_a_figure_of_its_own_shows_the_bias_below():
-    made = MonitorDisplay.from_predictions(*rows(), tolerance=0.01, name="$model$")
+    made = MonitorDisplay(history(tolerance=0.01), name="$model$").plot()
     evidence, bias = made.figure_.axes
     assert evidence is made.ax_
     assert {label.get_text() for label in evidence.get_legend().get_texts()} == {"alarm", "evidence", "threshold"}
@@ -32,11 +38,11 @@ def test_a_figure_of_its_own_shows_the_bias_below():
 
 def test_on_given_axes_only_the_evidence_is_drawn():
     ax = Figure().subplots()
-    made = MonitorDisplay.from_predictions(*rows(), odds_tolerance=1.1, ax=ax, color="red")
+    made = MonitorDisplay(history(odds_tolerance=1.1)).plot(ax, color="red")
     assert made.figure_.axes == [ax]
     assert made.line_.get_color() == "red"
     assert ax.get_xlabel() == "rows read"
-    assert len(made.to_frame("polars")) + len(made.history.alarms) == len(made.line_.get_xdata())
+    assert len(made.to_frame("polars")) + len(made.result.alarms) == len(made.line_.get_xdata())
 
 
 def test_dates_stand_below_the_rows():
@@ -79,7 +85,7 @@ def test_readings_say_row_time_and_numbers():
     monitor.update(*rows(), time=np.datetime64("2026-01-01") + np.arange(3000) // 100)
     made = monitor.history().plot(Figure().subplots())
     found = [reading.text for reading in made.readings()]
-    assert len(found) == len(made.history.row)
+    assert len(found) == len(made.result.row)
     assert re.fullmatch(r"row 2,944, 2026-01-30: evidence [\d.e+]+, bias 0\.\d+ \(0\.\d+ to 0\.\d+\)", found[-1])
 
 
@@ -95,9 +101,15 @@ def test_infinite_evidence_stays_in_view():
 
 
 def test_what_cannot_be_drawn():
+    monitor = cal.Monitor(0.1)
+    monitor.update([0, 1], [0.2, 0.7])
     with pytest.raises(ArgumentError, match="a monitor that has read 16 rows"):
-        MonitorDisplay.from_predictions([0, 1], [0.2, 0.7], tolerance=0.1, ax=Figure().subplots())
-    with pytest.raises(ArgumentError, match="row by row, in their order, found weights"):
-        MonitorDisplay.from_predictions([0, 1], [0.2, 0.7], tolerance=0.1, sample_weight=[1, 2])
-    with pytest.raises(ArgumentError, match="found a table"):
-        MonitorDisplay.from_predictions(cal.ScoreTable.from_scores([0, 1], [0.2, 0.7]), tolerance=0.1)
+        monitor.history().plot(Figure().subplots())
+
+
+def test_what_is_not_finite_is_not_told():
+    rng = np.random.default_rng(0)
+    score = rng.uniform(size=3000)
+    monitor = cal.Monitor(0.02, mode="rate")
+    monitor.update(rng.uniform(size=3000) < score, score)
+    assert "inf" not in MonitorDisplay(monitor.history()).description

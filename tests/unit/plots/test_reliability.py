@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from calibrant import ScoreTable
-from calibrant.certificates import isotonic_band, window_band
+from calibrant.certificates import isotonic_band
 from calibrant.curves import binned_curve, isotonic_curve, local_curve, score_histogram
 from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
@@ -124,13 +124,6 @@ class TestBand:
         assert "holds at all scores simultaneously" in display.how_to_read
         frame = display.to_frame("polars")
         assert frame.filter(frame["part"] == "band")["upper"].to_list() == band.upper.tolist()
-
-    def test_limits_of_windows_are_joined_by_straight_lines(self, table):
-        ax, band = axes(), window_band(binned_curve(table, n_bins=4), table)
-        ReliabilityDisplay(band=band).plot(ax)
-        outline = {tuple(vertex) for vertex in areas(ax)["simultaneous 95% band"].tolist()}
-        corners = zip([*band.score, *band.score], [*band.lower, *band.upper], strict=True)
-        assert outline == {(float(x), float(y)) for x, y in corners}
 
     def test_intervals_that_hold_by_themselves_are_no_band(self, table):
         with pytest.raises(ArgumentError, match="intervals are pointwise"):
@@ -269,3 +262,11 @@ class TestArguments:
     def test_positive_class_is_on_the_axis(self):
         display = ReliabilityDisplay.from_predictions(["a", "b"], [0.2, 0.9], pos_label="b", ax=axes())
         assert display.ax_.get_ylabel() == "observed rate (b)"
+
+
+def test_who_does_not_see_it_is_told_of_its_line():
+    curve = binned_curve([0, 1, 0, 0, 1, 1], [0.2, 0.2, 0.5, 0.5, 0.8, 0.8], n_bins=3)
+    told = "Observed rate by mean predicted probability, at 3 points: "
+    assert ReliabilityDisplay(curve).description == f"{told}0.5 at 0.2, 0 at 0.5 (lowest), 1 at 0.8 (highest)."
+    level = ReliabilityDisplay(binned_curve([0, 1], [0.5, 0.5], n_bins=1))
+    assert level.description.endswith("at 1 point: 0.5 at 0.5.")

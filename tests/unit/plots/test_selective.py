@@ -55,18 +55,9 @@ def test_of_negative_decisions():
 
 @pytest.mark.parametrize("n", [1, 30])
 def test_one_score(n):
-    display = RiskCoverageDisplay.from_predictions(np.ones(n), np.zeros(n), ax=Figure().subplots())
+    display = RiskCoverageDisplay(cal.selective(np.ones(n), np.zeros(n))).plot(Figure().subplots())
     assert display.line_.get_xdata().tolist() == [0.0, 1.0]
     display.figure_.draw_without_rendering()
-
-
-def test_from_predictions_is_the_function():
-    correct, score = judge()
-    asked = {"target_error": 0.1, "confidence_level": 0.9}
-    display = RiskCoverageDisplay.from_predictions(correct, score, name="judge", ax=Figure().subplots(), **asked)
-    assert display.selection.to_json() == cal.selective(correct, score, **asked).to_json()
-    assert display.name == "judge"
-    assert "3 times the target" in display.how_to_read
 
 
 def test_two_on_shared_axes():

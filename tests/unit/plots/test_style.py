@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 from calibrant.errors import ArgumentError
 from calibrant.plots.canvas import tick_places
 from calibrant.plots.style import DARK, LIGHT, drawing_style, palette_on
-from calibrant.table.visible_scores import View, score_view, spread_thresholds
+from calibrant.table.bins import View, score_view, spread_thresholds
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions.comparison import normal_half_width, pair_rows
-from calibrant.decisions.cost_curve import points_or_grid
+from calibrant.decisions.cost_curves import points_or_grid
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits
-from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import FloatArray, NumberArray
-from calibrant.table.results import Count, Drawable, Tabular
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
+from calibrant.table.results import Count, Drawable
+from calibrant.table.score_table import Labels, Scores, Weights, as_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +48,7 @@ class NetBenefit(Drawable):
         Keys of `calibrant.references`.
     """
 
-    _display = "DecisionCurveDisplay"
+    _display = "plots.decisions.DecisionCurveDisplay"
 
     threshold: FloatArray
     net_benefit: FloatArray
@@ -104,7 +102,7 @@ def net_benefit(
     See Also
     --------
     cost_curve : The same decisions, priced by what they cost.
-    net_benefit_difference : Two scores of the same rows.
+    calibrant.compare : Two scores of the same rows.
 
     Notes
     -----
@@ -168,118 +166,4 @@ def net_benefit(
         confidence_level=confidence_level,
         n=table.total,
         references=("vickers2006",),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class NetBenefitDifference(Tabular):
-    """Net benefit of one score less that of another, by threshold.
-
-    Attributes
-    ----------
-    net_benefit, other_net_benefit : ndarray of float64
-        Net benefit of either score.
-    difference : ndarray of float64
-        ``net_benefit - other_net_benefit``; positive where the first score is of more use.
-    standard_error, lower, upper : ndarray of float64
-        Of `difference`, as in `NetBenefit`; the error is 0 where no row is decided differently.
-    threshold, confidence_level, n, references
-        As in `NetBenefit`.
-    """
-
-    threshold: FloatArray
-    net_benefit: FloatArray
-    other_net_benefit: FloatArray
-    difference: FloatArray
-    standard_error: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    confidence_level: float
-    n: Count
-    references: tuple[str, ...]
-
-
-def net_benefit_difference(
-    y_true: npt.ArrayLike,
-    y_proba: npt.ArrayLike,
-    other: npt.ArrayLike,
-    *,
-    at: npt.ArrayLike | None = None,
-    n_points: int = 99,
-    confidence_level: float = 0.95,
-    sample_weight: Weights = None,
-    count: Weights = None,
-    pos_label: Any = None,
-) -> NetBenefitDifference:
-    """Compare the decision curves of two scores of the same rows.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        Labels.
-    y_proba, other : array-like of shape (n,)
-        Two predicted probabilities of the positive class for each row, in [0, 1].
-    at, n_points, confidence_level, sample_weight, pos_label
-        As in `net_benefit`.
-
-    Returns
-    -------
-    NetBenefitDifference
-        One value per threshold.
-
-    Raises
-    ------
-    ArgumentError
-        If a threshold or the confidence_level is out of range, or a table is given: it does not know which row had
-        which score.
-
-    See Also
-    --------
-    net_benefit : One score.
-    cost_curve : The difference of costs, which is ``-(1 - tau)`` times this one.
-
-    Notes
-    -----
-    Only rows that the two scores decide differently matter, so the difference is known better than either net benefit.
-    The intervals are of the normal kind, with ``log(2 / (1 - confidence_level)) / n`` times the distance at which
-    contributions can be, ``2 max(1, tau / (1 - tau))``, added on either side: where few rows are decided differently, a
-    sample without them is no proof that there are none.
-
-    References
-    ----------
-    Vickers & Elkin (2006). Medical Decision Making.
-
-    Examples
-    --------
-    >>> from calibrant.decisions import net_benefit_difference
-    >>> found = net_benefit_difference([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9], [0.1, 0.6, 0.4, 0.9], at=[0.2, 0.5])
-    >>> found.difference.tolist()
-    [0.0, 0.5]
-    """
-    if isinstance(y_true, ScoreTable):
-        raise ArgumentError(
-            "labels and two scores", "a ScoreTable", "pass the rows: a table does not know which row had which score"
-        )
-    tau = points_or_grid(at, n_points)
-    keywords: dict[str, Any] = {"sample_weight": sample_weight, "count": count, "pos_label": pos_label}
-    one, two = (
-        net_benefit(y_true, score, at=tau, confidence_level=confidence_level, **keywords) for score in (y_proba, other)
-    )
-    pairs = pair_rows(y_true, other, y_proba, tau, **keywords)
-    negatives, positives = pairs.changed()
-    odds = tau / (1.0 - tau)
-    difference = one.net_benefit - two.net_benefit
-    variance = np.maximum(0.0, (positives + odds**2 * negatives) / one.n - difference**2)
-    half = normal_half_width(variance, 2.0 * np.maximum(1.0, odds), pairs.n, confidence_level)
-    return NetBenefitDifference(
-        threshold=tau,
-        net_benefit=one.net_benefit,
-        other_net_benefit=two.net_benefit,
-        difference=difference,
-        standard_error=np.sqrt(variance / pairs.n),
-        lower=difference - half,
-        upper=difference + half,
-        confidence_level=confidence_level,
-        n=one.n,
-        references=one.references,
     )

@@ -1,0 +1,13 @@
+from calibrant.curves.means import ConcentrationCurve as ConcentrationCurve
+from calibrant.curves.means import MeanCurve as MeanCurve
+from calibrant.curves.means import binned_means as binned_means
+from calibrant.curves.means import concentration_curve as concentration_curve
+from calibrant.curves.means import isotonic_means as isotonic_means
+from calibrant.curves.reliability import CumulativeResiduals as CumulativeResiduals
+from calibrant.curves.reliability import Curve as Curve
+from calibrant.curves.reliability import ScoreHistogram as ScoreHistogram
+from calibrant.curves.reliability import binned_curve as binned_curve
+from calibrant.curves.reliability import cumulative_residuals as cumulative_residuals
+from calibrant.curves.reliability import isotonic_curve as isotonic_curve
+from calibrant.curves.reliability import local_curve as local_curve
+from calibrant.curves.reliability import score_histogram as score_histogram

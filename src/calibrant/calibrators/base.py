@@ -14,9 +14,9 @@ from calibrant.distributions.bisection import first_floats
 from calibrant.errors import ArgumentError
 from calibrant.fits.score_map import FittedMap, ScoreMap
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_numbers, group_rows
+from calibrant.table.numbers import html_table
 from calibrant.table.pooling import FloatArray
 from calibrant.table.score_table import ScoreTable, as_table
-from calibrant.table.shown import html_table
 from calibrant.table.table_sums import TableSums
 from calibrant.table.validation import clean_rows, clean_scores
 

@@ -21,26 +21,26 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, has_fit_parameter
 
-from calibrant.calibrators.auto import given_or_auto
 from calibrant.calibrators.base import Calibrator
-from calibrant.calibrators.class_pairs import (
+from calibrant.calibrators.classes import (
+    Margins,
+    MulticlassAutoCalibrator,
     class_responses,
     class_scores,
     fit_to_classes,
     joined,
     raw_response,
 )
-from calibrant.calibrators.classes import MulticlassAutoCalibrator
-from calibrant.calibrators.margins import Margins
+from calibrant.calibrators.one_column import given_or_auto
 from calibrant.errors import DataError
 from calibrant.fits.log_odds import probability
 from calibrant.table.clusters import Clusters, cluster_numbers, group_rows
 from calibrant.table.numbers import counted
 from calibrant.table.pooling import FloatArray
 from calibrant.table.row_errors import and_more, need_two_classes
+from calibrant.table.rules import need_one_kind
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
-from calibrant.table.weights import both_kinds
 from calibrant.upward import resolve
 
 Rows = npt.NDArray[np.intp]
@@ -159,8 +159,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             If the calibrator is none, or none for so many classes, or the estimator has no scores.
         """
         X, y, sample_weight, groups, count = indexable(X, y, sample_weight, groups, count)
-        if sample_weight is not None and count is not None:
-            raise both_kinds()
+        need_one_kind(weight=sample_weight, count=count)
         labels = column_or_1d(y, warn=True)
         if not len(labels):
             raise DataError("rows to fit", "0 sample(s)", "check how the data were selected")
@@ -231,11 +230,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def onnx_shape_calculator(self) -> Callable[[Any], None]:
         """Return what tells skl2onnx, which looks for this method, the shapes of the outputs."""
-        return cast(Callable[[Any], None], resolve("set_shapes"))
+        return cast(Callable[[Any], None], resolve("export.onnx_classifier.set_shapes"))
 
     def onnx_converter(self) -> Callable[[Any, Any, Any], None]:
         """Return what makes this classifier a part of an ONNX model for skl2onnx, which looks for this method."""
-        return cast(Callable[[Any, Any, Any], None], resolve("converter_of")(type(self)))
+        return cast(Callable[[Any, Any, Any], None], resolve("export.onnx_classifier.converter_of")(type(self)))
 
     def _known_classes(self, labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the classes of the labels, or those of a frozen estimator if either are more than two."""

@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant.calibrators.auto import clones_of
 from calibrant.calibrators.base import Estimator
+from calibrant.calibrators.one_column import clones_of
 from calibrant.errors import ArgumentError
 from calibrant.fits.mean_maps import AutoMean, IsotonicMean, MeanMap, Power, Scale
 from calibrant.table.clusters import Clusters
-from calibrant.table.outcome_checks import clean_predictions
+from calibrant.table.outcome_rows import clean_predictions
 from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
 from calibrant.table.pooling import FloatArray
 
@@ -186,7 +186,7 @@ class AutoMeanCalibrator(MeanCalibrator, AutoMean):
     """The simplest good map of predicted means; it leaves predictions alone where rows show no harm.
 
     Rows are split at random into folds, and each map is fitted to all folds but one and predicts that one. Maps are
-    rejected at 10% by the self-normalised test of `calibrant.certificates.mean_calibration_test`, without its term for
+    rejected at 10% by the self-normalised test of `calibrant.calibration_test`, without its term for
     large outcomes. Of those that remain (of all, if none does) the first is chosen whose Poisson deviance is within one
     standard error of the least, and fitted to all rows. The rule is the same for counts and amounts; it was measured
     beside others (docs/reference/means.md).

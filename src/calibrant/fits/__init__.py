@@ -1,1 +1,1 @@
-"""From a table to a map: isotonic, Lipschitz, local polynomial, logistic, Venn-Abers."""
+"""From a table to a map: isotonic, local polynomial, logistic, Venn-Abers."""

@@ -1,10 +1,4 @@
-"""Isotonic fit of a score table: Algorithm 1 of Gao, Parameswaran & Peng (2017), pool adjacent violators.
-
-Venn-Abers prediction is the isotonic fit at a new score, once with either label of the new object.
-
-Equal scores are pooled before the fit. Without that neither the zero calibration error nor the loss guarantee of
-their Claim 5 holds.
-"""
+"""Isotonic fit of a score table (Algorithm 1 of Gao, Parameswaran & Peng 2017, PAV), and histogram binning."""
 
 from __future__ import annotations
 
@@ -15,12 +9,12 @@ from typing import Annotated, Literal
 import numpy as np
 
 from calibrant.errors import DataError
-from calibrant.fits.maps import interpolate
-from calibrant.fits.score_map import ScoreMap
+from calibrant.fits.score_map import ScoreMap, interpolate
+from calibrant.table.bins import bin_starts, equal_width_bins
+from calibrant.table.cumulative_residuals import remembered
 from calibrant.table.numbers import short
-from calibrant.table.parameters import check_choice
+from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, ScoreArray
-from calibrant.table.remember import remembered
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.table_sums import TableSums
 from calibrant.typed_json import Probabilities, Scores, Weights, sized
@@ -248,3 +242,39 @@ class VennAbers(ScoreMap):
             "Joins two isotonic fits, one in which the new row counts as negative and one in which it counts as "
             f"positive; values rise from {short(low)} to {short(high)}."
         )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Histogram(ScoreMap):
+    """Histogram binning, as `HistogramCalibrator` says."""
+
+    n_bins: int = 10
+    strategy: Literal["quantile", "uniform"] = "quantile"
+    smoothing: float = 0.5
+
+    def _fit_table(self, table: ScoreTable) -> None:
+        check_choice("strategy", self.strategy, ("quantile", "uniform"))
+        starts = bin_starts(table, self.n_bins, self.strategy)
+        smoothing = check_between("smoothing", self.smoothing, 0.0, np.inf, closed="left")
+        n = np.add.reduceat(table.n, starts).astype(np.float64)
+        k = np.add.reduceat(table.k, starts).astype(np.float64)
+        if self.strategy == "quantile":
+            last, first = table.high[starts[1:] - 1], table.low[starts[1:]]
+            middle = last + 0.5 * (first - last)
+            self.edges_ = np.where(middle > last, middle, first)  # neighbouring floats have nothing between them
+        else:  # the common edge of neighbours, or the middle of the empty bins between them
+            filled = equal_width_bins(table, int(self.n_bins))[starts]
+            self.edges_ = (filled[:-1] + 1 + filled[1:]) / (2 * int(self.n_bins))
+        self.value_ = (k + smoothing) / (n + 2.0 * smoothing)
+        self.count_ = n
+
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(self.value_[np.searchsorted(self.edges_, scores, side="right")])
+
+    def _falls(self) -> bool:
+        return bool((np.diff(self.value_) < 0.0).any())
+
+    def _in_words(self) -> str:
+        bins = f"each of {len(self.value_)} bins" if len(self.value_) > 1 else "one bin"
+        extent = f"from {short(self.value_.min())} to {short(self.value_.max())}"
+        return f"Maps a score to the share of positives in {bins}, {extent}."

@@ -9,8 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant.fits.maps import interpolate
-from calibrant.fits.score_map import ScoreMap
+from calibrant.fits.score_map import ScoreMap, interpolate
 from calibrant.table.numbers import short
 from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, NumberArray, distinct_numbers

@@ -18,14 +18,13 @@ import numpy as np
 
 from calibrant.clock import utc_now
 from calibrant.distributions.bisection import bisect
-from calibrant.distributions.self_normalised import range_p_value
+from calibrant.distributions.total_ratio import range_p_value
 from calibrant.errors import DataError
 from calibrant.fits.isotonic import IsotonicFit, block_starts, isotonic_fit
-from calibrant.fits.maps import interpolate
 from calibrant.fits.pool import member_names
-from calibrant.fits.score_map import Domain, FittedMap, Training
+from calibrant.fits.score_map import Domain, FittedMap, Training, interpolate
 from calibrant.table.numbers import short
-from calibrant.table.outcome_checks import LARGEST, LEAST
+from calibrant.table.outcome_rows import LARGEST, LEAST
 from calibrant.table.outcome_table import OutcomeTable
 from calibrant.table.parameters import check_between, check_count, check_random_state
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, score_order

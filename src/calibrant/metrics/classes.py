@@ -1,26 +1,85 @@
-"""Calibration errors of several classes: of each class, of the classes predicted, and of the confidence."""
+"""Calibration errors of several classes: of each, of the classes predicted, of the confidence, and of all together."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.null_distribution import null_mean
+from calibrant.metrics.calibration_errors import Norm, Strategy, bin_gaps, combine_gaps
 from calibrant.printable import visible_name
-from calibrant.table.class_scores import as_class_scores, tables_of
-from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores, tables_of
+from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes, largest_move
 from calibrant.table.numbers import column_writer, interval_text, number, significant
+from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.results import Tabular, WithTable
+from calibrant.table.results import Result, Tabular, WithTable
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.seeding import generator_for
+from calibrant.table.table_sums import TableSums
+from calibrant.table.validation import CleanRows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassCalibration(WithTable, Tabular):
+class PartErrors(WithTable, Tabular):
+    """Base of calibration errors of classes or segments, with one entry of each array per part: `ClassCalibration`."""
+
+    _words, _printed = ("Direction", "at", "Verdict"), 20
+
+    name: npt.NDArray[Any]
+    share: FloatArray
+    observed_rate: FloatArray
+    mean_predicted: FloatArray
+    error: FloatArray
+    relative_error: FloatArray
+    low: FloatArray
+    high: FloatArray
+    direction: npt.NDArray[Any]
+
+    @property
+    def part(self) -> str:
+        """What a part is called."""
+        return "class"
+
+    @property
+    def worst_name(self) -> str:
+        """Name of the part with the largest error, times its share of the rows."""
+        return str(self.name[np.argmax(self.share * self.error)])
+
+    def lines(self, order: Sequence[int] | None = None) -> list[list[str]]:
+        """Return heads and rows of the table, by default those with the largest share times error first."""
+        order = score_order(-self.share * self.error).tolist() if order is None else order
+        rates = [each.tolist() for each in (self.observed_rate, self.mean_predicted, self.error)]
+        written = [[*map(column_writer([each[i] for i in order]), each)] for each in rates]
+        further = self._further()
+        heads = [self.part.capitalize(), "Share", "Observed", "Predicted", "Error", "of pred.", "Direction", "at"]
+        lines = [[*heads, *further]]
+        for i in order:
+            off = self.direction[i] != "none"
+            relative = float(self.relative_error[i])
+            cells = [
+                visible_name(self.name[i]),
+                significant(float(self.share[i]), digits=3),
+                *(each[i] for each in written),
+                "" if math.isnan(relative) else f"{relative:.0%}",
+                str(self.direction[i]) if off else "",
+                interval_text((float(self.low[i]), float(self.high[i]))) if off else "",
+            ]
+            lines.append(cells + [column[i] for column in further.values()])
+        return lines
+
+    def _further(self) -> dict[str, list[str]]:
+        """Return the columns that only one kind of result has, by their heads."""
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassCalibration(PartErrors):
     """Calibration errors by class; one entry of each array per class.
 
     Attributes
@@ -48,50 +107,14 @@ class ClassCalibration(WithTable, Tabular):
         Whether probabilities there are "too low" or "too high".
     """
 
-    _words, _printed = ("Direction", "at", "Verdict"), 20
-
     n: int
     worst_class: str
     worst: float
     total: float
-    name: npt.NDArray[Any]
-    share: FloatArray
-    observed_rate: FloatArray
-    mean_predicted: FloatArray
-    error: FloatArray
-    relative_error: FloatArray
-    low: FloatArray
-    high: FloatArray
-    direction: npt.NDArray[Any]
 
     def sentences(self) -> Iterable[str]:
         """Say which class is worst, and what the errors add up to."""
         yield f"Worst: {visible_name(self.worst_class)} ({number(self.worst)}). Sum over classes: {number(self.total)}."
-
-    def lines(self, order: Sequence[int] | None = None) -> list[list[str]]:
-        """Return heads and rows of the table of classes, by default those with the largest share times error first."""
-        order = score_order(-self.share * self.error).tolist() if order is None else order
-        rates = [each.tolist() for each in (self.observed_rate, self.mean_predicted, self.error)]
-        written = [[*map(column_writer([each[i] for i in order]), each)] for each in rates]
-        further = self._further()
-        lines = [["Class", "Share", "Observed", "Predicted", "Error", "of pred.", "Direction", "at", *further]]
-        for i in order:
-            off = self.direction[i] != "none"
-            relative = float(self.relative_error[i])
-            cells = [
-                visible_name(self.name[i]),
-                significant(float(self.share[i]), digits=3),
-                *(each[i] for each in written),
-                "" if math.isnan(relative) else f"{relative:.0%}",
-                str(self.direction[i]) if off else "",
-                interval_text((float(self.low[i]), float(self.high[i]))) if off else "",
-            ]
-            lines.append(cells + [column[i] for column in further.values()])
-        return lines
-
-    def _further(self) -> dict[str, list[str]]:
-        """Return the columns that only one kind of result has, by their heads."""
-        return {}
 
 
 def as_it_is(table: ScoreTable) -> ScoreTable:
@@ -100,18 +123,32 @@ def as_it_is(table: ScoreTable) -> ScoreTable:
 
 
 def class_fields(
-    n: float, parts: Iterable[tuple[str, Any]], table_of: Callable[[Any], ScoreTable] = as_it_is, **further: Any
+    n: int,
+    parts: Iterable[tuple[str, Any]],
+    table_of: Callable[[Any], TableSums] = as_it_is,
+    *,
+    total: float | None = None,
+    side: int = 0,
+    **further: Any,
 ) -> dict[str, Any]:
     """Fields of a `ClassCalibration` of n rows, of each class by name, and what else functions make of each.
 
-    A class is given by its table, or by what `table_of` makes one of.
+    A class is given by its table, or by what `table_of` makes one of. `total` is what all rows count together, if not
+    n; on one `side`, errors are those of probabilities that are too low (1) or too high (-1).
     """
     names, numbers, made = [], [], []
     for name, part in parts:
         table = table_of(part)
-        largest = extremes(cumulative_residuals(table))
+        largest = largest_move(table, side)
         size = float(table.total)
-        facts = (size / n, float(table.positives) / size, table.mean_score, largest.value, largest.low, largest.high)
+        facts = (
+            size / (total or n),
+            float(table.positives) / size,
+            table.mean_score,
+            largest.value,
+            largest.low,
+            largest.high,
+        )
         names.append(name)
         numbers.append((*facts, largest.sign))
         made.append([function(part) for function in further.values()])
@@ -120,7 +157,7 @@ def class_fields(
     relative = np.divide(error, mean, out=np.full(len(mean), math.nan), where=mean > 0.0)
     return {
         **dict(zip(further, np.array(made).T, strict=True)),
-        "n": int(n),
+        "n": n,
         "worst_class": names[int(np.argmax(weighted))],
         "worst": float(weighted.max()),
         "total": math.fsum(weighted.tolist()),
@@ -168,7 +205,7 @@ def class_wise_calibration(
     ([0.25, 0.05, 0.3], 'c')
     """
     scores = as_class_scores(y_true, y_proba, classes=classes)
-    return ClassCalibration(**class_fields(len(scores), scores.tables()))
+    return ClassCalibration(**class_fields(len(scores), scores.tables(), total=scores.total))
 
 
 def top_label_calibration(
@@ -202,7 +239,7 @@ def top_label_calibration(
     0.15
     """
     scores = as_class_scores(y_true, y_proba, classes=classes)
-    return ClassCalibration(**class_fields(len(scores), tables_of(scores.by_predicted())))
+    return ClassCalibration(**class_fields(len(scores), tables_of(scores.by_predicted()), total=scores.total))
 
 
 def confidence_calibration_error(y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None = None) -> float:
@@ -226,3 +263,155 @@ def confidence_calibration_error(y_true: Any, y_proba: Any = None, *, classes: S
     """
     table = as_class_scores(y_true, y_proba, classes=classes).of_confidence().table()
     return extremes(cumulative_residuals(table)).value
+
+
+Average = Literal["class_wise", "top_label", "confidence"]
+
+
+def pooled_error(scores: ClassScores) -> float:
+    """Cutoff calibration error of the probabilities of all classes, put into one list.
+
+    It is the largest sum of mean residuals of all classes over one interval of probabilities, the same for all: at most
+    the sum of the errors by class, and sensitive where all classes err alike, as if too sure.
+    """
+    parts = ((part.outcome, part.score) for part in scores.by_class())
+    outcome, score = (np.concatenate(each) for each in zip(*parts, strict=True))
+    table = ScoreTable.from_clean(CleanRows(outcome.view(np.int8), score, None))
+    return extremes(cumulative_residuals(table)).value * float(table.total) / len(scores)
+
+
+@dataclass(frozen=True)
+class ClassSum(Result):
+    """The sum of the calibration errors of all classes against the rest, with what chance makes of it.
+
+    Attributes
+    ----------
+    n, n_classes : int
+        Rows and classes.
+    total : float
+        Sum of the errors in these rows, as that of `class_wise_calibration`.
+    null_mean : float
+        What it would be on average, about, if all probabilities were right: near it `total` says nothing.
+    cross_fitted : float
+        Each error with interval and direction chosen in one half of the rows and judged in the other, the mean of both.
+        On average 0 where probabilities are right, and never above the true sum: below it where errors of single
+        classes are lost in chance. It may be negative.
+    """
+
+    n: int
+    n_classes: int
+    total: float
+    null_mean: float
+    cross_fitted: float
+
+
+def class_sum_calibration(
+    y_true: Any,
+    y_proba: Any = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    random_state: int | np.random.Generator = 0,
+) -> ClassSum:
+    """Sum of the cutoff calibration errors of all classes, beside what chance makes of it and without that.
+
+    Parameters
+    ----------
+    y_true, y_proba, classes
+        As in `class_wise_calibration`.
+    random_state : int or numpy.random.Generator
+        Seeds the halves, together with a digest of the rows.
+
+    Returns
+    -------
+    ClassSum
+        For bounds on the true sum see ``calibrant.certify(..., notion="sum")``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.metrics import class_sum_calibration
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet(np.full(20, 0.2), 2000)
+    >>> y = (p.cumsum(axis=1) < rng.uniform(size=(2000, 1))).sum(axis=1)
+    >>> result = class_sum_calibration(y, p)  # these are right
+    >>> abs(result.total - result.null_mean) < 0.02, result.null_mean > 0.1, abs(result.cross_fitted) < 0.04
+    (True, True, True)
+    """
+    scores = as_class_scores(y_true, y_proba, classes=classes)
+    n = len(scores)
+    half = generator_for(scores, random_state).permutation(n) % 2 == 0
+    total, by_chance, judged = [], [], []
+    for part in scores.by_class():
+        table = part.table()
+        total.append(extremes(cumulative_residuals(table)).value)
+        by_chance.append(null_mean(table))
+        for chosen in (half, ~half):
+            if chosen[part.rows].any():
+                terms = signed_residuals(part, extremes(cumulative_residuals(part.table(chosen))))
+                judged.append(float(terms[~chosen[part.rows]].sum()))
+    return ClassSum(
+        n=n,
+        n_classes=len(scores.classes),
+        total=math.fsum(total),
+        null_mean=math.fsum(by_chance),
+        cross_fitted=math.fsum(judged) / n,
+    )
+
+
+def signed_residuals(part: ClassRows, interval: Extremes) -> FloatArray:
+    """Residuals inside an interval with its sign, 0 elsewhere; their expectation is at most the error of this part."""
+    inside = (part.score > interval.low) & (part.score <= interval.high)
+    return np.asarray(interval.sign * (part.outcome - part.score) * inside)
+
+
+def multiclass_expected_calibration_error(
+    y_true: Any,
+    y_proba: Any = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    average: Average = "class_wise",
+    n_bins: int = 10,
+    strategy: Strategy = "quantile",
+    norm: Norm = "l1",
+) -> float:
+    """Average distance, over bins of the probabilities of classes, between observed rate and mean probability.
+
+    Parameters
+    ----------
+    y_true, y_proba, classes
+        As in `class_wise_calibration`.
+    average : {"class_wise", "top_label", "confidence"}
+        Bins of each class against the rest, all classes alike; of the largest probability by the class predicted, or
+        for all classes together.
+    n_bins, strategy : optional
+        Bins of each of these, as in `expected_calibration_error`.
+    norm : {"l1", "l2", "max"}
+        Mean of the distances over the rows of all bins, root of their mean square, or the largest.
+
+    Returns
+    -------
+    float
+        In [0, 1]; smaller is better. As any error over bins it depends on them, and is above 0 by chance.
+
+    Notes
+    -----
+    "confidence" with 15 bins of equal width, ``strategy="uniform"``, is what torchmetrics has as
+    ``MulticlassCalibrationError``, but for probabilities of exactly 1, which have a bin of their own there.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import multiclass_expected_calibration_error
+    >>> y, p = [0, 1, 2, 2], [[0.5, 0.3, 0.2], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5], [0.5, 0.3, 0.2]]
+    >>> round(multiclass_expected_calibration_error(y, p, average="confidence", n_bins=15, strategy="uniform"), 4)
+    0.25
+    """
+    check_choice("average", average, ("class_wise", "top_label", "confidence"))
+    check_choice("norm", norm, ("l1", "l2", "max"))
+    scores = as_class_scores(y_true, y_proba, classes=classes)
+    if average == "confidence":
+        parts: Iterable[ClassRows] = [scores.of_confidence()]
+    else:
+        parts = scores.by_class() if average == "class_wise" else scores.by_predicted()
+    bins = [bin_gaps(part.table(), n_bins, strategy) for part in parts]
+    n, gap = (np.concatenate(each) for each in zip(*bins, strict=True))
+    return combine_gaps(n, gap, norm)

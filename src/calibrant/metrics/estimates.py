@@ -1,14 +1,4 @@
-"""Means and ratios of means over rows, and roots of equations of them, each with its confidence interval.
-
-One way for all: a number t is inside the interval as long as the limits of `bounded_mean_limits` for the mean of a term
-that depends on t, such as ``y - t s`` for O:E, hold 0. It asks for no model and no derivative, is exact for one score
-(Clopper & Pearson), and holds where a handful of events decide. Terms lie between the least and the largest that a row
-of either label can have at the scores seen: a rare kind of row with scores beyond them that no row shows is not allowed
-for, and of efficient scores of a slope, which scores far out make large, only what labels of rows like these can do.
-
-With clusters there is one way too, which leaves out one cluster at a time (`cluster_jackknife`); and if they are to
-allow for a kind of cluster that none shows, the one above, with clusters as the draws.
-"""
+"""Means and ratios over rows, and roots of equations of them, with confidence intervals; calibration in the large."""
 
 from __future__ import annotations
 
@@ -21,16 +11,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits, limit_excess
-from calibrant.distributions.cluster_draws import cluster_draws
-from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Link, Parts, allows_unseen
+from calibrant.distributions.cluster_jackknife import (
+    LOG,
+    PLAIN,
+    Guarantee,
+    Jackknife,
+    Link,
+    Parts,
+    allows_unseen,
+    cluster_draws,
+)
 from calibrant.errors import DataError
-from calibrant.fits.maps import shortened
+from calibrant.fits.score_map import shortened
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import BoolArray, FloatArray
 from calibrant.table.results import Estimate
+from calibrant.table.rules import IF_COUNTS
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
-from calibrant.table.weights import IF_COUNTS
 
 # What a row adds, from its label and its score.
 Terms = Callable[[int, FloatArray], FloatArray]
@@ -361,3 +359,134 @@ def _root(function: Callable[[float], float], start: float, scale: float, least:
             share = value / (at_other - value) * at_third / (at_other - at_third)
             share += (third - end) / (other - end) * value / (at_third - value) * at_other / (at_third - at_other)
     return end
+
+
+def calibration_in_the_large(
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    confidence_level: float = 0.95,
+    clusters: Clusters | None = None,
+    guarantee: Guarantee = "ordinary",
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
+) -> Estimate:
+    r"""Observed rate minus mean predicted probability.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, count, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. Intervals need rows or a `count`.
+    confidence_level : float
+        Confidence of the interval, in (0, 1).
+    clusters : sequence of length n, optional
+        The cluster of each row. Rows of one cluster may then depend on each other.
+    guarantee : {"ordinary", "unseen clusters"}
+        With clusters: whether limits also allow for clusters of a kind that none of these shows.
+
+    Returns
+    -------
+    Estimate
+        In [-1, 1]; 0 is ideal, below 0 predictions are too high on the whole. Each cell of a table counts at its mean
+        score.
+
+    See Also
+    --------
+    observed_expected_ratio : The same as a ratio.
+
+    Notes
+    -----
+    The interval is for the population of which the rows are independent draws, both its rate and its mean score, if no
+    score of it lies outside the range of those seen; it also holds for these scores as they are. It is that of Gaffke
+    [1]_: one row more is added, as unfavourable as a row can be at these scores, and the rows are weighted at random.
+    For one score it is the interval of Clopper and Pearson, so that it holds for one event and for none; for many rows
+    the normal one. That it holds for every distribution is conjectured, and no exception is known.
+
+    With clusters, each is left out in turn (jackknife), and the limits are those of Student's distribution with one
+    degree of freedom less than there are effective clusters, ``(sum m)**2 / sum m**2`` of their sizes m, for clusters
+    of these sizes. They do not allow for a kind of cluster that none of these shows. With ``guarantee="unseen
+    clusters"`` the limits are those of Gaffke with clusters as the draws, of equal size and so many that an event that
+    takes hold of whole clusters could hide in them as well as in these, which makes them wide.
+
+    References
+    ----------
+    .. [1] Gaffke (2005). Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
+       variable. Mathematical Methods of Statistics.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import calibration_in_the_large
+    >>> found = calibration_in_the_large([0, 1, 0, 0] * 25, [0.1, 0.6, 0.3, 0.4] * 25)
+    >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
+    (-0.1, -0.163, -0.025)
+    """
+    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, count, pos_label)
+    return difference_of(rows)
+
+
+def observed_expected_ratio(
+    y_true: Labels,
+    y_proba: Scores = None,
+    *,
+    confidence_level: float = 0.95,
+    clusters: Clusters | None = None,
+    guarantee: Guarantee = "ordinary",
+    sample_weight: Weights = None,
+    count: Weights = None,
+    pos_label: Any = None,
+) -> Estimate:
+    """O:E, the observed number of positives over the number that the scores predict.
+
+    Parameters
+    ----------
+    y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, count, pos_label
+        As in `calibration_in_the_large`.
+
+    Returns
+    -------
+    Estimate
+        Not negative; 1 is ideal, below 1 predictions are too high on the whole. Infinite if all scores are 0 and there
+        is a positive, NaN if there is none. Each cell of a table counts at its mean score.
+
+    Notes
+    -----
+    The interval holds the ratios r at which that for the mean of ``y - r s`` holds 0 (Fieller 1954), so for independent
+    rows it holds 1 if and only if that of `calibration_in_the_large` holds 0. It is about the same population. With
+    clusters each is left out in turn, as there, on the log scale.
+
+    References
+    ----------
+    Debray et al. (2017). A guide to systematic review and meta-analysis of prediction model performance. BMJ.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import observed_expected_ratio
+    >>> found = observed_expected_ratio([0] * 997 + [1] * 3, [0.002] * 1000)
+    >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
+    (1.5, 0.31, 4.371)
+    """
+    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, count, pos_label)
+    return ratio_of(rows)
+
+
+def difference_of(sample: SampledRows) -> Estimate:
+    """Return what `calibration_in_the_large` finds of these rows."""
+    return sample.mean(lambda label, score: label - score, sample.table.base_rate - sample.table.mean_score)
+
+
+def ratio_of(sample: SampledRows) -> Estimate:
+    """Return what `observed_expected_ratio` finds of these rows."""
+    observed, expected = sample.table.base_rate, sample.table.mean_score
+    if expected == 0.0:
+        return sample.ratio(label_of, _score, math.inf if observed > 0.0 else math.nan)
+    return sample.ratio(label_of, _score, observed / expected)
+
+
+def label_of(label: int, score: FloatArray) -> FloatArray:
+    """Return the label of a row, at each of these scores."""
+    return np.full(len(score), float(label))
+
+
+def _score(_: int, score: FloatArray) -> FloatArray:
+    return score

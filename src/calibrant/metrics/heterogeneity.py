@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.distributions.random_effects import random_effects, root_scale
+from calibrant.distributions.cluster_jackknife import random_effects, root_scale
 from calibrant.fits.logistic import LogisticProfile, logistic
-from calibrant.metrics.estimates import SampledRows
-from calibrant.metrics.in_the_large import ratio_of
+from calibrant.metrics.estimates import SampledRows, ratio_of
 from calibrant.metrics.ranking import area_of
 from calibrant.metrics.slope import log_odds_scale, slope_alone
 from calibrant.table import numbers
@@ -71,7 +70,7 @@ class BetweenClusters(WithTable, Drawable):
     2         120         60   2 (1.65 to 2.36)
     """
 
-    _display = "ForestDisplay"
+    _display = "plots.forest.ForestDisplay"
 
     measure: str
     cluster: npt.NDArray[np.str_]

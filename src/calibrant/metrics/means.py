@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant.distributions.total_ratio import ratio_limits
+from calibrant.distributions.total_ratio import by_draw, ratio_limits
 from calibrant.errors import DataError
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics.proper import ScoreDecomposition, decompose
@@ -137,7 +137,7 @@ def mean_bias(
     three times the median of those other than 0, a limit is no nearer than that for a mean with an end of the range
     (Gaffke 2005): the cap of an `OutcomeTable`, or one, two or three times the largest outcome where the tail index is
     above 2.5, below, or below 1.5. Of 20 or fewer such outcomes there are no limits without a cap. How often they miss
-    is counted in docs/reference/mean_measures.md; `calibrant.certify_means` says what is proved.
+    is counted in docs/reference/mean_measures.md; `calibrant.certify` says what is proved.
 
     Examples
     --------
@@ -151,12 +151,10 @@ def mean_bias(
     check_between("confidence_level", confidence_level, 0.0, 1.0)
     table = _table(y_true, y_pred, exposure=exposure, sample_weight=sample_weight, clusters=clusters)
     rows = table.rows
-    parts, method = [rows.weight, rows.outcome, rows.expected, table.caps], "asymptotic"
-    if rows.cluster is not None:
-        parts, method = [np.bincount(rows.cluster, part).astype(np.float64) for part in parts], "cluster jackknife"
-    weight, outcome, expected, caps = parts
-    observed, predicted = (float(part.sum() / weight.sum()) for part in (outcome, expected))
-    lower, upper, note = ratio_limits(outcome, expected, weight, caps, confidence_level)
+    method = "asymptotic" if rows.cluster is None else "cluster jackknife"
+    sums = by_draw(rows.cluster, rows.outcome, rows.expected, rows.weight, table.caps)
+    observed, predicted = (float(part.sum() / sums[2].sum()) for part in sums[:2])
+    lower, upper, note = ratio_limits(sums, confidence_level)
     chance = confidence_level, method, note if rows.cluster is not None else note.replace("cluster", "row")
     below, above = sorted([predicted * (lower - 1.0), predicted * (upper - 1.0)])
     ratio = observed / predicted if predicted else math.nan

@@ -13,7 +13,7 @@ from calibrant.distributions.cluster_jackknife import LOG_ODDS, Guarantee
 from calibrant.metrics.estimates import SampledRows, Terms, TermSample, sampled_rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, key_order
-from calibrant.table.results import Count, Result, Tabular
+from calibrant.table.results import Count, Result
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_both_classes
 
 # Behind fewer effective rows than this a standard error says little.
@@ -56,26 +56,6 @@ class RocAuc(Result):
     note: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class RocCurve(Tabular):
-    """True positive rate against false positive rate, from the highest threshold to the lowest.
-
-    Attributes
-    ----------
-    threshold : ndarray of float64
-        Scores of at least this are called positive; the first is infinite, where none is.
-    false_positive_rate, true_positive_rate : ndarray of float64
-        Shares of negatives and of positives called positive.
-    auc : float
-        Area under the straight lines between the points.
-    """
-
-    threshold: FloatArray
-    false_positive_rate: FloatArray
-    true_positive_rate: FloatArray
-    auc: float
-
-
 def roc_auc(
     y_true: Labels,
     y_proba: Scores = None,
@@ -94,7 +74,7 @@ def roc_auc(
     Returns
     -------
     float
-        In [0, 1]; larger is better, 0.5 is chance. From a table with cells, the middle of `roc_auc_limits`.
+        In [0, 1]; larger is better, 0.5 is chance. From a table with cells, the middle of what they allow.
 
     Examples
     --------
@@ -103,32 +83,18 @@ def roc_auc(
     0.75
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
-    low, high = roc_auc_limits(table)
+    low, high = auc_limits(table)
     return 0.5 * (low + high)
 
 
-def roc_auc_limits(
-    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
-) -> tuple[float, float]:
-    """Smallest and largest area under the ROC curve that a table allows.
-
-    Parameters
-    ----------
-    y_true, y_proba, sample_weight, pos_label
-        As in `roc_auc`. In a cell of a table the order of positives and negatives is not known.
-
-    Returns
-    -------
-    low, high : float
-        Equal if the table is exact, as from labels and scores.
+def auc_limits(table: ScoreTable) -> tuple[float, float]:
+    """Return the smallest and the largest area that a table allows: in a cell, the order of the rows is not known.
 
     Examples
     --------
-    >>> from calibrant.metrics import roc_auc_limits
-    >>> roc_auc_limits([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> auc_limits(as_table([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
     (0.75, 0.75)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     positives, negatives = _shares_of_classes(table)
     below, above = np.cumsum(negatives) - negatives, np.cumsum(negatives[::-1])[::-1] - negatives
     wins, losses = (float(np.dot(positives, beside + 0.5 * negatives)) for beside in (below, above))
@@ -206,7 +172,7 @@ def area_of(sample: SampledRows) -> RocAuc:
     """Return what `roc_auc_interval` finds of these rows."""
     table, method, level = sample.table, sample.method, sample.confidence_level
     n_positives, n_negatives = table.positives, float(table.negatives.sum())
-    low, high = roc_auc_limits(table)
+    low, high = auc_limits(table)
     value, pooled = 0.5 * (low + high), 0.5 * (high - low)
     error = lower = upper = math.nan
     if (rows := sample.clusters) is not None and (jackknife := sample.jackknife) is not None:
@@ -235,51 +201,6 @@ def area_of(sample: SampledRows) -> RocAuc:
             lower, upper = _with_another_row(sample, value)
         lower, upper = max(0.0, min(lower, value) - pooled), min(1.0, max(upper, value) + pooled)
     return RocAuc(value, error, lower, upper, level, n_positives, n_negatives, method, note)
-
-
-def roc_curve(
-    y_true: Labels,
-    y_proba: Scores = None,
-    *,
-    corners_only: bool = True,
-    sample_weight: Weights = None,
-    count: Weights = None,
-    pos_label: Any = None,
-) -> RocCurve:
-    """Share of positives against share of negatives at or above each score.
-
-    Parameters
-    ----------
-    y_true, y_proba, sample_weight, count, pos_label
-        As in `roc_auc`.
-    corners_only : bool
-        Leave out points inside horizontal and vertical pieces.
-
-    Returns
-    -------
-    RocCurve
-        From (0, 0) to (1, 1). From a table with cells, a straight line is drawn across each cell.
-
-    Examples
-    --------
-    >>> from calibrant.metrics import roc_curve
-    >>> curve = roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    >>> curve.threshold.tolist(), curve.true_positive_rate.tolist()
-    ([inf, 0.8, 0.4, 0.35, 0.1], [0.0, 0.5, 0.5, 1.0, 1.0])
-    """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
-    auc = roc_auc(table)
-    up, right = table.k[::-1], table.negatives[::-1]
-    ends = np.arange(len(table) + 1)
-    if corners_only:
-        onward = ((up[:-1] == 0) & (up[1:] == 0)) | ((right[:-1] == 0) & (right[1:] == 0))
-        ends = np.flatnonzero(np.concatenate([[True], ~onward, [True]]))
-    return RocCurve(np.append(np.inf, table.low[::-1])[ends], _climb(right)[ends], _climb(up)[ends], auc)
-
-
-def _climb(steps: NumberArray) -> FloatArray:
-    heights = np.cumsum(steps)
-    return np.append(0.0, heights / heights[-1])
 
 
 def _shares_of_classes(table: ScoreTable) -> tuple[FloatArray, FloatArray]:

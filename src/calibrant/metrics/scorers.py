@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import DataError
-from calibrant.metrics.binned import expected_calibration_error
-from calibrant.metrics.cutoff import cutoff_calibration_error
-from calibrant.metrics.smooth import smooth_calibration_error
+from calibrant.metrics.calibration_errors import (
+    cutoff_calibration_error,
+    expected_calibration_error,
+    smooth_calibration_error,
+)
 
 
 class Scorers(dict[str, Any]):

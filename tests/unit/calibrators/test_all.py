@@ -17,10 +17,8 @@ from calibrant import DataError, ScoreTable
 from calibrant.calibrators import (
     AutoCalibrator,
     BetaCalibrator,
-    CutoffCalibrator,
     HistogramCalibrator,
     IsotonicCalibrator,
-    LipschitzIsotonicCalibrator,
     LocalCalibrator,
     OffsetCalibrator,
     PlattCalibrator,
@@ -46,11 +44,8 @@ ONES = [
     HistogramCalibrator(),
     HistogramCalibrator(n_bins=5, strategy="uniform"),
     VennAbersCalibrator(),
-    LipschitzIsotonicCalibrator(),
     LocalCalibrator(),
     LocalCalibrator(degree=1),
-    CutoffCalibrator(),
-    CutoffCalibrator(family="beta", objective="cutoff"),
     AutoCalibrator(),
     OffsetCalibrator(PlattCalibrator(), training_prior=0.5, population_prior=0.1),
 ]
@@ -350,8 +345,6 @@ def test_groups_change_no_fit_that_splits_no_rows(calibrator):
 
 def test_groups_that_cannot_be_used_are_refused():
     score, y, topic = topics(0, 30, 8)
-    with pytest.raises(ArgumentError, match="AutoCalibrator"):
-        CutoffCalibrator().fit(score, y, groups=topic)
     with pytest.raises(DataError, match="as many clusters as rows"):
         AutoCalibrator().fit(score, y, groups=topic[1:])
     with pytest.raises(ArgumentError, match="labels and scores together with groups, found a table"):

@@ -13,12 +13,10 @@ from sklearn.utils import estimator_checks
 from calibrant import ClassScores, DataError
 from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator, MulticlassAutoCalibrator
 from calibrant.errors import ArgumentError
-from calibrant.fits import class_pool
-from calibrant.fits.class_maps import ClassMap, ClassSample, Identity, OneVsRest, Shared
-from calibrant.fits.class_pool import MEMBERS
+from calibrant.fits import pool
+from calibrant.fits.class_maps import ClassMap, ClassSample, Identity, OneVsRest, Shared, softmax
 from calibrant.fits.isotonic import Isotonic
-from calibrant.fits.pool import Auto
-from calibrant.fits.softmax import softmax
+from calibrant.fits.pool import MEMBERS, Auto
 
 QUICK = ("temperature", "vector", "shared isotonic")
 
@@ -100,7 +98,7 @@ def test_a_map_that_learns_chance_does_not_look_right():
     rises = []
     for _ in range(100):
         sample = ClassSample(np.full((100, 10), 0.1), rng.integers(10, size=100))
-        likelihood, *_ = class_pool._predictions([Identity(), Frequencies()], sample, 5, rng)
+        likelihood, *_ = pool._class_predictions([Identity(), Frequencies()], sample, 5, rng)
         rises.append(np.log(likelihood[1] / likelihood[0]).sum())
     assert np.mean(rises) < -3.0  # half of the free frequencies, 9 / 2, and somewhat more or less
 
@@ -223,11 +221,11 @@ def test_a_zero_that_was_wrong_counts_as_infinite():
 
 def test_of_many_rows_a_part_is_held_out_once_and_of_very_many_some_are_used(monkeypatch):
     scores, label, _ = draw(900, power=2.0)
-    monkeypatch.setattr(class_pool, "MANY", 500)
+    monkeypatch.setattr(pool, "MANY", 500)
     fitted = MulticlassAutoCalibrator(["temperature"]).fit(scores, label)
     assert 120 < int(fitted.reason_.split(" held-out")[0].split()[-1]) < 240
-    monkeypatch.setattr(class_pool, "MANY", 300)
-    monkeypatch.setattr(class_pool, "_MOST", 3 * 300)
+    monkeypatch.setattr(pool, "MANY", 300)
+    monkeypatch.setattr(pool, "_MOST", 3 * 300)
     fewer = MulticlassAutoCalibrator(["temperature"]).fit(scores, label)
     assert " on 300 held-out rows" in fewer.reason_
     assert fewer.training_.n == 900

@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 from calibrant import DataError
 from calibrant.calibrators import CalibratedClassifier, MulticlassAutoCalibrator
-from calibrant.fits.softmax import softmax
+from calibrant.fits.class_maps import softmax
 
 QUICK = MulticlassAutoCalibrator(["temperature", "shared isotonic"])
 

@@ -16,10 +16,8 @@ from calibrant.calibrators import BetaCalibrator, IsotonicCalibrator, LocalCalib
 from calibrant.metrics import (
     brier_score,
     expected_calibration_error,
-    local_calibration_score,
-    quantile_mean_squared_error,
 )
-from calibrant.papers import distorted_probabilities, true_mse
+from calibrant.papers import accuracy_ece, distorted_probabilities, lcs, true_mse
 from support.data import LOCFIT
 
 TABLE = LOCFIT / "sim_published_vs_reproduced.csv"
@@ -67,9 +65,9 @@ def test_recalibrated_scores(transform, keywords, method):
                 [
                     true_mse(p, after),
                     brier_score(y, after),
-                    expected_calibration_error(y, after, strategy="type7", compare="accuracy"),
-                    quantile_mean_squared_error(y, after),
-                    local_calibration_score(y, after, weights="machado2024"),
+                    accuracy_ece(y, after),
+                    expected_calibration_error(y, after, strategy="type7", norm="l2") ** 2,
+                    lcs(y, after).value,
                 ]
             )
     for sample, values in found.items():

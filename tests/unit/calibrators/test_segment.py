@@ -18,9 +18,17 @@ from sklearn.utils import estimator_checks
 
 from calibrant import DataError
 from calibrant.calibrators import AutoCalibrator, PlattCalibrator, SegmentCalibrator
-from calibrant.calibrators.segment.gains import mean_and_error
-from calibrant.calibrators.segment.offsets import fit_offsets, shrunken, variance_between
-from calibrant.calibrators.segment.repair import Split, fit_trees, scaled, splits_of, value_of
+from calibrant.calibrators.segment.repair import (
+    Split,
+    fit_offsets,
+    fit_trees,
+    mean_and_error,
+    scaled,
+    shrunken,
+    splits_of,
+    value_of,
+    variance_between,
+)
 from calibrant.errors import ArgumentError
 
 
@@ -426,7 +434,7 @@ def test_one_class_in_a_segment_but_not_in_all_rows():
         ({3: [1, 2, 1, 2]}, "names of columns that are text, found 3"),
         ([1, 2, 1, 2], "found a list; pass df"),
         (pd.Series([1, 2, 1, 2]), "as a dataframe in memory or a dictionary of columns"),
-        ({"a": pd.date_range("2020-01-01", periods=4)}, "dates or times"),
+        ({"a": pd.to_timedelta([1, 2, 3, 4])}, "times or durations"),
     ],
 )
 def test_bad_columns(columns, message):

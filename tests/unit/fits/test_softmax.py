@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from calibrant.fits import softmax as module
-from calibrant.fits.class_maps import ClassSample
-from calibrant.fits.softmax import Likelihood, Softmax, climb, log_features, softmax
+from calibrant.fits import class_maps as module
+from calibrant.fits.class_maps import ClassSample, Likelihood, Softmax, climb, log_features, softmax
 
 KINDS = ("temperature", "bias", "vector", "matrix")
 

@@ -21,9 +21,8 @@ from calibrant.metrics import (
     brier_score,
     cutoff_calibration_error,
     expected_calibration_error,
-    quantile_mean_squared_error,
 )
-from calibrant.papers import distorted_probabilities, true_mse
+from calibrant.papers import accuracy_ece, distorted_probabilities, true_mse
 from support import oracles
 from support.data import LOCFIT
 from support.strategies import Rows, small_rows
@@ -68,8 +67,8 @@ def type7_bin(rows, n_bins, i):
 BIN_OF = {"uniform": uniform_bin, "quantile": quantile_bin, "type7": type7_bin}
 
 
-def slow_bins(rows, n_bins, strategy, compare, threshold):
-    """Weight, mean score and share of hits of each bin, in the order of the scores."""
+def slow_bins(rows, n_bins, strategy):
+    """Weight, mean score and share of positives of each bin, in the order of the scores."""
     w = rows.as_they_count()
     members = {}
     for i in range(len(rows.y)):
@@ -78,9 +77,8 @@ def slow_bins(rows, n_bins, strategy, compare, threshold):
     found = []
     for b in sorted(members):
         total = math.fsum(w[i] for i in members[b])
-        hit = [rows.y[i] if compare == "frequency" else int((rows.s[i] > threshold) == rows.y[i]) for i in members[b]]
         score = math.fsum(w[i] * float(rows.s[i]) for i in members[b]) / total
-        found.append((total, score, math.fsum(w[i] * h for i, h in zip(members[b], hit, strict=True)) / total))
+        found.append((total, score, math.fsum(w[i] * rows.y[i] for i in members[b]) / total))
     return found
 
 
@@ -100,14 +98,12 @@ def choices(strategy):
 
 @pytest.mark.grid
 @given(st.data())
-@pytest.mark.parametrize("compare", ["frequency", "accuracy"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_error_equals_the_slow_version(strategy, compare, data):
+def test_error_equals_the_slow_version(strategy, data):
     rows = data.draw(choices(strategy))
     n_bins = data.draw(st.integers(1, 12))
-    threshold = data.draw(st.sampled_from([0.0, 0.25, 0.5, 1.0]))
-    options = {"n_bins": n_bins, "strategy": strategy, "compare": compare, "threshold": threshold}
-    bins = slow_bins(rows, n_bins, strategy, compare, threshold)
+    options = {"n_bins": n_bins, "strategy": strategy}
+    bins = slow_bins(rows, n_bins, strategy)
     for norm in ("l1", "l2", "max"):
         value = expected_calibration_error(rows.y, rows.s, norm=norm, **options, **rows.keywords)
         assert value == pytest.approx(slow_error(bins, norm), rel=1e-9, abs=1e-12)
@@ -117,13 +113,6 @@ def test_error_equals_the_slow_version(strategy, compare, data):
     assert (found.low[1:] > found.high[:-1]).all()
     assert (found.low <= found.score + 1e-12).all()
     assert (found.score <= found.high + 1e-12).all()
-
-
-@given(small_rows(weighted=("none", "whole")), st.integers(1, 12), st.sampled_from(STRATEGIES))
-def test_qmse_is_the_square_of_the_l2_error(rows: Rows, n_bins, strategy):
-    options = {"n_bins": n_bins, "strategy": strategy, **rows.keywords}
-    square = quantile_mean_squared_error(rows.y, rows.s, **options)
-    assert square == pytest.approx(expected_calibration_error(rows.y, rows.s, norm="l2", **options) ** 2, rel=1e-12)
 
 
 @given(small_rows(), st.integers(1, 12), st.sampled_from(["quantile", "uniform"]))
@@ -165,20 +154,6 @@ def test_by_hand():
         assert (found.low.tolist(), found.high.tolist(), found.n.tolist()) == ([0.1, 0.6], [0.2, 0.9], [2, 2])
     assert expected_calibration_error(y, s, n_bins=2, norm="max") == pytest.approx(0.35)
     assert expected_calibration_error(y, s, n_bins=2, norm="l2") == pytest.approx(math.sqrt((0.35**2 + 0.25**2) / 2))
-
-
-def test_accuracy_by_hand():
-    """Arithmetic: one bin, mean score .45; right are the 0 at .1, the 1 at .6 and the 1 at .9, not the 1 at .2."""
-    y, s = [0, 1, 1, 1], [0.1, 0.2, 0.6, 0.9]
-    assert expected_calibration_error(y, s, n_bins=1, compare="accuracy") == pytest.approx(0.75 - 0.45)
-    assert expected_calibration_error(y, s, n_bins=1, compare="accuracy", threshold=0.6) == pytest.approx(0.5 - 0.45)
-
-
-def test_accuracy_of_perfect_scores_is_not_without_error():
-    """Arithmetic: three certain negatives are classified correctly, which their mean score of 0 is compared with."""
-    y = [0, 0, 0, 1]
-    assert expected_calibration_error(y, y, strategy="uniform") == 0.0
-    assert expected_calibration_error(y, y, strategy="uniform", compare="accuracy") == 0.75
 
 
 def test_a_constant_score_is_one_bin():
@@ -225,9 +200,9 @@ def test_errors_of_the_authors_computed_in_r(dataset):
     row = next(row for row in table_of("metrics.csv") if row["dataset"] == dataset)
     y, s = gold_rows(dataset)
     of = partial(expected_calibration_error, y, s, strategy="type7")
-    assert of(compare="accuracy") == pytest.approx(float(row["ece_accuracy"]), rel=2e-10)
+    assert accuracy_ece(y, s) == pytest.approx(float(row["ece_accuracy"]), rel=2e-10)
     assert of() == pytest.approx(float(row["ece_observed"]), rel=2e-10)
-    assert quantile_mean_squared_error(y, s) == pytest.approx(float(row["qmse"]), rel=2e-9)
+    assert of(norm="l2") ** 2 == pytest.approx(float(row["qmse"]), rel=2e-9)
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
@@ -235,9 +210,9 @@ def test_bins_of_the_authors_computed_in_r(dataset):
     """reference/locfit/quantile_bins.csv; an edge lies between the last score of its bin and the first of the next."""
     wanted = [row for row in table_of("quantile_bins.csv") if row["dataset"] == dataset]
     y, s = gold_rows(dataset)
-    found, right = (binned_calibration(y, s, strategy="type7", compare=c) for c in ("frequency", "accuracy"))
+    found = binned_calibration(y, s, strategy="type7")
     assert found.n.tolist() == [int(row["n"]) for row in wanted]
-    for values, column in ((found.score, "mean_score"), (found.rate, "mean_obs"), (right.rate, "accuracy")):
+    for values, column in ((found.score, "mean_score"), (found.rate, "mean_obs")):
         assert values == pytest.approx([float(row[column]) for row in wanted], rel=2e-9)
     edges = np.array([float(row["right"]) for row in wanted])
     assert (found.high <= edges + 1e-15).all()
@@ -275,8 +250,8 @@ def test_published_averages_are_reproduced(alpha, gamma):
             (
                 true_mse(drawn.p_true, s),
                 brier_score(table),
-                error(compare="accuracy"),
-                quantile_mean_squared_error(table),
+                accuracy_ece(table),
+                error(norm="l2") ** 2,
                 error(),
             )
         )
@@ -313,8 +288,8 @@ def test_a_result_turns_into_json_and_a_frame():
 
 def test_type7_refuses_weights_that_are_not_rows():
     with pytest.raises(DataError, match="definition 7"):
-        quantile_mean_squared_error([0, 1], [0.2, 0.7], sample_weight=[0.5, 1.0])
-    assert quantile_mean_squared_error([0, 1], [0.2, 0.7], sample_weight=[0.5, 1.0], strategy="uniform") > 0
+        expected_calibration_error([0, 1], [0.2, 0.7], sample_weight=[0.5, 1.0], strategy="type7")
+    assert expected_calibration_error([0, 1], [0.2, 0.7], sample_weight=[0.5, 1.0], strategy="uniform") > 0
 
 
 @pytest.mark.parametrize("function", [expected_calibration_error, binned_calibration])
@@ -324,10 +299,7 @@ def test_type7_refuses_weights_that_are_not_rows():
         {"n_bins": 0},
         {"n_bins": 2.5},
         {"strategy": "kmeans"},
-        {"compare": "both"},
         {"norm": "l3"},
-        {"threshold": -0.1},
-        {"threshold": math.nan},
     ],
 )
 def test_bad_parameters(function, keywords):
@@ -335,9 +307,7 @@ def test_bad_parameters(function, keywords):
         function([0, 1], [0.2, 0.7], **keywords)
 
 
-@pytest.mark.parametrize(
-    "function", [expected_calibration_error, binned_calibration, quantile_mean_squared_error], ids=lambda f: f.__name__
-)
+@pytest.mark.parametrize("function", [expected_calibration_error, binned_calibration], ids=lambda f: f.__name__)
 @pytest.mark.parametrize(
     ("y", "s"), [([0, 1], [0.2, math.nan]), ([0, 1], [0.2, 1.7]), ([0, 1], [0.2]), ([], []), ([0, 2], [0.2, 0.3])]
 )

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from calibrant import ScoreTable
 from calibrant.metrics import binned_calibration
-from calibrant.metrics.binned import _mean_distance
+from calibrant.metrics.calibration_errors import _mean_distance
 from calibrant.papers import distorted_probabilities
 
 
@@ -35,12 +35,11 @@ SCORES = [
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("compare", ["frequency", "accuracy"])
 @pytest.mark.parametrize("n_bins", [1, 2, 3, 10])
 @pytest.mark.parametrize("s", SCORES, ids=str)
-def test_noise_is_the_average_over_all_labels(s, n_bins, compare):
+def test_noise_is_the_average_over_all_labels(s, n_bins):
     """Enumeration: exact for the square, an upper limit for the distance, close where scores of a bin are close."""
-    of = partial(binned_calibration, n_bins=n_bins, strategy="uniform", compare=compare)
+    of = partial(binned_calibration, n_bins=n_bins, strategy="uniform")
     square = average_over_labels(s, lambda y: of(y, s, norm="l2").value ** 2)
     assert of([0] * len(s), s, norm="l2").null_mean == pytest.approx(math.sqrt(square), abs=1e-12)
     distance = average_over_labels(s, lambda y: of(y, s).value)
@@ -48,11 +47,10 @@ def test_noise_is_the_average_over_all_labels(s, n_bins, compare):
     assert distance - 1e-12 <= of([0] * len(s), s).null_mean <= distance * excess + 1e-12
 
 
-@pytest.mark.parametrize("compare", ["frequency", "accuracy"])
 @pytest.mark.parametrize("s", [[0.5] * 7, [0.2] * 3 + [0.85] * 5, [0.0] * 3 + [1.0] * 2, [1e-9] * 4], ids=str)
-def test_noise_of_equal_scores_is_exact(s, compare):
+def test_noise_of_equal_scores_is_exact(s):
     """Hoeffding (1956): equality where all scores of a bin are equal."""
-    of = partial(binned_calibration, n_bins=3, strategy="uniform", compare=compare)
+    of = partial(binned_calibration, n_bins=3, strategy="uniform")
     distance = average_over_labels(s, lambda y: of(y, s).value)
     assert of([1] * len(s), s).null_mean == pytest.approx(distance, rel=1e-6, abs=1e-15)
 
@@ -82,8 +80,6 @@ def test_noise_of_calibrated_scores_is_what_a_simulation_shows():
     drawn = distorted_probabilities(800, random_state=1)
     found = binned_calibration(drawn.y_true, drawn.y_proba)
     assert found.null_mean == pytest.approx(0.0436, abs=4 * 0.0114 / math.sqrt(200))
-    accuracy = binned_calibration(drawn.y_true, drawn.y_proba, compare="accuracy")
-    assert accuracy.null_mean == pytest.approx(0.1113, abs=4 * 0.0126 / math.sqrt(200))
 
 
 def test_noise_needs_rows_and_a_mean():
@@ -125,6 +121,5 @@ def test_debiased_square_is_given_only_where_it_holds():
     given_for = partial(binned_calibration, y, s, strategy="uniform")
     assert not math.isnan(given_for(norm="l2").debiased_square)
     assert math.isnan(given_for(norm="l1").debiased_square)
-    assert math.isnan(given_for(norm="l2", compare="accuracy").debiased_square)
     assert math.isnan(given_for(norm="l2", sample_weight=[0.5, 1, 1, 1]).debiased_square)
     assert math.isnan(binned_calibration([0, 1, 1], [0.2, 0.2, 0.7], strategy="uniform", norm="l2").debiased_square)

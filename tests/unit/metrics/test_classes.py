@@ -14,10 +14,9 @@ from calibrant.metrics import (
     cutoff_calibration,
     expected_calibration_error,
     multiclass_expected_calibration_error,
-    pooled_calibration_error,
     top_label_calibration,
-    top_m_calibration_error,
 )
+from calibrant.metrics.classes import pooled_error
 from support.class_worlds import errors_of_rows, largest_over_intervals, six_vectors
 
 
@@ -48,16 +47,9 @@ def test_errors_are_those_of_the_definition(seed, ties):
     assert confidence == pytest.approx(errors["confidence"], abs=1e-11)
     assert confidence <= top_label.total + 1e-11
     assert top_label.share.sum() == pytest.approx(1.0)
-    pooled = pooled_calibration_error(label, proba, classes=names)
+    pooled = pooled_error(ClassScores.from_scores(label, proba, classes=names))
     assert pooled == pytest.approx(errors["pooled"], abs=1e-10)
     assert pooled <= by_class.total + 1e-10
-    for m in (1, 2, classes):
-        first = [sorted(names, key=lambda k, row=row: (-row[k], k))[:m] for row in proba]
-        total = np.array([sum(row[k] for k in of) for row, of in zip(proba, first, strict=True)])
-        among = np.array([k in of for k, of in zip(label, first, strict=True)])
-        of_first = largest_over_intervals(total.round(12), among - total) / n
-        assert top_m_calibration_error(label, proba, m=m, classes=names) == pytest.approx(of_first, abs=1e-9)
-    assert top_m_calibration_error(label, proba, m=1, classes=names) == pytest.approx(confidence, abs=1e-11)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -215,14 +207,12 @@ def test_lists_are_a_matrix_with_a_class_for_what_is_missing():
     matrix[:, 4] = 1.0 - values.sum(axis=1)
     code = np.where((first == label[:, None]).any(axis=1), label, 4)
     dense = ClassScores.from_scores(code, matrix, classes=range(5))
-    assert pooled_calibration_error(lists) == pytest.approx(pooled_calibration_error(dense), abs=1e-9)
+    assert pooled_error(lists) == pytest.approx(pooled_error(dense), abs=1e-9)
     for name in ("total", "null_mean"):
         one, two = (getattr(class_sum_calibration(scores), name) for scores in (lists, dense))
         assert one == pytest.approx(two, abs=1e-9)
     bins = [multiclass_expected_calibration_error(scores, n_bins=4, strategy="uniform") for scores in (lists, dense)]
     assert bins[0] == pytest.approx(bins[1], abs=1e-9)
-    with pytest.raises(ArgumentError, match="all classes for the m most probable"):
-        top_m_calibration_error(lists, m=2)
 
 
 def test_errors_of_arguments():
@@ -231,5 +221,3 @@ def test_errors_of_arguments():
         multiclass_expected_calibration_error(label, proba, average="macro")
     with pytest.raises(ArgumentError, match="norm"):
         multiclass_expected_calibration_error(label, proba, norm="l3")
-    with pytest.raises(ArgumentError, match="m to be a whole number"):
-        top_m_calibration_error(label, proba, m=0)

@@ -15,7 +15,6 @@ from calibrant.metrics import (
     calibration_slope,
     cutoff_calibration,
     hosmer_lemeshow,
-    ks_calibration_test,
     spiegelhalter,
 )
 from support.oracles import cell_table
@@ -29,13 +28,7 @@ def tied():
     return (((i * 7919 + 104729) % 1000) / 1000 < s**1.5).astype(int), s
 
 
-def with_few_events(p_value, rows, variance):
-    """What the p-value of `ks_calibration_test` should be, from the term for few events at that p-value; for p < .1."""
-    few = max(0.5, -math.log(p_value) / 3 - 0.9)
-    return 4 * stats.norm.sf((rows - few) / math.sqrt(variance))
-
-
-ALL = [hosmer_lemeshow, spiegelhalter, calibration_slope, ks_calibration_test]
+ALL = [hosmer_lemeshow, spiegelhalter, calibration_slope]
 
 
 class TestHosmerLemeshow:
@@ -290,72 +283,12 @@ class TestCalibrationSlope:
             calibration_slope([0, 1, 0, 1], [0.2, 0.3, 0.4, 0.5], confidence_level=1.0)
 
 
-class TestKs:
-    def test_by_hand(self):
-        """Arithmetic: 35 of 50 where 25 were predicted, then 15 of 50 where 35 were: the sums are 10, -10."""
-        found = ks_calibration_test([1] * 35 + [0] * 15 + [1] * 15 + [0] * 35, [0.5] * 50 + [0.7] * 50)
-        assert found.statistic == pytest.approx(0.1)
-        found = ks_calibration_test([1] * 35 + [0] * 15 + [1] * 14 + [0] * 36, [0.5] * 50 + [0.7] * 50)
-        assert (found.statistic, found.score, found.n) == (pytest.approx(0.11), 0.7, 100.0)
-
-    def test_equals_mapie(self):
-        """MAPIE 1.6.0 on distinct scores, which it jitters by 1e-8: statistic times length_scale, and p-value.
-
-        MAPIE's p-value, .0010155, is asymptotic; ours is a little larger, by the term for few events.
-        """
-        i = np.arange(900)
-        s = ((i * 7) % 900 + 0.5) / 900
-        y = (((i * 7919 + 104729) % 10007) / 10007 < np.clip(0.5 + 1.5 * (s - 0.5), 0, 1)).astype(int)
-        found = ks_calibration_test(y, s)
-        assert found.statistic == pytest.approx(0.047311111266258234, abs=1e-8)
-        assert 0.0010154729093505566 < found.p_value < 0.00155
-        assert with_few_events(found.p_value, 900 * found.statistic, (s * (1 - s)).sum()) == pytest.approx(
-            found.p_value
-        )
-
-    @given(small_rows())
-    def test_is_between_half_the_cutoff_error_and_the_whole(self, rows):
-        """KS <= c <= 2 KS."""
-        found = ks_calibration_test(rows.y, rows.s, **rows.keywords)
-        whole = cutoff_calibration(rows.y, rows.s, **rows.keywords)
-        assert found.statistic == whole.ks
-        assert whole.value / 2 - 1e-12 <= found.statistic <= whole.value + 1e-12
-
-    @given(small_rows())
-    def test_attained_where_it_says(self, rows):
-        found = ks_calibration_test(rows.y, rows.s, **rows.keywords)
-        w = np.ones(len(rows.y)) if rows.w is None else rows.w
-        s = rows.s.astype(float)
-        below = s <= found.score
-        assert abs((w * (rows.y - s))[below].sum()) / w.sum() == pytest.approx(found.statistic, abs=1e-12)
-
-    @pytest.mark.parametrize(("x", "p"), [(1.96, 0.1), (2.2414, 0.05), (2.8070, 0.01), (0.5, 0.990843)])
-    def test_p_value_is_that_of_brownian_motion(self, x, p):
-        """``1 - 4/pi sum (-1)**k / (2 k + 1) exp(-(2 k + 1)**2 pi**2 / (8 x**2))``, Billingsley (1968), (11.13).
-
-        One score of 1/2 and n rows: the walk has a single step, so the error is |k / n - 1/2| and V = n / 4.
-        """
-        n = 4_000_000
-        k = round(n / 2 + x * math.sqrt(n) / 2)
-        found = ks_calibration_test(ScoreTable.from_counts([0.5], [n], [k]))
-        few = max(0.5, -math.log(found.p_value) / 3 - 0.9)
-        exact = 2 * (abs(k - n / 2) - few) / math.sqrt(n)
-        terms = [
-            (-1) ** j / (2 * j + 1) * math.exp(-(((2 * j + 1) * math.pi) ** 2) / (8 * exact**2)) for j in range(60)
-        ]
-        assert found.p_value == pytest.approx(1 - 4 / math.pi * math.fsum(terms), rel=1e-6)
-        assert found.p_value == pytest.approx(p, rel=6e-3)
-
-    def test_variance_is_that_of_calibrated_scores(self):
-        """At .1, 150 of 1000: 50 rows too many, V = 90; the Brier score, .13, has no say."""
-        found = ks_calibration_test(ScoreTable.from_counts([0.1], [1000], [150]))
-        assert with_few_events(found.p_value, 50.0, 90.0) == pytest.approx(found.p_value)
-
-    def test_no_p_value_for_few_events(self):
-        """n rows at each of .25 and .75: the sum of s (1 - s) is 2 n 3 / 16, that is 24.75 for 66 and 25.125 for 67."""
-        for n, known in ((50, False), (66, False), (67, True)):
-            found = ks_calibration_test(ScoreTable.from_counts([0.25, 0.75], [n, n], [n // 4, n // 2]))
-            assert math.isnan(found.p_value) is not known
+def test_largest_distance_equals_mapie():
+    """MAPIE 1.6.0 on distinct scores, which it jitters by 1e-8: its statistic of Kolmogorov and Smirnov, rescaled."""
+    i = np.arange(900)
+    s = ((i * 7) % 900 + 0.5) / 900
+    y = (((i * 7919 + 104729) % 10007) / 10007 < np.clip(0.5 + 1.5 * (s - 0.5), 0, 1)).astype(int)
+    assert cutoff_calibration(y, s).ks == pytest.approx(0.047311111266258234, abs=1e-8)
 
 
 @pytest.mark.slow

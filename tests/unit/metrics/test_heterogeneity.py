@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
-from calibrant.distributions.random_effects import random_effects
+from calibrant.distributions.cluster_jackknife import random_effects
 from calibrant.errors import ArgumentError
 from calibrant.metrics import calibration_slope, cluster_heterogeneity, observed_expected_ratio, roc_auc_interval
 

@@ -13,21 +13,19 @@ from scipy.stats import foldnorm
 
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.fits import local_polynomial as windows_module
-from calibrant.metrics import integrated as integrated_module
 from calibrant.metrics import (
     integrated_calibration_index,
     local_calibration,
     local_calibration_score,
-    weighted_mean_squared_error,
 )
-from calibrant.metrics.local import reflected_density
+from calibrant.metrics import local as integrated_module
 from support.oracles import cell_table
 from support.oracles_local import LEAST_SPREAD, exact_fit
 from support.strategies import small_rows
 
 Y = [0, 1, 0, 1, 1]
 S = [0.1, 0.3, 0.4, 0.8, 0.9]
-EVERY = [local_calibration_score, integrated_calibration_index, weighted_mean_squared_error]
+EVERY = [local_calibration_score, integrated_calibration_index]
 
 
 def weights_of(rows):
@@ -48,22 +46,18 @@ def mass_near(points, s, w):
     rows=small_rows(most=9),
     span=st.sampled_from([0.15, 0.5, 1.0]),
     n_points=st.sampled_from([2, 3, 7]),
-    form=st.sampled_from(["gap", "residual"]),
 )
-def test_score_is_the_definition(rows, span, n_points, form):
+def test_score_is_the_definition(rows, span, n_points):
     w = weights_of(rows)
     s = rows.s[w > 0].astype(float)
     points = np.linspace(s.min(), s.max(), n_points) if s.min() < s.max() else s[:1]
     weight = mass_near(points, s, w[w > 0]) if len(points) > 1 else np.ones(1)
     fits = [exact_fit(rows.y, rows.s, rows.w, x, span, 0, "rectangular") for x in points]
-    target = points if form == "gap" else [fit.mean_predicted for fit in fits]
-    value = sum(wj * (fit.value - t) ** 2 for wj, fit, t in zip(weight, fits, target, strict=True))
-    found = local_calibration(
-        rows.y, rows.s, **rows.keywords, span=span, n_points=n_points, form=form, weights="density"
-    )
+    value = sum(wj * (fit.value - t) ** 2 for wj, fit, t in zip(weight, fits, points, strict=True))
+    found = local_calibration(rows.y, rows.s, **rows.keywords, span=span, n_points=n_points)
     assert found.weight == pytest.approx(weight, abs=1e-12)
     assert found.value == pytest.approx(value, abs=1e-10)
-    bias = [fit.mean_predicted - x if form == "gap" else 0.0 for fit, x in zip(fits, points, strict=True)]
+    bias = [fit.mean_predicted - x for fit, x in zip(fits, points, strict=True)]
     floor = sum(wj * (b**2 + fit.variance) for wj, b, fit in zip(weight, bias, fits, strict=True))
     if rows.w is None:
         assert found.null_mean == pytest.approx(floor, abs=1e-10)
@@ -77,7 +71,6 @@ def test_score_by_hand():
     assert found.weight.tolist() == [0.6, 0.4]
     assert found.value == pytest.approx(0.01)
     assert found.null_mean == pytest.approx(0.09)  # both windows hold one row, at .1 and at .9
-    assert local_calibration(Y, S, n_points=2, form="residual").value == pytest.approx(0.01)
 
 
 def test_rows_in_the_middle_count_half_for_each_point():
@@ -86,84 +79,15 @@ def test_rows_in_the_middle_count_half_for_each_point():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("degree", "form"), [(0, "gap"), (0, "residual"), (1, "gap"), (2, "gap")])
-def test_noise_floor_is_the_mean_of_calibrated_samples(degree, form):
+@pytest.mark.parametrize("degree", [0, 1, 2])
+def test_noise_floor_is_the_mean_of_calibrated_samples(degree):
     """Simulation: labels drawn with the scores as probabilities; these keep off 0 and 1, so nothing is clipped."""
     rng = np.random.default_rng(0)
     s = rng.uniform(0.3, 0.7, 500)
-    found = [local_calibration(rng.random(500) < s, s, degree=degree, form=form, span=0.3) for _ in range(300)]
+    found = [local_calibration(rng.random(500) < s, s, degree=degree, span=0.3) for _ in range(300)]
     values = np.array([f.value for f in found])
     assert found[0].null_mean == pytest.approx(values.mean(), abs=4 * values.std() / math.sqrt(300))
     assert np.mean([f.excess for f in found]) == pytest.approx(0, abs=4 * values.std() / math.sqrt(300))
-
-
-def test_floor_of_the_residual_form_is_variance_over_rows():
-    """F (1 - f) / k; here one score, so k = n."""
-    found = local_calibration([0, 1, 1, 0], [0.2] * 4, form="residual")
-    assert found.value == pytest.approx((0.5 - 0.2) ** 2)
-    assert found.null_mean == pytest.approx(0.2 * 0.8 / 4)
-
-
-def test_residual_form_is_bounded_by_the_cutoff_error():
-    """Every window is an interval of scores with at least k rows, so LCS_r <= (c n / k)**2."""
-    from calibrant.metrics import cutoff_calibration_error
-
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        n = int(rng.integers(10, 80))
-        s = np.round(rng.random(n), 1)
-        y = rng.random(n) < rng.random()
-        k = max(1, math.floor(0.15 * n))
-        bound = cutoff_calibration_error(y, s) * n / k
-        assert local_calibration_score(y, s, form="residual") <= bound**2 + 1e-12
-
-
-def test_forms_agree_without_smoothing_bias():
-    rng = np.random.default_rng(2)
-    s = rng.random(300)
-    y = rng.random(300) < s
-    for degree in (1, 2):
-        gap, residual = (local_calibration_score(y, s, degree=degree, form=form) for form in ("gap", "residual"))
-        assert gap == residual
-
-
-def test_reflected_density_in_full():
-    """A Gaussian kernel at the scores and their images; R bins linearly on 512 points, hence 1%."""
-    rng = np.random.default_rng(3)
-    s = np.round(rng.beta(2, 3, 400), 2)
-    images = np.concatenate([-s, s, 2 - s])
-    q75, q25 = np.quantile(images, [0.75, 0.25])
-    bandwidth = 0.9 * min(images.std(ddof=1), (q75 - q25) / 1.34) * len(images) ** -0.2
-    points = np.linspace(0, 1, 100)
-    z = (points[:, None] - images) / bandwidth
-    slow = np.exp(-0.5 * z**2).sum(axis=1) / (len(images) * bandwidth * math.sqrt(2 * math.pi))
-    table = ScoreTable.from_scores(np.zeros(400), s)
-    assert reflected_density(table, 100) == pytest.approx(slow, rel=0.01)
-    assert reflected_density(table, 600) == pytest.approx(np.interp(np.linspace(0, 1, 600), points, slow), rel=0.02)
-
-
-def test_talk_weights_need_rows_and_a_point_within_the_scores():
-    with pytest.raises(DataError, match="weights that count no rows"):
-        local_calibration_score(Y, S, weights="machado2024", sample_weight=[0.5] * 5)
-    with pytest.raises(DataError, match="within the observed scores"):
-        local_calibration_score([0, 1], [0.501, 0.502], weights="machado2024")
-    assert local_calibration_score([0, 1], [0.5, 0.5], weights="machado2024", n_points=3) == 0.0
-
-
-def test_weighted_mean_squared_error_by_hand():
-    """Arithmetic: at 0, 1/2 and 1 the nearest of 2 rows say 0, both, 1; symmetric weights leave (0, 0, 0)."""
-    assert weighted_mean_squared_error([0, 1], [0.25, 0.75], n_points=3) == pytest.approx(0.0)
-    density = reflected_density(ScoreTable.from_scores([1, 1], [0.25, 0.75]), 3)
-    expected = (density * np.array([1, 0.25, 0])).sum() / density.sum()
-    assert weighted_mean_squared_error([1, 1], [0.25, 0.75], n_points=3) == pytest.approx(expected)
-
-
-def test_weighted_mean_squared_error_rounds_to_nearest():
-    """Arithmetic: .15 of 10 rows is 2 (1.5 to even), where the local score takes 1."""
-    s = np.linspace(0.05, 0.95, 10)
-    y = np.arange(10) % 2
-    assert weighted_mean_squared_error(y, s, n_points=2) == pytest.approx(0.25)  # pairs of neighbours: one half
-    assert local_calibration(y, s, n_points=2).n.tolist() == [1, 1]
 
 
 def slow_index(rows, span, degree, kernel):
@@ -340,7 +264,6 @@ def test_cells_are_measured_at_their_means():
     cells = cell_table(y, s, None, np.linspace(0, 1, 401))
     assert local_calibration_score(cells) == pytest.approx(local_calibration_score(y, s), abs=1e-3)
     assert integrated_calibration_index(cells).ici == pytest.approx(integrated_calibration_index(y, s).ici, abs=1e-3)
-    assert weighted_mean_squared_error(cells) == pytest.approx(weighted_mean_squared_error(y, s), abs=1e-3)
 
 
 @pytest.mark.parametrize(("y", "s"), [([1], [0.3]), ([1, 1], [0.3, 0.3])])
@@ -368,9 +291,6 @@ def test_bad_windows(function, span):
     [
         ({"degree": 3}, "expected degree in"),
         ({"n_points": 1}, "expected n_points to be a whole number"),
-        ({"n_points": 1, "weights": "machado2024"}, "expected n_points to be a whole number"),
-        ({"weights": "uniform"}, "expected weights to be one of"),
-        ({"form": "square"}, "expected form to be one of"),
     ],
 )
 def test_bad_parameters(keywords, message):

@@ -1,0 +1,16 @@
+from calibrant.calibrators.classes import MulticlassAutoCalibrator as MulticlassAutoCalibrator
+from calibrant.calibrators.classifier import CalibratedClassifier as CalibratedClassifier
+from calibrant.calibrators.means import AutoMeanCalibrator as AutoMeanCalibrator
+from calibrant.calibrators.means import IsotonicMeanCalibrator as IsotonicMeanCalibrator
+from calibrant.calibrators.means import PowerCalibrator as PowerCalibrator
+from calibrant.calibrators.means import ScaleCalibrator as ScaleCalibrator
+from calibrant.calibrators.one_column import AutoCalibrator as AutoCalibrator
+from calibrant.calibrators.one_column import BetaCalibrator as BetaCalibrator
+from calibrant.calibrators.one_column import HistogramCalibrator as HistogramCalibrator
+from calibrant.calibrators.one_column import IsotonicCalibrator as IsotonicCalibrator
+from calibrant.calibrators.one_column import LocalCalibrator as LocalCalibrator
+from calibrant.calibrators.one_column import OffsetCalibrator as OffsetCalibrator
+from calibrant.calibrators.one_column import PlattCalibrator as PlattCalibrator
+from calibrant.calibrators.one_column import TemperatureCalibrator as TemperatureCalibrator
+from calibrant.calibrators.one_column import VennAbersCalibrator as VennAbersCalibrator
+from calibrant.calibrators.segment.calibrator import SegmentCalibrator as SegmentCalibrator

@@ -22,7 +22,7 @@ _CLAUSES = re.compile(r"; (?=(?:[^`]*`[^`]*`)*[^`]*$)")  # between parameters, n
 COLUMN, ROWS, FILES = "<column>", "<rows>", "<files>"
 
 # Returns how a parameter and its value are written; None for one that the caller does not have. A parameter beside the
-# name of a function, in one clause, is one of that function: "calibrant.audit_means::relative_to".
+# name of a function, in one clause, is one of that function: "calibrant.audit::relative_to".
 Spell = Callable[[str, str | None], str | None]
 
 

@@ -10,12 +10,12 @@ import difflib
 import inspect
 import sys
 from collections.abc import Collection
-from functools import partial, update_wrapper
+from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
 from calibrant.errors import CalibrantError
-from calibrant.table.weights import PROVED
+from calibrant.table.rules import PROVED
 
 _T = TypeVar("_T")
 
@@ -38,7 +38,7 @@ _ALIKE = (
 )  # fmt: skip
 _COLUMNS = frozenset({"weight", "label", "outcome", "score", "scores", "prediction"})
 _WEIGHTS, _SEGMENTS = (next(names for names in _ALIKE if one in names) for one in ("sample_weight", "by"))
-_OF_MEANS = "calibrant.audit_means takes outcomes that are amounts, counts or shares, their predictions and exposure"
+_OF_MEANS = "calibrant.audit with kind='amount' takes amounts, counts or shares, their predictions and exposure"
 
 
 def meant(unknown: str, known: Collection[str], value: Any = None) -> list[str]:
@@ -59,12 +59,22 @@ def meant(unknown: str, known: Collection[str], value: Any = None) -> list[str]:
     return [*alike[:1], *both] or (difflib.get_close_matches(unknown, known, 1, cutoff=0.8) if misspelt else [])
 
 
-def check_package(package: str) -> None:
-    """Check the keywords of what a package names in `__all__`; the last line of its `__init__`."""
+def check_package(package: str, *later: str) -> None:
+    """Check the keywords of all public names of a package; the last line of its `__init__`.
+
+    Public is what it imports for its users, or will import later, or what it names in `__all__`.
+    """
     names = vars(sys.modules[package])
-    for name in names["__all__"]:
+    imported = [name for name, thing in names.items() if _is_ours(thing)]
+    public = names.setdefault("__all__", sorted([*imported, *later]))
+    for name in public:
         if name in names:
             names[name] = checked(names[name])
+
+
+def _is_ours(thing: Any) -> bool:
+    module = str(getattr(thing, "__module__", ""))
+    return module.startswith("calibrant.") and module != __name__
 
 
 def checked(thing: _T) -> _T:
@@ -104,28 +114,25 @@ def _explained(called: str, known: frozenset[str], name: str, value: Any) -> str
     return f"{unexpected}; did you mean {' or '.join(map(repr, right))}?" if right else None
 
 
-def _checked(function: FunctionType) -> FunctionType:
+def _checked(function: FunctionType) -> Any:
     """Return a function that checks keywords and calls another; that itself if there is nothing to check."""
     code = function.__code__
     if hasattr(function, "__wrapped__") or code.co_flags & inspect.CO_VARKEYWORDS:
         return function
     known = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - {"self", "cls"}
-    explained = partial(_explained, function.__qualname__.removesuffix(".__init__"), known)
-    # Globals are those of the other.
-    refusal, signature, is_method = CalibrantError, inspect.signature, code.co_varnames[:1] == ("self",)
+    called, is_method = function.__qualname__.removesuffix(".__init__"), code.co_varnames[:1] == ("self",)
 
+    @wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         for name, value in keywords.items():
-            if name not in known and (message := explained(name, value)):
+            if name not in known and (message := _explained(called, known, name, value)):
                 raise TypeError(message)
         try:
             return function(*args, **keywords)
-        except refusal as error:
+        except CalibrantError as error:
             # `missing` of a class, which is the monitor, leaves no rows out.
-            error.known = known.union({*signature(type(args[0])).parameters} - {"missing"}) if is_method else known
+            of_class = {*inspect.signature(type(args[0])).parameters} - {"missing"} if is_method else set()
+            error.known = known | of_class
             raise
 
-    # As if it stood in the module of the other, whose globals it has: doctest looks at that.
-    made = FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)
-    update_wrapper(made, function)
-    return made
+    return call

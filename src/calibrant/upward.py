@@ -1,54 +1,38 @@
-"""What results reach in layers above their own, such as their pictures and pages: by name, from one table.
+"""What is imported by name: what results reach in layers above their own, and what a package imports on first use.
 
 No import statement points up, not even inside a function, and what is missing harms only those who ask for it.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-# Name -> its module in the package.
-MODULE_OF = {
-    "Columns": "sources.protocol",
-    "open_frame": "sources.frames",
-    "class_scores_of": "sources.class_rows",
-    "read_outcomes": "sources.outcome_rows",
-    "table_of_chunks": "sources.chunks",
-    "AuditDisplay": "plots.audit",
-    "ClassAuditDisplay": "plots.classes",
-    "ConcentrationDisplay": "plots.means",
-    "CostCurveDisplay": "plots.decisions",
-    "CumulativeResidualsDisplay": "plots.cumulative_residuals",
-    "DecisionCurveDisplay": "plots.decisions",
-    "DifferenceDisplay": "plots.models",
-    "DistributionDisplay": "plots.reliability",
-    "ForestDisplay": "plots.forest",
-    "GradeDisplay": "plots.grades",
-    "MeanAuditDisplay": "plots.mean_audit",
-    "MeanReliabilityDisplay": "plots.means",
-    "MonitorDisplay": "plots.monitor",
-    "ReliabilityDisplay": "plots.reliability",
-    "RiskCoverageDisplay": "plots.selective",
-    "SegmentDisplay": "plots.segments",
-    "check_report": "report.files",
-    "checklists": "report.guidance",
-    "converter_of": "export.onnx_classifier",
-    "draw": "plots.display",
-    "picture_html": "plots.display",
-    "render_audit": "report.page",
-    "render_class_audit": "report.classes",
-    "render_comparison": "report.models",
-    "render_index": "report.page",
-    "render_mean_audit": "report.means",
-    "render_monitor": "report.monitor",
-    "render_segments": "report.page",
-    "render_selective": "report.selective",
-    "set_shapes": "export.onnx_estimators",
-    "write_report": "report.files",
-}
+
+def resolve(path: str) -> Any:
+    """Return what has this path within calibrant, such as ``plots.display.draw``."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(f"calibrant.{module}"), name)
 
 
-def resolve(name: str) -> Any:
-    """Return what has this name in a layer above."""
-    return getattr(import_module(f"calibrant.{MODULE_OF[name]}"), name)
+def on_first_use(package: str, file: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package that imports its names on first use.
+
+    They are those of the stub beside its file, which type checkers read (SPEC 1 of Scientific Python). What the stub
+    imports from the package itself is a package inside, which is there but not in ``__all__``.
+    """
+    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    home = {name: module for module, name in re.findall(r"^from (\S+) import (\w+) as ", stub, re.MULTILINE)}
+
+    def get(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if home[name] == package:
+            return import_module(f"{package}.{name}")
+        return resolve("keywords.checked")(getattr(import_module(home[name]), name))
+
+    public = sorted(name for name, module in home.items() if module != package and name[0] != "_")
+    return public, get, lambda: sorted(home)

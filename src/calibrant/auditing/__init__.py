@@ -1,31 +1,21 @@
 """The audit: measured, certified, priced, with advice and in words."""
 
-from calibrant.auditing.class_findings import ClassFindings, ClassLosses, ClassRecalibration
-from calibrant.auditing.findings import Advice, Findings
-from calibrant.auditing.index import AuditIndex, audit_index
-from calibrant.auditing.mean_findings import MeanFindings, MeanRecalibration, PredictionBand
-from calibrant.auditing.performance import Performance
-from calibrant.auditing.provenance import Provenance
-from calibrant.auditing.recalibration import Recalibration, cross_fitted
-from calibrant.auditing.warnings import DataWarning
+from calibrant.auditing.class_findings import ClassFindings as ClassFindings
+from calibrant.auditing.class_findings import ClassLosses as ClassLosses
+from calibrant.auditing.class_findings import ClassRecalibration as ClassRecalibration
+from calibrant.auditing.findings import Advice as Advice
+from calibrant.auditing.findings import AuditFindings as AuditFindings
+from calibrant.auditing.findings import Findings as Findings
+from calibrant.auditing.index import AuditIndex as AuditIndex
+from calibrant.auditing.index import audit_index as audit_index
+from calibrant.auditing.mean_findings import MeanFindings as MeanFindings
+from calibrant.auditing.mean_findings import MeanRecalibration as MeanRecalibration
+from calibrant.auditing.mean_findings import PredictionBand as PredictionBand
+from calibrant.auditing.performance import Performance as Performance
+from calibrant.auditing.provenance import Provenance as Provenance
+from calibrant.auditing.recalibration import Recalibration as Recalibration
+from calibrant.auditing.recalibration import cross_fitted as cross_fitted
+from calibrant.auditing.warnings import DataWarning as DataWarning
 from calibrant.keywords import check_package
-
-__all__ = [
-    "Advice",
-    "AuditIndex",
-    "ClassFindings",
-    "ClassLosses",
-    "ClassRecalibration",
-    "DataWarning",
-    "Findings",
-    "MeanFindings",
-    "MeanRecalibration",
-    "Performance",
-    "PredictionBand",
-    "Provenance",
-    "Recalibration",
-    "audit_index",
-    "cross_fitted",
-]
 
 check_package(__name__)

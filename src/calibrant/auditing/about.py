@@ -79,9 +79,11 @@ def about_of(about: str | PathLike[str] | Mapping[str, Any] | None, **fields: An
     _check_names("fields about a model", given, (*LABELS, "checklist", "answers"))
     said: dict[str, Any] = {name: _words(given[name]) for name in LABELS if given.get(name) is not None}
     if given.get("checklist") is not None:
-        said["checklist"] = check_choice("checklist", given["checklist"], (*resolve("checklists")(), NO_CHECKLIST))
+        said["checklist"] = check_choice(
+            "checklist", given["checklist"], (*resolve("report.guidance.checklists")(), NO_CHECKLIST)
+        )
     if given.get("answers"):
-        items = [item["item"] for one in resolve("checklists")().values() for item in one["items"]]
+        items = [item["item"] for one in resolve("report.guidance.checklists")().values() for item in one["items"]]
         _check_names("items of a checklist", given["answers"], items)
         said["answers"] = {item: _words(answer) for item, answer in given["answers"].items()}
     return {name: words for name, words in said.items() if words}

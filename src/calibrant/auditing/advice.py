@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.findings import Action, Advice, Findings
-from calibrant.auditing.next_steps import Asked, next_step
+from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.mean_warnings import ABOUT_UNITS, FEW_DECIDE
+from calibrant.auditing.next_steps import Asked, NextStep, next_step, recalibration
 from calibrant.auditing.recalibration import Recalibration
+from calibrant.auditing.verdict import OPEN
 from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, REVERSED, WIDE_TOLERANCE, error_of_half
-from calibrant.auditing.wording import auto_gain, error_of, off_in_total
+from calibrant.auditing.wording import (
+    BEYOND_CHANCE,
+    MAPS,
+    auto_gain,
+    changes,
+    error_of,
+    error_writer,
+    gain_text,
+    off_in_total,
+)
 from calibrant.certificates import Certificate
 from calibrant.printable import visible_name
-from calibrant.segments.values import are_periods
-from calibrant.table.numbers import write_interval
+from calibrant.segments.columns import are_periods
+from calibrant.table.numbers import counted, share, write_change, write_interval
 
 if TYPE_CHECKING:
     from calibrant.auditing.segment_audit import SegmentAudit
 
-NO_ADVICE = Advice("none", "", None, None)  # of an audit that is not complete
+NO_ADVICE = Advice("none", "")  # of an audit that is not complete
 
-_BEYOND_CHANCE = 0.05
 # Where a tolerance is met, a number of positives that is off by less than this share is no reason to change the scores.
 # Of rare events a tolerance allows much more: .002 is a third of a rate of .6%.
 _MATERIAL = 0.05
@@ -31,6 +45,9 @@ _DRIFT = (
     "that is drift: no later row has a value of {name}, so a map for each of them is of no use. Fit to the rows of the "
     "latest ones, and watch the new rows with a monitor."
 )
+
+_NO_MORE = "what maps gain on rows they were not fitted to may be chance, so MulticlassAutoCalibrator changes nothing"
+_NO_LESS = "recalibration does not lower the log loss of rows that it was not fitted to"
 
 # The action, why, and the action whose next step is shown, if that is another one.
 _Weighed: TypeAlias = tuple[Action, str] | tuple[Action, str, str]
@@ -52,16 +69,15 @@ def advise(audit: Findings, asked: Asked, *, segments_differ: bool | None, expec
     weights do not count rows, and no recalibration if there were too few rows to assess it. `segments_differ`
     is None if segments are off and it was not tested: of too many rows, or of rows in clusters.
     """
-    certificate, segments, off = audit.certificate, audit.segments, ""
-    if segments is not None:
-        from calibrant.auditing.segment_audit import off_sentence
-
-        off = off_sentence(segments)
+    certificate, segments = audit.certificate, audit.segments
+    off = "" if segments is None else segments.off_sentence()
     codes = {warning.code for warning in audit.warnings}
-    first = next((advice for code, advice in _FIRST.items() if code in codes), None)
+    first: _Weighed | None = next((advice for code, advice in _FIRST.items() if code in codes), None)
     named = {} if segments is None else _levels_of(segments)
     periods = [name for name, levels in named.items() if are_periods(levels)]
     columns = tuple(name for name in named if name not in periods)
+    if audit.weights == "chances":
+        off = ""
     if first is None and off and not columns and segments_differ is not False:
         first = "recalibrate", f"{off}; {_DRIFT.format(name=visible_name(periods[0]))}"
     elif first is None and off and segments_differ is not False:
@@ -69,14 +85,18 @@ def advise(audit: Findings, asked: Asked, *, segments_differ: bool | None, expec
         shown = "maps by segment lower the log loss of held-out rows beyond one map for all"
         tested = "whether one map for all mends it is not tested here; the command does"
         first = "recalibrate by segment", f"{off}; {shown if segments_differ else tested}."
+    if first is None and certificate is not None and audit.weights == "chances":
+        first = _of_drawn(certificate)
     action, reason, *step = first or _weighed(audit)
     if off and segments_differ is False and action not in ("check the scores", "check the labels"):
         reason = (
             f"{reason[:-1]}; {off}. That stands, but maps by segment gain no more on held-out rows than chance can."
         )
-    if action == "collect more data" and (certificate is None or certificate.n_clusters is not None):
+    if audit.weights == "chances" or (
+        action == "collect more data" and (certificate is None or certificate.n_clusters is not None)
+    ):
         # A plan counts independent rows, and would ask for too few.
-        return Advice(action, reason, None, None)
+        return Advice(action, reason)
     next_ = next_step(step[0] if step else action, asked, certificate, columns, expected_brier=expected_brier)
     return Advice(action, reason, *next_)
 
@@ -119,10 +139,22 @@ def _weighed(audit: Findings) -> _Weighed:
         return "collect more data", reason
     if certificate.verdict is not None:
         return "collect more data", f"{compatible}, but these {units} are too few to certify the tolerance{meanwhile}."
-    if certificate.bound >= error_of_half(audit.sample.base_rate):
+    if certificate.bound >= error_of_half(audit.base_rate):
         reason = f"{compatible}, but also with a large one: these {units} are too few to tell{meanwhile}."
         return "collect more data", reason
     return "leave alone", f"{compatible}{unchanged}."
+
+
+def _of_drawn(certificate: Certificate) -> tuple[Action, str]:
+    """Weigh the bounds of rows that were looked at with known chances."""
+    if certificate.verdict == "certified":
+        return "leave alone", "the error of the population is within the tolerance."
+    if certificate.lower_bound > 0.0:
+        reason = "the error of the population is more than chance explains; fit a map with weights of 1 / chance."
+        return "recalibrate", reason
+    if certificate.verdict is None:
+        return "none", "no error of the population is shown."
+    return "collect more data", "these rows are too few to certify the tolerance."
 
 
 def _evidence(audit: Findings) -> str:
@@ -140,7 +172,7 @@ def _suspicious(audit: Findings) -> bool:
     """Whether the error is more than chance explains."""
     if audit.test is None:
         return audit.cutoff.value > audit.cutoff.null_q95
-    return audit.test.p_value <= _BEYOND_CHANCE
+    return audit.test.p_value <= BEYOND_CHANCE
 
 
 def _slope(audit: Findings) -> str:
@@ -163,7 +195,7 @@ def _worst_cluster(audit: Findings) -> str:
     i = int(np.argmax(distance))
     normal = NormalDist()
     width = 2.0 * normal.inv_cdf(0.5 + 0.5 * ratios.mean.confidence_level)
-    if 2.0 * normal.cdf(-width * distance[i]) * len(distance) > _BEYOND_CHANCE:
+    if 2.0 * normal.cdf(-width * distance[i]) * len(distance) > BEYOND_CHANCE:
         return ""
     written = write_interval(float(ratios.value[i]), float(ratios.lower[i]), float(ratios.upper[i]), 1.0)
     return f"{visible_name(str(ratios.cluster[i]))}, where O:E is {written}"
@@ -209,3 +241,104 @@ def _repair(audit: Findings) -> _Weighed:
 def _meanwhile(recalibration: Recalibration | None) -> str:
     """What the map would do in the meantime where it is not expected to help."""
     return f"; meanwhile {auto_gain(recalibration)}" if recalibration is not None else ""
+
+
+def advise_on_parts(audit: ClassFindings | MeanFindings, asked: Asked) -> Advice:
+    """Advise on classes or amounts: by what is decided, what is shown to be off, and what recalibration does.
+
+    Segments, or grades, that are off stand beside the advice on all rows, which no one map for all follows.
+    """
+    amounts = isinstance(audit, MeanFindings)
+    advice = _on_amounts(audit, asked) if isinstance(audit, MeanFindings) else _on_classes(audit, asked)
+    part, off = "segment", ""
+    if audit.segments is not None:
+        off = audit.segments.off_sentence()
+    elif audit.grades is not None and audit.grades.verdict:
+        part, off = "grade", f"p{audit.grades.off_sentence()[1:]}"
+    if not off:
+        return advice
+    fit = f"fit a factor for each of these {part}s" if amounts else "fit these segments apart"
+    mend = f"{off}: {fit}, or give the model their column."
+    if amounts and advice.action != "recalibrate":
+        return Advice("recalibrate by grade" if part == "grade" else "recalibrate by segment", mend)
+    return replace(advice, reason=f"{advice.reason[:-1]}; {mend}")
+
+
+def _on_classes(audit: ClassFindings, asked: Asked) -> Advice:
+    """Advise on classes without segments."""
+    effect, certificate = audit.recalibration, audit.certificate
+    if certificate is not None and audit.weights == "chances":
+        return Advice(*_of_drawn(certificate), None, None)
+    if effect is None or certificate is None or audit.confidence is None:
+        takes = "it takes all classes, two rows or clusters a fold, and rows that count the same"
+        return Advice("none", f"recalibration was not assessed: {takes}.")
+    before, after = write_change(effect.losses_before.log_loss, effect.losses_after.log_loss)
+    # The largest probability is what people read: where it is shown to be off by more, classes alone do not suffice.
+    sure = audit.confidence.lower_bound <= (certificate.tolerance or 0.0) and not audit.warnings
+    if certificate.verdict == "certified" and sure:
+        off = ", though the test rejects the probabilities" * audit.rejected
+        gain = f"; recalibration would lower the log loss of rows not fitted to from {before} to {after}"
+        reason = f"the error of every class is certified to be within the tolerance{off}{gain * effect.improves}."
+        return Advice("leave alone", reason)
+    if effect.improves:
+        changed = f"{share(effect.decisions_changed)} of the most probable classes change"
+        judged = counted(audit.n) if effect.n == audit.n else f"{effect.n:,} of {audit.n:,} rows"
+        reason = f"on {judged} not fitted to, the log loss falls from {before} to {after}; {changed}"
+        if math.isfinite(effect.gain):
+            reason += f"; {gain_text('MulticlassAutoCalibrator', effect.gain, effect.gain_lower)}"
+        return Advice("recalibrate", f"{reason}.", *recalibration(asked, "MulticlassAutoCalibrator()"))
+    action: Action = "leave alone"
+    lacking = _NO_MORE if effect.unchanged else _NO_LESS
+    reason = f"{lacking}."
+    if certificate.verdict in OPEN:
+        action, reason = "collect more data", f"these rows do not decide, and {lacking}."
+    elif certificate.verdict == "refuted" or audit.rejected:
+        reason = f"{lacking}; what is wrong takes another model, or more rows."
+    return Advice(action, reason)
+
+
+def _on_amounts(audit: MeanFindings, asked: Asked) -> Advice:
+    """Advise on amounts without segments."""
+    effect, certificate = audit.recalibration, audit.certificate
+    total = off_in_total(audit)
+    if certificate.verdict == "certified":
+        within = "the error is certified to be within the tolerance"
+        if not total:
+            return Advice("leave alone", f"{within}.")
+        return Advice(
+            "leave alone",
+            f"{within}, though {total}. Recalibrate if the total matters.",
+            *_fits(audit, asked, scale=True),
+        )
+    codes = {one.code for one in audit.warnings}
+    checked = "if the units are right, " if ABOUT_UNITS & codes else ""
+    if effect is not None and effect.chosen != "identity":
+        p_value = math.nan if audit.test is None else audit.test.p_value
+        shown = total or certificate.lower_bound > 0.0 or p_value <= BEYOND_CHANCE
+        # Where a few rows decide, the deviance of right predictions falls too often by chance.
+        falls = effect.deviance_after < effect.deviance_before and not FEW_DECIDE & codes
+        if shown or falls:
+            _, before, after = changes(effect, error_writer(certificate))[0]
+            since = f"{total}; " if total and not checked else ""
+            fitted = (
+                f"{MAPS[effect.chosen]} brings the error of rows that it was not fitted to from {before} to {after}."
+            )
+            return Advice("recalibrate", f"{checked}{since}{fitted}", *_fits(audit, asked))
+        otherwise = "no error is shown beyond chance"
+    elif effect is None:
+        otherwise = "recalibration was not assessed, as it takes predictions above 0, and some outcome above 0"
+    else:
+        otherwise = "no factor, power or isotonic map is clearly better than predictions as they are"
+    if total and audit.deviance == "poisson" and audit.observed > 0.0:
+        return Advice("recalibrate", f"{checked}{total}, which one factor mends.", *_fits(audit, asked, scale=True))
+    if certificate.verdict in ("undecided", "uninformative"):
+        return Advice("collect more data", f"these rows do not decide, and {otherwise}.")
+    return Advice("none" if effect is None else "leave alone", f"{otherwise}.")
+
+
+def _fits(audit: MeanFindings, asked: Asked, *, scale: bool = False) -> NextStep:
+    """How the map that is chosen, or one factor, is fitted in a shell and in Python."""
+    most = None if audit.recalibration is None else audit.recalibration.upper_limit
+    kind = "calibrators.ScaleCalibrator" if scale else "AutoMeanCalibrator"
+    calibrator = f"{kind}({'' if most is None else f'upper_limit={most!r}'})"
+    return recalibration(asked, calibrator, cap=most, method="scale" if scale else None)

@@ -1,4 +1,4 @@
-"""The audit of several classes: `calibrant.audit_classes`, and the object it returns."""
+"""The audit of several classes, which `calibrant.audit` makes of them, and the object it returns."""
 
 from __future__ import annotations
 
@@ -6,40 +6,43 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.auditing import class_facts
-from calibrant.auditing.advice import NO_ADVICE
-from calibrant.auditing.class_advice import advise_on_classes
+from calibrant.auditing.advice import NO_ADVICE, advise_on_parts
 from calibrant.auditing.class_findings import ClassFindings, ClassLosses
 from calibrant.auditing.class_recalibration import class_recalibration
-from calibrant.auditing.findings import DrawnAudit
 from calibrant.auditing.next_steps import Asked
 from calibrant.auditing.provenance import complete, provenance_of
-from calibrant.auditing.rows import READ
+from calibrant.auditing.segment_audit import segment_audit
 from calibrant.auditing.summary import ShownAudit
-from calibrant.auditing.warnings import wide_for_classes
-from calibrant.certificates import ClassTable, calibration_test, certify_classes, certify_each_class
+from calibrant.auditing.warnings import few_clusters, wide_for_classes
+from calibrant.auditing.wording import assumptions, limitations
+from calibrant.certificates import calibration_test
+from calibrant.certificates.classes import class_certificate, forbids_sums
+from calibrant.certificates.parts import has_enough
 from calibrant.certificates.question import Question
-from calibrant.curves import Curve
-from calibrant.decisions import confusion, swap_regret
+from calibrant.curves import Curve, binned_curve
+from calibrant.curves.reliability import cluster_bins
+from calibrant.decisions import SwapRegret, confusion, swap_regret
 from calibrant.distributions.binomial import share_interval
 from calibrant.distributions.brownian import range_survival
 from calibrant.distributions.null_distribution import null_mean
-from calibrant.metrics import class_sum_calibration
-from calibrant.metrics.estimates import SampledRows
-from calibrant.metrics.in_the_large import difference_of
-from calibrant.sources.class_rows import class_scores_of
+from calibrant.errors import ArgumentError
+from calibrant.metrics import ClassSum, class_sum_calibration, class_wise_calibration
+from calibrant.metrics.classes import PartErrors
+from calibrant.metrics.estimates import SampledRows, difference_of
+from calibrant.sources.given import READ, class_scores_of, row_options, segment_request, segments_of_classes
+from calibrant.sources.mixed import names_of
 from calibrant.table.class_scores import ClassScores, tables_of
+from calibrant.table.clusters import cluster_rows
+from calibrant.table.parameters import check_method
 from calibrant.table.pooling import FloatArray
 from calibrant.table.progress import report_progress, subtask
+from calibrant.table.rules import clean_chances, need_one_kind
 from calibrant.table.score_table import ScoreTable
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 FEW_CLASSES = 30  # up to which all pairs of classes are counted
 _DIAGRAMS = 12  # up to so many classes all have a reliability diagram, else the worst nine
@@ -50,165 +53,131 @@ _TEST, _FOLDS = 0.15, 0.15  # shares of an audit that test, and assess recalibra
 
 @dataclass(frozen=True, repr=False)
 class ClassAudit(ShownAudit, ClassFindings):
-    """Result of `calibrant.audit` of several classes: its numbers are those of `ClassFindings`."""
-
-    _display, _page = "ClassAuditDisplay", "render_class_audit"
-    _pictured = "Reliability diagrams of the classes with the largest error bounds"
-
-    def __repr__(self) -> str:
-        worst = self.certificate
-        return (
-            f"<ClassAudit {self.name!r}: n={self.n}, {len(self.classes)} classes, worst={worst.worst_class!r}, "
-            f"error={worst.worst:.4g}, verdict={self.verdict!r}>"
-        )
-
-    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> DrawnAudit:
-        """Draw small reliability diagrams of the classes with the largest upper bounds, on shared axes.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes or several of them, optional
-            Where to draw, one for each of the first of these classes. By default on a new figure of pyplot, under the
-            verdict.
-
-        Returns
-        -------
-        calibrant.plots.ClassAuditDisplay
-            With `figure_` and `axes_`.
-        """
-        return self._plot(ax)
-
-
-def audit_classes(
-    y_true: Any,
-    y_proba: Any = None,
-    *,
-    label: str | None = None,
-    scores: str | Sequence[str] | None = None,
-    classes: Sequence[Any] | None = None,
-    count: npt.ArrayLike | str | None = None,
-    missing: Literal["raise", "drop"] = "raise",
-    tolerance: float | None = None,
-    confidence_level: float = 0.95,
-    costs: Any = None,
-    n_folds: int = 5,
-    random_state: int | np.random.Generator = 0,
-    name: str = "scores",
-    title: str | None = None,
-    note: str | None = None,
-    author: str | None = None,
-) -> ClassAudit:
-    """Assess how far the probabilities of several classes can be relied on, and what to do; as `audit` does of two.
-
-    Parameters
-    ----------
-    y_true, y_proba : array-like of shape (n,) and (n, K)
-        Labels of any kind, and the probabilities of all classes as `predict_proba` gives them; or `ClassScores`; or,
-        with `label` and `scores`, rows of another kind as in `calibrant.audit`.
-    label : str, optional
-        Name of the column of labels, where the first argument has columns.
-    scores : str or sequence of str, optional
-        Names of the columns of probabilities, or a pattern such as ``'p_*'``.
-    classes : sequence of length K, optional
-        Label of each column of probabilities, such as `classes_` of the model; see `ClassScores.from_scores`.
-    count : array-like of shape (n,) or str, optional
-        How many equal, independent rows each row stands for, or the column that says so.
-    missing : {"raise", "drop"}
-        Refuse rows that lack a value, or leave them out; the audit then says how many for which cause.
-    tolerance : float, optional
-        Largest acceptable calibration error of any class, in (0, 1); asks for a verdict.
-    confidence_level : float
-        Probability with which each statement holds, in (0, 1).
-    costs : array-like of shape (A, K), dataframe with a column for each class, or mapping, optional
-        What each action costs if each class is the true one, as in `calibrant.decisions.swap_regret`.
-    n_folds, random_state : int, and int or numpy.random.Generator
-        As in `calibrant.audit`.
-    name, title, note, author : str, optional
-        As in `calibrant.audit`.
-
-    Returns
-    -------
-    ClassAudit
-        Print it; or ``details``, ``to_html``, ``to_json`` or ``plot``.
-
-    Raises
-    ------
-    DataError
-        If the rows cannot be used.
-    ArgumentError
-        If a parameter is out of range.
+    """Result of `calibrant.audit` of several classes: its numbers are those of `ClassFindings`.
 
     Examples
     --------
     >>> import calibrant
     >>> y, P = ["a", "b", "c", "c"] * 1_000, [[0.25, 0.25, 0.5]] * 4_000
-    >>> result = calibrant.audit_classes(y, P, tolerance=0.05)
-    >>> result.certificate.verdict
+    >>> calibrant.audit(y, P, tolerance=0.05).certificate.verdict
     'certified'
     """
-    question = Question(
-        tolerance=tolerance, confidence_level=confidence_level, n_folds=n_folds, random_state=random_state
-    )
+
+    _pictured = "Reliability diagrams of the classes with the largest error bounds"
+
+    def __repr__(self) -> str:
+        table = self.table
+        return (
+            f"<ClassAudit {self.name!r}: n={self.n}, {len(self.classes)} classes, worst={table.worst_name!r}, "
+            f"error={table.error.max():.4g}, verdict={self.verdict!r}>"
+        )
+
+
+def audit_classes(asked: Asked) -> ClassAudit:
+    """Audit labels of several classes and the probabilities of all of them."""
+    given = asked.given
+    question = asked.question(costs=None)  # those of classes are a matrix
+    question.need_for(clusters=given["clusters"] is not None)
     with subtask(READ):
-        further: dict[str, Any] = {"classes": classes, "count": count, "missing": missing}
-        rows = class_scores_of(y_true, y_proba, label=label, scores=scores, **further)
+        rows = class_scores_of(given["y_true"], given["y_proba"], **row_options("classes", given))
     left_out, rows = rows.left_out, replace(rows, left_out=None)  # said once
-    asked: dict[str, Any] = {"confidence_level": confidence_level, "random_state": random_state}
-    decision = None if costs is None else swap_regret(rows, costs=costs, **asked)
+    need_one_kind(chance=rows.chance, smallest_chance=given["smallest_chance"])
+    as_drawn = rows
+    if rows.chance is not None:  # estimates count each row as often as there are others like it
+        check_method(question.bound_method, of="rows with chances")
+        weight = 1.0 / clean_chances(rows.chance, len(rows), given["smallest_chance"])
+        rows = replace(rows, chance=None, cluster=None, weight=weight)
+    top = rows.of_confidence()
+    clustered = None
+    if rows.cluster is not None:
+        clustered = cluster_rows(top.outcome.view(np.int8), top.score, rows.cluster)
+    decision = None if given["costs"] is None else _decision(rows, given["costs"], question)
     report_progress("Certificates")
-    certify = partial(certify_classes, rows, **asked)
-    certificate = certify(tolerance=tolerance)
-    table = certify_each_class(rows, tolerance=tolerance, confidence_level=confidence_level)
-    with subtask(_TEST):
-        test = None
-        if rows.listed is None:
-            test = calibration_test(rows, random_state=random_state)
-    shown, top = _shown(table), rows.of_confidence().table()
-    sums = class_sum_calibration(rows, random_state=random_state)
-    curves, null_errors = _of_classes(rows, shown, confidence_level)
-    with subtask(_FOLDS):
-        recalibration = class_recalibration(rows, n_folds=n_folds, random_state=random_state)
-    statements: tuple[Any, ...] = (certificate, table, test, decision)
-    sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "scores": scores}
-    words = {"name": name, "title": title, "note": note, "author": author}
-    given = vars(question) | sources | further | {"costs": costs} | words
+    bounded = as_drawn.weight is None and (clustered is None or has_enough(clustered, question))
+    certify = partial(class_certificate, as_drawn, smallest_chance=given["smallest_chance"])
+    untold = replace(question, tolerance=None)
+    sums = bounded and not forbids_sums(as_drawn, question)
+    certificate = certify(question) if bounded else None
+    table = class_wise_calibration(rows) if certificate is None or certificate.parts is None else certificate.parts
+    segments = None
+    if rows.by:
+        request = segment_request(rows.by, *(given[name] for name in ("depth", "direction", "min_rows", "cuts")))
+        totals = segments_of_classes(as_drawn, request, given["smallest_chance"])
+        segments = segment_audit(totals, question, request.min_rows)
+    test, recalibration, sum_estimates = None, None, None
+    if rows.weight is None and rows.cluster is None and rows.listed is None:
+        with subtask(_TEST):
+            test = calibration_test(rows, random_state=question.random_state)
+    if alone := bounded and rows.weight is None and rows.cluster is None and not question.side:
+        sum_estimates = class_sum_calibration(rows, random_state=question.random_state)
+    shown = _shown(table)
+    curves, null_errors = _of_classes(rows, shown, question.confidence_level)
+    null_means = {} if sum_estimates is None else _by_chance(rows, null_errors, sum_estimates)
+    if rows.weight is None:
+        with subtask(_FOLDS):
+            recalibration = class_recalibration(rows, n_folds=question.n_folds, random_state=question.random_state)
+    named = {"by": None if given["by"] is None else names_of(given["by"])}
+    statements: tuple[Any, ...] = (certificate, test, decision, segments)
     result = ClassAudit(
-        name=name,
+        name=given["name"] or "scores",
         n=len(rows),
+        weights="rows" if rows.weight is None else "other" if as_drawn.chance is None else "chances",
+        clusters=None if clustered is None else len(clustered.size),
+        effective_clusters=None if clustered is None else clustered.effective_clusters,
         left_out=left_out,
         classes=tuple(map(str, rows.classes)),
         n_listed=None if rows.listed is None else rows.proba.shape[1],
+        n_rescaled=rows.n_rescaled,
         certificate=certificate,
-        total=certify(notion="sum"),
-        top_label=certify(notion="top_label"),
-        confidence=certify(notion="confidence"),
-        sum_estimates=sums,
+        total=certify(untold, notion="sum") if sums else None,
+        top_label=certify(untold, notion="top_label") if sums else None,
+        confidence=certify(untold, notion="confidence") if bounded else None,
+        sum_estimates=sum_estimates,
         table=table,
         test=test,
         losses=ClassLosses.of(rows),
-        too_sure=difference_of(SampledRows(top, None, confidence_level)),
-        null_means={
-            "worst_class": float(null_errors[0]),
-            "sum": sums.null_mean,
-            "top_label": math.fsum(null_mean(of) * of.total / len(rows) for _, of in tables_of(rows.by_predicted())),
-            "confidence": null_mean(top),
-        },
-        warnings=tuple(wide_for_classes(table)),
-        confusion=confusion(rows) if rows.listed is None and len(rows.classes) <= FEW_CLASSES else None,
+        too_sure=difference_of(SampledRows(top.table(), clustered, question.confidence_level, question.guarantee)),
+        null_means=null_means,
+        warnings=(*wide_for_classes(table, question.tolerance), *few_clusters(clustered, unseen=question.unseen)),
+        confusion=confusion(rows) if alone and rows.listed is None and len(rows.classes) <= FEW_CLASSES else None,
         decision=decision,
         recalibration=recalibration,
-        null_errors=null_errors,
+        null_errors=null_errors if alone else np.zeros(0),
         shown=shown,
         reliability=curves,
+        segments=segments,
         advice=NO_ADVICE,
         references=tuple(dict.fromkeys(key for part in statements if part for key in part.references)),
-        provenance=provenance_of(audit_classes, given, rows=len(rows), digest=rows.digest),
+        provenance=provenance_of(asked.function, given | named, asked.kind, rows=len(rows), digest=rows.digest),
     )
-    result = replace(result, advice=advise_on_classes(result, Asked(audit_classes, given)))
-    return complete(result, class_facts.assumptions(result), class_facts.limitations(result))
+    advice = advise_on_parts(result, asked)
+    return complete(replace(result, advice=advice), assumptions(result), limitations(result))
 
 
-def _shown(table: ClassTable) -> tuple[int, ...]:
+def _decision(rows: ClassScores, costs: Any, question: Question) -> SwapRegret:
+    """Judge decisions of independent rows."""
+    if rows.cluster is not None or rows.weight is not None:
+        what = "clusters" if rows.weight is None else "weights"
+        remedy = "leave `costs` out here, and give one row of each cluster to calibrant.decisions.classes"
+        if rows.weight is not None:
+            remedy = "leave `costs` out, or pass `count` if each weight is a number of equal rows"
+        raise ArgumentError("independent rows that count the same, where there are `costs` of classes", what, remedy)
+    asked: dict[str, Any] = {"confidence_level": question.confidence_level, "random_state": question.random_state}
+    return swap_regret(rows, costs=costs, **asked)
+
+
+def _by_chance(rows: ClassScores, null_errors: FloatArray, sums: ClassSum) -> dict[str, float]:
+    """Return about what each error would be if all probabilities were right."""
+    top = (null_mean(of) * of.total / len(rows) for _, of in tables_of(rows.by_predicted()))
+    return {
+        "worst_class": float(null_errors[0]),
+        "sum": sums.null_mean,
+        "top_label": math.fsum(top),
+        "confidence": null_mean(rows.of_confidence().table()),
+    }
+
+
+def _shown(table: PartErrors) -> tuple[int, ...]:
     """Classes that have a reliability diagram."""
     order = class_facts.worst_first(table)
     return tuple(order if len(order) <= _DIAGRAMS else order[:_WORST])
@@ -221,8 +190,14 @@ def _of_classes(
     curves, variances = {}, []
     for k, part in enumerate(scores.by_class()):
         variances.append(float((part.score * (1.0 - part.score)).sum()) / len(scores))
-        if k in shown:
-            curves[k] = _binned(part.table(), confidence_level)
+        if k not in shown:
+            continue
+        if scores.cluster is not None:
+            rows = cluster_rows(part.outcome.view(np.int8), part.score, scores.cluster)
+            curves[k] = cluster_bins(rows, confidence_level)
+        else:
+            of_class = part.table()
+            curves[k] = _binned(of_class, confidence_level) if scores.weight is None else binned_curve(of_class)
     return tuple(curves[k] for k in shown), _null_errors(np.sqrt(np.array(variances) / len(scores)))
 
 

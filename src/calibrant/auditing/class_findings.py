@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant.auditing.findings import Advice
-from calibrant.auditing.provenance import Provenance
-from calibrant.auditing.verdict import AuditFindings
-from calibrant.auditing.warnings import DataWarning
-from calibrant.certificates import CalibrationTest, ClassCertificate, ClassTable
+from calibrant.auditing.findings import AuditFindings
+from calibrant.certificates import Certificate
 from calibrant.curves import Curve
 from calibrant.decisions import ClassConfusion, SwapRegret
-from calibrant.metrics.all_classes import ClassSum
+from calibrant.metrics import ClassSum
+from calibrant.metrics.classes import PartErrors
 from calibrant.table.class_scores import ClassScores
-from calibrant.table.missing import LeftOut
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Count, Estimate, Result
 
@@ -46,11 +43,9 @@ class ClassLosses(Result):
     def of(cls, scores: ClassScores) -> ClassLosses:
         """Compute them."""
         squares = np.einsum("ij,ij->i", scores.proba, scores.proba)
+        each = scores.predicted == scores.code, scores.of_confidence().score, log_losses(scores)
         return cls(
-            accuracy=float((scores.predicted == scores.code).mean()),
-            mean_confidence=float(scores.of_confidence().score.mean()),
-            log_loss=float(log_losses(scores).mean()),
-            brier_score=float((squares + 2.0 * scores.miss - 1.0).mean()),
+            *(float(np.average(values, weights=scores.weight)) for values in (*each, squares + 2.0 * scores.miss - 1.0))
         )
 
 
@@ -106,91 +101,62 @@ class ClassRecalibration(Result):
         return not self.unchanged and self.gain > 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClassFindings(AuditFindings):
-    """All numbers of an audit of several classes.
+    """All numbers of an audit of several classes, with the fields of `AuditFindings`; `certificate` of the worst.
 
     Attributes
     ----------
-    name : str
-        What was audited, for headings.
-    n : int
-        Rows.
-    left_out : LeftOut or None
-        Rows without a label or a probability, where ``missing="drop"`` asked to leave them out.
-    classes : tuple of str
-        All classes, in the order of the columns.
-    n_listed : int or None
-        Classes that a row lists at most, "none of those listed" among them; None if rows have the probabilities of all.
-    certificate : ClassCertificate
-        Bound and verdict on the worst class, each against the rest: it holds for all classes.
-    total, top_label, confidence : ClassCertificate
+    weights, effective_clusters : {"rows", "chances", "other"}, and float or None
+        Whether rows count the same, or by known chances; how many clusters of equal size the clusters are worth.
+    classes, n_listed : tuple of str, int or None
+        All classes, in the order of the columns; how many a row lists at most, of lists of some classes.
+    n_rescaled : int
+        Rows whose probabilities did not add up to 1 and were divided by their sum.
+    total, top_label, confidence : Certificate or None
         Bounds on the sum of the errors of all classes, on that of the largest probability by predicted class, and on
-        that of the largest probability.
-    sum_estimates : ClassSum
-        The sum of the errors of all classes, as right probabilities would show it, and cross-fitted, which is about 0
-        for these.
-    table : ClassTable
-        Bounds on the error of each class that hold together.
-    test : CalibrationTest or None
-        Test of the hypothesis that labels are drawn from the probabilities of their rows, a `ClassTest` of more than
-        two classes; None of lists of some classes.
+        that of the largest probability. The first two are of independent rows and both directions, else None.
+    sum_estimates : ClassSum or None
+        That sum, as right probabilities would show it, and cross-fitted, about 0 for these.
+    table : PartTable or ClassCalibration
+        Bounds on the error of each class that hold together; without a certificate the errors alone.
     losses : ClassLosses
         Accuracy, mean confidence, log loss and Brier score.
     too_sure : Estimate
         Accuracy less mean confidence: below 0 where probabilities of the most probable class are too high.
-    null_means : dict of str to float
-        What each error would be on average, about, if all probabilities were right, by its `notion`; of the worst class
-        about the median. Asymptotic in the rows of each class.
-    warnings : tuple of DataWarning
-        Whether the tolerance is wide for some classes.
+    null_means, null_errors : dict of str to float, ndarray
+        What each error would be on average, about, if all probabilities were right, by its `notion`, of the worst class
+        about the median; and those of as many classes, the largest first. Asymptotic in the rows of each class; empty
+        where rows are not independent, or one direction counts.
     confusion : ClassConfusion or None
-        Observed and expected confusion; None of more than 30 classes, and of lists.
+        Observed and expected confusion of independent rows; None of more than 30 classes, and of lists.
     decision : SwapRegret or None
         What acting on the probabilities costs; None if no costs were given.
     recalibration : ClassRecalibration or None
-        What recalibration would do, on rows that it was not fitted to; None if there are too few rows, or lists of some
-        classes only.
-    null_errors : ndarray
-        Errors that as many classes would show if all probabilities were right, the largest first; asymptotic in the
-        rows of each class, as if the errors of classes were independent of each other.
-    shown : tuple of int
-        Classes that have a reliability diagram, by their place in `table`; the largest upper bound first.
-    reliability : tuple of Curve
-        Their binned reliability curves.
-    advice : Advice
-        What to do.
-    references : tuple of str
-        Keys of `calibrant.references`.
-    provenance : Provenance
-        When and by which call it was made, of which rows, and the fingerprint of its numbers.
+        What it would do, on rows or clusters that it was not fitted to; None if they are too few, of lists and weights.
+    shown, reliability : tuple of int, tuple of Curve
+        Classes, by their place in `table`, that have a reliability diagram, the worst first, and their curves.
     """
 
-    name: str
-    n: Count
-    left_out: LeftOut | None
+    weights: Literal["rows", "chances", "other"]
+    effective_clusters: float | None
     classes: tuple[str, ...]
     n_listed: int | None
-    certificate: ClassCertificate
-    total: ClassCertificate
-    top_label: ClassCertificate
-    confidence: ClassCertificate
-    sum_estimates: ClassSum
-    table: ClassTable
-    test: CalibrationTest | None
+    n_rescaled: Count
+    total: Certificate | None
+    top_label: Certificate | None
+    confidence: Certificate | None
+    sum_estimates: ClassSum | None
+    table: PartErrors
     losses: ClassLosses
     too_sure: Estimate
     null_means: dict[str, float]
-    warnings: tuple[DataWarning, ...]
     confusion: ClassConfusion | None
     decision: SwapRegret | None
     recalibration: ClassRecalibration | None
     null_errors: FloatArray
     shown: tuple[int, ...]
     reliability: tuple[Curve, ...]
-    advice: Advice
-    references: tuple[str, ...]
-    provenance: Provenance
 
     _kind: ClassVar[str] = "class audit"
 

@@ -7,20 +7,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.auditing.rows import AuditedRows
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate, calibration_test, certify_ece
-from calibrant.certificates.certify import certify_table
-from calibrant.certificates.clusters import LEAST_GROUPS, as_judged, certify_clusters, cluster_test, need_clusters
+from calibrant.certificates.clusters import LEAST_GROUPS, as_judged, cluster_test, need_clusters
+from calibrant.certificates.mean_test import mean_test
+from calibrant.certificates.parts import certify_rows
 from calibrant.certificates.question import Question
 from calibrant.decisions import Decision, MaxRegret, max_regret, saving_bound
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.decisions.selections import BinarySelection, select_both, target_pair
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.errors import DataError
+from calibrant.sources.given import AuditedRows
 from calibrant.table.clusters import ClusteredRows, cap_clusters
 from calibrant.table.progress import report_progress, subtask
+from calibrant.table.rules import PROVED
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.weights import PROVED
 
 # Labels are simulated at every distinct score: a fifth of a second at so many, and some seconds at the second limit.
 _EXACT, _MOST = 20_000, 200_000
@@ -62,6 +63,12 @@ def statements_about(rows: AuditedRows, question: Question) -> Statements:
     """Return certificate, test and, if there are prices, expected costs; of independent rows all statements."""
     table, prices, confidence_level = rows.table, question.prices, question.confidence_level
     decision = None
+    if rows.drawn is not None:
+        report_progress("Certificate")
+        outcomes, tested = rows.drawn.rows, None
+        if outcomes.cluster is None and np.count_nonzero(outcomes.outcome) >= LEAST_EVENTS:
+            tested = replace(mean_test(rows.drawn, random_state=question.random_state), kind="event")
+        return Statements(certify_rows(rows.drawn, question), tested)
     if rows.clustered is not None:
         certificate, ordinary, test = _of_clusters(rows.clustered, question)
         if prices is not None:
@@ -82,7 +89,7 @@ def statements_about(rows: AuditedRows, question: Question) -> Statements:
             raise _need_counts("a target error was given", "`target_error`")
         return Statements()
     report_progress("Certificate")
-    certificate = certify_table(table, question)
+    certificate = certify_rows(table, question)
     with subtask(1.0):
         test = _affordable_test(table, question.random_state)
     selection = None
@@ -122,10 +129,10 @@ def _of_clusters(
     certificate = ordinary = test = None
     with subtask(0.5):
         if judged.effective_clusters >= LEAST_GROUPS:
-            certificate = certify_clusters(judged, verdict)
+            certificate = certify_rows(judged, verdict)
     with subtask(0.5):
         if capped.effective_clusters >= LEAST_GROUPS:
             test = cluster_test(capped, question)
             if verdict.unseen and not question.unseen:
-                ordinary = certify_clusters(capped, replace(question, tolerance=None))
+                ordinary = certify_rows(capped, replace(question, tolerance=None))
     return certificate, ordinary, test

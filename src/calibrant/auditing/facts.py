@@ -1,28 +1,32 @@
-"""Every fact that an audit shows, each written in one place.
+"""Every fact that an audit of any kind shows, each written in one place: text, details and page choose among them.
 
-Sections: "headline" is what a summary and the first screen say; "calibration", "accuracy", "data", "clusters",
-"cost", "effect", "conclusion" and "origin" are the sentences of the details; "segments" is a line of the first screen;
-"performance", "unseen", "costs" and "measures" are tables of numbers on the page.
+Facts with a rank make the summary and the first screen. The details have those of the sections `DETAILS`, with their
+notes; "segments", "sides" and "notions" are lines and tables of the first screen and of the page, and "unseen" and
+"measures" tables of the page.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from functools import partial, singledispatch
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
-from calibrant.auditing import wording
-from calibrant.auditing.findings import Findings
+from calibrant.auditing import class_facts, mean_facts, wording
+from calibrant.auditing.class_findings import ClassFindings
+from calibrant.auditing.findings import AuditFindings, Findings
+from calibrant.auditing.mean_findings import MeanFindings
 from calibrant.auditing.next_steps import next_facts
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.verdict import limits_text, verdict_sentence
+from calibrant.auditing.wording import Words, words_of
 from calibrant.decisions import Decision
+from calibrant.decisions.selective import percent
 from calibrant.table.numbers import (
     confidence,
+    counted,
+    given,
     number,
-    points,
     rows,
     score_text,
     share,
@@ -31,13 +35,11 @@ from calibrant.table.numbers import (
     write_lower,
     write_upper,
 )
-from calibrant.table.results import Fact, estimated, joined
+from calibrant.table.results import Estimate, Fact, estimated, joined
 from calibrant.table.row_errors import OTHERS
 
-if TYPE_CHECKING:
-    from calibrant.auditing.segment_audit import SegmentAudit
-
-DETAILS = ("calibration", "accuracy", "data", "between", "clusters", "cost", "effect", "conclusion", "origin")
+DETAILS = ("calibration", "accuracy", "performance", "data", "between", "clusters", "costs", "effect", "conclusion",
+           "origin")  # fmt: skip
 
 _PERFORMANCE = {
     "roc_auc": ("AUC", "probability that a positive scores higher than a negative, ties counted half"),
@@ -57,61 +59,165 @@ _PERFORMANCE = {
     "net_benefit": ("Net benefit", "true positives per case at the threshold of the costs"),
 }
 _SAVING = "Upper limit of what recalibration can save per case"
-INDEPENDENT = "independent rows, and a classifier that was fixed before they were seen"
 _INFINITE = "a positive had score 0, or a negative score 1"
 
-
-@singledispatch
-def audit_facts(audit: Any) -> list[Fact]:
-    """Write all facts of an audit, those of a section in the order in which they are read; here of `Findings`."""
-    tables = [*_performance(audit, audit.performance, "performance"), *_costs(audit)]
-    by_key = {fact.key: fact for fact in tables}
-    unseen = () if audit.performance_unseen is None else _performance(audit, audit.performance_unseen, "unseen")
-    headline, details = _headline(audit, by_key), _details(audit, by_key)
-    facts = [*headline, *_segments(audit), *details, *tables, *unseen, *_measures(audit)]
-    return [fact for fact in facts if fact.value]
+Text = str | Fact | Iterable[Fact]
 
 
-def _headline(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
-    """Yield what matters most, the verdict first."""
-    fact = partial(Fact, section="headline")
-    sample = audit.sample
-    clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} cluster{'s' * (sample.clusters != 1)}"
-    level = f"{share(sample.base_rate)} positive by weight"
-    if sample.positives is not None:
-        level = f"{rows(sample.positives)} positive: {share(sample.base_rate)}"
-    level += f", predicted {share(sample.mean_score)}"
-    ratio = by_key["observed_expected"]
-    total = f"O:E {ratio.value}"
-    yield fact("verdict", "Verdict", verdict_sentence(audit), rank=1)
-    yield fact("limits", "Limits", limits_text(audit), rank=1)
-    if clusters:  # what few clusters show best
-        yield fact("total", "Total", joined(f"O:E {ratio.with_limits()}", level), rank=1)
-        level = total = ""
-    yield fact("where", "Where", wording.plain_sentence(audit), rank=4)
+class Entry(NamedTuple):
+    """A fact of the audits of some kinds, or several that belong together."""
+
+    key: str
+    label: str
+    section: str  # of details and page
+    rank: int | None  # in the summary, see `Fact`
+    text: Callable[[Any, Words], Text]
+    of: type[AuditFindings] = AuditFindings
+
+
+def audit_facts(audit: AuditFindings) -> list[Fact]:
+    """Write all facts of an audit, those of a section in the order in which they are read."""
+    facts: list[Fact] = []
+    words = words_of(audit)
+    for entry in FACTS:
+        if not isinstance(audit, entry.of):
+            continue
+        told = entry.text(audit, words)
+        each = [Fact("", "", told)] if isinstance(told, str) else [told] if isinstance(told, Fact) else told
+        facts += [
+            fact._replace(
+                key=fact.key or entry.key,
+                label=fact.label or entry.label,
+                section=fact.section or entry.section,
+                rank=entry.rank if fact.rank is None else fact.rank,
+            )
+            for fact in each
+            if fact.value
+        ]
+    return facts
+
+
+def _noted(value: str, *notes: str) -> Fact:
+    return Fact("", "", value, note=joined(*notes))
+
+
+def _limited(estimate: Estimate) -> str:
+    return estimated("", "", estimate, "").with_limits()
+
+
+def _warnings(audit: AuditFindings, _: Words) -> Iterator[Fact]:
     for warning in audit.warnings:
-        yield fact("warning", "Warning", warning.message, rank=2)
-    yield fact("error", "Error", joined(wording.error_text(audit), *wording.audit_bounds(audit)), rank=4)
-    yield fact("chance", "By chance", _chance(audit), rank=1)
-    yield fact(
-        "accuracy",
-        "Accuracy",
-        f"AUC {by_key['roc_auc'].with_limits()}, Brier score {by_key['brier'].with_limits()}",
-        rank=5,
+        yield Fact("", "", warning.message)
+
+
+def _error(audit: AuditFindings, _: Words) -> Fact:
+    """Error of these rows with its bounds; further, how these were made and what would decide."""
+    certificate = audit.certificate
+    value = joined(wording.error_text(audit), *wording.audit_bounds(audit))
+    if certificate is None:
+        return _noted(value, f"no bounds: {wording.no_bounds(audit)}")
+    if isinstance(audit, ClassFindings):
+        return _noted(joined(value, class_facts.by_chance(audit, "worst_class")))
+    how, needed = " ".join(side.sentence for side in certificate.sides), ""
+    if certificate.max_rows_per_cluster is not None:
+        how = f"{wording.counting(certificate)[2:]}; estimate so weighted {number(certificate.estimate)}"
+    if certificate.rows_needed is not None:
+        needed = f"about {wording.rows_needed(certificate)} would decide, if the true error is the measured one less "
+        needed += "its mean under perfect calibration"
+    # Both sides take long.
+    return _noted(value, how, needed)._replace(rank=3 if certificate.sides else None)
+
+
+def _chance(audit: Findings, _: Words) -> Fact:
+    """Calibration error under perfect calibration, and the p-value."""
+    evidence = "" if audit.test is None else wording.evidence_text(audit.test)
+    if audit.clusters is not None:
+        return _noted(evidence or wording.TOO_FEW, "the error under perfect calibration is not known for clusters")
+    if not math.isfinite(audit.cutoff.null_mean):
+        return _noted(joined("not known for weights that do not count rows", evidence))
+    limit = f"95% limit {number(audit.cutoff.null_q95)} under perfect calibration"
+    return _noted(joined(limit, evidence), f"mean error under perfect calibration {number(audit.cutoff.null_mean)}")
+
+
+def _level(audit: Findings) -> str:
+    level = f"{share(audit.base_rate)} positive by weight"
+    if audit.positives is not None:
+        level = f"{rows(audit.positives)} positive: {share(audit.base_rate)}"
+    return f"{level}, predicted {share(audit.mean_score)}"
+
+
+def _total(audit: Findings, _: Words) -> str:
+    """Positives and O:E, which few clusters show best; else they are with the rows."""
+    ratio = audit.performance.observed_expected
+    return "" if audit.clusters is None else joined(f"O:E {_limited(ratio)}", _level(audit))
+
+
+def _data(audit: AuditFindings, words: Words) -> Fact:
+    """How many rows there are, and what else is known of them."""
+    how = {"chances": " looked at with known chances", "other": " with weights"}.get(getattr(audit, "weights", ""), "")
+    clusters = "" if audit.clusters is None else f" in {counted(audit.clusters, words.clusters[:-1])}"
+    value = f"{counted(audit.n, words.rows[:-1])}{how}{clusters}"
+    if isinstance(audit, ClassFindings):
+        return _noted(f"{value}, {class_facts.extent(audit)}")
+    if isinstance(audit, MeanFindings):
+        events = f"{rows(audit.n_events)} outcomes other than 0"
+        return _noted(f"{value}{wording.weight_text(audit, audit.weight)}, {events}")
+    assert isinstance(audit, Findings)
+    ties = ""
+    if audit.distinct_scores is not None:
+        ties = counted(audit.distinct_scores, "distinct score")
+        if audit.tied_rows is not None:
+            ties += f", {rows(audit.tied_rows)} rows tied" if audit.tied_rows else ", no ties"
+    if audit.clusters is None:
+        value += f", {_level(audit)}, O:E {signed(audit.performance.observed_expected.value)}"
+    return _noted(value, ties)
+
+
+def _labels(audit: Findings, _: Words) -> str:
+    """Which label counts as 1, and against which others; empty where there is one other."""
+    if audit.classes is None:
+        return ""
+    positive, *others = map(repr, audit.classes)
+    return f"{positive} against {', '.join(others[: OTHERS - 1])}{' and others' if others[OTHERS - 1 :] else ''}"
+
+
+def _left_out(audit: AuditFindings, _: Words) -> Fact:
+    """Rows that were left out; in the summary only if there are some."""
+    known = audit.left_out
+    return Fact("", "", "" if known is None else str(known), rank=2 if known is not None and known.n else None)
+
+
+def _accuracy(audit: Findings, _: Words) -> Fact:
+    known = audit.performance
+    text = f"AUC {_limited(known.roc_auc)}, Brier score {_limited(known.brier)}"
+    return _noted(text, "negatives tend to have the higher scores" if known.roc_auc.value < 0.5 else "")
+
+
+def _new_cluster(audit: Findings, words: Words) -> str:
+    """Where O:E and AUC of a new cluster may be; empty where that is not known."""
+    parts = audit.heterogeneity
+    measures = () if parts is None else (parts.observed_expected, parts.roc_auc)
+    return joined(
+        *(
+            f"{one.measure} {one.prediction_text}{wording.used_clusters(one, audit)}"
+            for one in measures
+            if one.prediction_text
+        )
     )
-    yield fact("clusters", "Clusters", wording.new_cluster(audit), rank=7)
-    yield fact("data", "Data", ", ".join(filter(None, [f"{_rows(audit)}{clusters}", level, total])), rank=6)
-    yield fact("outcome", "Outcome", _classes(audit), rank=2)
-    yield fact("left_out", "Left out", str(audit.left_out) if audit.left_out and audit.left_out.n else "", rank=2)
-    if audit.decision is not None:
-        yield fact("cost", "Cost", _cost(audit.decision, by_key), rank=7)
-    yield fact("selective", "No review", wording.review_sentence(audit), rank=7)
-    yield fact("advice", "Advice", wording.advice_sentence(audit), rank=3)
-    yield from next_facts(audit.advice)
 
 
-def _cost(decision: Decision, by_key: dict[str, Fact]) -> str:
+def _between(audit: Findings, _: Words) -> Iterator[Fact]:
+    compared = () if audit.heterogeneity is None else vars(audit.heterogeneity).values()
+    for name, one in zip(("O:E", "Intercept", "Slope", "AUC"), compared, strict=False):
+        yield Fact("between", name, f"{one.summary_text}{wording.used_clusters(one, audit)}")
+
+
+def _cost(audit: Findings, _: Words) -> str:
     """Cost of decisions at the threshold of the costs, and the most that can be saved, in a few words."""
+    decision = audit.decision
+    if decision is None:
+        return ""
+    by_key = {fact.key: fact for fact in _at_given_costs(decision)}
     value, *ends = by_key["cost"].with_limits().partition(" ")
     saving = ""
     if wording.saving_caveat(decision):
@@ -122,130 +228,38 @@ def _cost(decision: Decision, by_key: dict[str, Fact]) -> str:
     return joined(f"{value} per case{''.join(ends)}", saving, f"threshold {score_text(decision.threshold)}")
 
 
-def _chance(audit: Findings) -> str:
-    """Calibration error under perfect calibration, in a few words."""
-    if audit.sample.clusters is None and audit.test is None:
-        return wording.null_sentence(audit)
-    if audit.test is None:
-        return wording.TOO_FEW
-    limit = f"95% limit {number(audit.cutoff.null_q95)} under perfect calibration"
-    return joined(limit if audit.sample.clusters is None else "", wording.evidence_text(audit.test))
+def _review(audit: Findings, words: Words) -> Fact:
+    """Which cases may be decided without review; empty if that was not asked."""
+    selection = audit.selective
+    if selection is None:
+        return _noted("")
+    calls = [
+        f"{called} at no score"
+        if side.threshold is None
+        else f"{called} {side.decided} {given(side.threshold)} (at most {percent(side.target_error)} wrong)"
+        for called, side in (("positive", selection.yes), ("negative", selection.no))
+    ]
+    text = f"{', '.join(calls)}; {share(selection.review_share)} of {words.rows} left for review"
+    return _noted(text, selection.claim)
 
 
-def _rows(audit: Findings) -> str:
-    return f"{rows(audit.sample.n)} rows{'' if audit.sample.weights == 'rows' else ' with weights'}"
-
-
-def _classes(audit: Findings) -> str:
-    """Which label counts as 1, and against which others; empty where there is one other."""
-    if audit.sample.classes is None:
+def _segments(audit: AuditFindings, _: Words) -> str:
+    known = audit.segments
+    if known is None:
         return ""
-    positive, *others = map(repr, audit.sample.classes)
-    return f"{positive} against {', '.join(others[: OTHERS - 1])}{' and others' if others[OTHERS - 1 :] else ''}"
+    return joined(known.off_sentence(), f"{rows(known.n_segments)} segments, {known.bound_text()}")
 
 
-def segment_facts(segments: SegmentAudit | None) -> Iterator[Fact]:
-    """Yield how many segments there are, and how far they may be off."""
-    if segments is not None:
-        from calibrant.auditing.segment_audit import bound_text, off_sentence
-
-        text = joined(off_sentence(segments), f"{rows(segments.n_segments)} segments, {bound_text(segments)}")
-        yield Fact("segments", "Segments", text, section="segments")
+def _recalibration(audit: Any, words: Words) -> str:
+    write = wording.error_writer(audit.certificate)
+    return wording.recalibration_sentence(audit.recalibration, write, words.not_assessed)
 
 
-def _segments(audit: Findings) -> Iterator[Fact]:
-    yield from segment_facts(audit.segments)
-    if audit.grades is not None:
-        yield Fact("grades", "Grades", audit.grades.off_sentence(), section="segments")
-
-
-def _details(audit: Findings, by_key: dict[str, Fact]) -> Iterator[Fact]:
-    """Yield every statement of the audit as a sentence."""
-    sample, performance = audit.sample, audit.performance
-    sure = f"{confidence(performance.roc_auc.confidence_level)} CI "
-
-    def interval(key: str) -> str:
-        why = getattr(performance, key).note
-        if not by_key[key].lower and why.startswith("no interval"):
-            return f"{by_key[key].value} ({why})"
-        return by_key[key].with_limits(sure)
-
-    reversed_ = " (below 0.5: negatives tend to have the higher scores)" if performance.roc_auc.value < 0.5 else ""
-    few = performance.roc_auc.note if performance.roc_auc.method == "asymptotic" else ""
-    loss = interval("log_loss") if math.isfinite(performance.log_loss.value) else f"infinite ({_INFINITE})"
-    discrimination = joined(f"AUC {interval('roc_auc')}{reversed_}", few)
-    accuracy = (
-        f"Brier score {interval('brier')}, predicting the base rate {_of_base_rate(audit)}, "
-        f"scaled {interval('scaled_brier')}; log loss {loss}"
-    )
-    ties = ""
-    if sample.distinct_scores is not None:
-        ties = "one score" if sample.distinct_scores == 1 else f"{rows(sample.distinct_scores)} distinct scores"
-        if sample.tied_rows is not None:
-            ties += f", {rows(sample.tied_rows)} rows tied" if sample.tied_rows else ", no ties"
-    positive = "" if sample.positives is None else f", {rows(sample.positives)} positive"
-    level = (
-        f"{_rows(audit)}{positive}; mean predicted {share(sample.mean_score)}, observed rate "
-        f"{share(sample.base_rate)}: calibration in the large {points(audit.cutoff.mean_residual)}, "
-        f"O:E {interval('observed_expected')}"
-    )
-
-    error = joined(wording.error_text(audit), wording.error_place(audit))
-    yield Fact("error", "Calibration error", error, section="calibration")
-    yield Fact("null", "Null distribution", wording.null_sentence(audit), section="calibration")
-    yield Fact("certificate", "Certificate", _certificate(audit), section="calibration")
-    yield Fact("expected_error", "ECE", _expected_error(audit), section="calibration")
-    yield Fact("discrimination", "Discrimination", discrimination, section="accuracy")
-    yield Fact("accuracy", "Accuracy", accuracy, section="accuracy")
-    yield Fact("data", "Data", joined(level, ties), section="data")
-    yield Fact("outcome", "Outcome", _classes(audit), section="data")
-    yield Fact("left_out", "Left out", "" if audit.left_out is None else str(audit.left_out), section="data")
-    compared = () if audit.heterogeneity is None else vars(audit.heterogeneity).values()
-    for name, one in zip(("O:E", "Intercept", "Slope", "AUC"), compared, strict=False):
-        sentence = f"{one.summary_text}{wording.used_clusters(one, audit)}"
-        yield Fact("between", name, sentence, section="between")
-    yield Fact("unseen", "Unseen clusters", _unseen(audit), section="clusters")
-    yield Fact("cost", "Expected cost", _cost_sentence(audit, by_key), section="cost")
-    if audit.selective is not None:
-        claims = f"{wording.review_sentence(audit)}. {audit.selective.claim}"
-        yield Fact("selective", "Without review", claims, section="cost")
-    yield Fact("recalibration", "Recalibration", wording.recalibration_sentence(audit.recalibration), section="effect")
-    yield Fact("advice", "Advice", wording.advice_sentence(audit), section="conclusion")
-    yield from next_facts(audit.advice, "conclusion")
-    yield Fact("assumptions", "Assumptions", _assumptions(audit), section="origin")
-    yield Fact("provenance", "Provenance", provenance_sentence(audit.provenance), section="origin")
-
-
-def _certificate(audit: Findings) -> str:
-    """Confidence bounds, and with clusters how these are weighted, and why that of a verdict is wide."""
-    certificate = audit.certificate
-    if certificate is None:
-        return f"none: {wording.no_bounds(audit)}"
-    sure, limits = confidence(certificate.confidence_level), wording.error_limits(certificate)
-    how, above, needed = f"{certificate.method} bound", "", ""
-    if certificate.n_clusters is not None:
-        how += " for clusters"
-        if certificate.max_rows_per_cluster is not None:
-            how += f"{wording.counting(certificate)}; estimate so weighted {number(certificate.estimate)}"
-        if certificate.method != "asymptotic":
-            how += "; proved, so it also allows for clusters of a kind that none of these shows: 'asymptotic' does not"
-        if audit.certificate_ordinary is not None:
-            how += "; a tolerance asks for a verdict, which must hold for clusters of a kind that none of these shows; "
-            how += f"for clusters like these the bound is {write_upper(audit.certificate_ordinary.bound)} (asymptotic)"
-    if certificate.lower_bound > 0.0:
-        above = f"; at least {limits.lower}, also with {sure} confidence (one-sided bounds)"
-    if certificate.rows_needed is not None:
-        needed = f"; about {wording.rows_needed(certificate)} would decide"
-        needed += ", if the true error is the measured one less its mean under perfect calibration"
-    which = "true error" if certificate.direction == "either" else f"predictions {certificate.direction} by"
-    return f"{which} at most {limits.upper} with {sure} confidence ({how}){above}{needed}"
-
-
-def _expected_error(audit: Findings) -> str:
+def _expected_error(audit: Findings, _: Words) -> str:
     """Bounds on the expected calibration error, and what the upper one assumes."""
     ece = audit.expected_error
     if ece is None:
-        why = "weights do not count rows" if audit.sample.clusters is None else "they need independent rows"
+        why = "weights do not count rows" if audit.clusters is None else "they need independent rows"
         return f"no bounds: {why}"
     sure = f"with {confidence(ece.confidence_level)} confidence"
     condition = "for any event rate, as every distinct score was assessed separately"
@@ -260,9 +274,9 @@ def _expected_error(audit: Findings) -> str:
     return joined(upper, lower)
 
 
-def _unseen(audit: Findings) -> str:
+def _unseen(audit: Findings, _: Words) -> str:
     """Say what limits would be if there may be clusters of a kind that none shows; empty where that is not known."""
-    unseen, clusters = audit.performance_unseen, audit.sample.clusters
+    unseen, clusters = audit.performance_unseen, audit.clusters
     if unseen is None or clusters is None:
         return ""
     tail = 0.5 - 0.5 * unseen.brier.confidence_level
@@ -280,18 +294,6 @@ def _unseen(audit: Findings) -> str:
     )
 
 
-def _assumptions(audit: Findings) -> str:
-    """What must hold, in brief."""
-    if audit.certificate is None:
-        return "nothing: these are point estimates for these rows"
-    if audit.sample.clusters is None:
-        return INDEPENDENT
-    return (
-        f"independent clusters ({rows(audit.sample.clusters)}) that stand for all others, and a classifier that was "
-        "fixed before the rows were seen"
-    )
-
-
 def provenance_sentence(made: Provenance) -> str:
     """When and by which version it was made, of what, and the fingerprint of its numbers."""
     file = "" if made.sha256 is None else f" ({rows(made.size or 0)} bytes, SHA-256 {made.sha256[:16]}...)"
@@ -302,20 +304,22 @@ def provenance_sentence(made: Provenance) -> str:
 
 
 def _of_base_rate(audit: Findings) -> str:
-    return number(audit.sample.base_rate * (1.0 - audit.sample.base_rate))
+    return number(audit.base_rate * (1.0 - audit.base_rate))
 
 
-def _performance(audit: Findings, performance: Performance, section: str) -> Iterator[Fact]:
+def _performance(audit: Findings, performance: Performance | None) -> Iterator[Fact]:
     """Yield discrimination, accuracy and calibration, each with its interval and what to make of it."""
+    if performance is None:
+        return
     more = {"brier": f"predicting the base rate: {_of_base_rate(audit)}"}
     if not math.isfinite(performance.log_loss.value):
         more["log_loss"] = _INFINITE
     for key, (label, note) in _PERFORMANCE.items():
         if getattr(performance, key) is not None:
-            yield estimated(key, label, getattr(performance, key), section, joined(note, more.get(key, "")))
+            yield estimated(key, label, getattr(performance, key), "", joined(note, more.get(key, "")))
 
 
-def _costs(audit: Findings) -> Iterator[Fact]:
+def _costs(audit: Findings, _: Words) -> Iterator[Fact]:
     """Yield costs per case, if costs were given, and upper limits of what recalibration can save."""
     if audit.decision is not None:
         yield from _at_given_costs(audit.decision)
@@ -324,7 +328,7 @@ def _costs(audit: Findings) -> Iterator[Fact]:
             "a: cost of a false positive, b: of a false negative, whatever they are; maps that keep the order, "
             f"{confidence(audit.max_regret.confidence_level)} confidence"
         )
-        yield Fact("regret", _SAVING, f"{write_upper(audit.max_regret.bound)} (a + b)", note=note, section="costs")
+        yield Fact("regret", _SAVING, f"{write_upper(audit.max_regret.bound)} (a + b)", note=note)
 
 
 def _at_given_costs(decision: Decision) -> Iterator[Fact]:
@@ -335,52 +339,28 @@ def _at_given_costs(decision: Decision) -> Iterator[Fact]:
     limited, error = not math.isnan(decision.cost_lower), ""
     if limited:
         cost = write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
-        yield Fact("cost", rule, *cost, note="mean over all rows", section="costs")
+        yield Fact("cost", rule, *cost, note="mean over all rows")
         error = (
             f"true cost minus this: {write_lower(decision.forecast_error_lower, write=signed)} to "
             f"{write_upper(decision.forecast_error_upper, write=signed)}, with {sure} confidence"
         )
     else:
-        yield Fact("cost", rule, number(decision.cost), note="no limits: see above", section="costs")
+        yield Fact("cost", rule, number(decision.cost), note="no limits: see above")
     for key, label, value, note in (
         ("forecast", "Predicted by the scores", decision.cost_forecast, error),
         ("treat_all", "Treat all", decision.cost_treat_all, "predict positive at every score"),
         ("treat_none", "Treat none", decision.cost_treat_none, "predict negative at every score"),
         ("best", "Best threshold", decision.best_cost, "chosen on these rows: in-sample, optimistic"),
     ):
-        yield Fact(key, label, number(value), note=note, section="costs")
+        yield Fact(key, label, number(value), note=note)
     if limited:
         how = f"if it keeps the order, with {sure} confidence ({decision.method})"
         note = joined(how, wording.saving_caveat(decision))
         most = write_upper(decision.saving_bound)
-        yield Fact("saving", f"{_SAVING}, at these costs", most, note=note, section="costs")
+        yield Fact("saving", f"{_SAVING}, at these costs", most, note=note)
 
 
-def _cost_sentence(audit: Findings, by_key: dict[str, Fact]) -> str:
-    """Write expected costs, and an upper limit of what recalibration can save."""
-    decision, regret = audit.decision, audit.max_regret
-    if decision is None:
-        if regret is None:
-            return "no costs given"
-        return (
-            "no costs given; if a false positive costs a and a false negative b, no order-preserving "
-            f"recalibration saves more than {by_key['regret'].value} per case "
-            f"({confidence(regret.confidence_level)} confidence)"
-        )
-    sure, cost = confidence(decision.confidence_level), by_key["cost"]
-    limits = f" ({sure} confidence interval {cost.ends})" if cost.lower else ""
-    saving = "no limits"
-    if "saving" in by_key:
-        sure = joined(f"{sure} confidence", wording.saving_caveat(decision))
-        saving = f"no order-preserving recalibration saves more than {by_key['saving'].value} ({sure})"
-    return (
-        f"predicting positive from {score_text(decision.threshold)} costs {cost.value} per case{limits}, "
-        f"{by_key['forecast'].value} predicted by the scores; treat all {by_key['treat_all'].value}, treat "
-        f"none {by_key['treat_none'].value}; {saving}"
-    )
-
-
-def _measures(audit: Findings) -> Iterator[Fact]:
+def _measures(audit: Findings, _: Words) -> Iterator[Fact]:
     """Yield other common measures of calibration."""
     measures = audit.measures
     binned, integrated, local, parts = measures.binned, measures.integrated, measures.local, measures.brier_parts
@@ -398,4 +378,48 @@ def _measures(audit: Findings) -> Iterator[Fact]:
         ("uncertainty", "Uncertainty", parts.uncertainty, "Brier score of predicting the base rate", math.nan),
     ):
         expected = "" if math.isnan(null_mean) else f"expected under perfect calibration: {number(null_mean)}"
-        yield Fact(key, label, number(value), note=joined(note, expected), section="measures")
+        yield Fact(key, label, number(value), note=joined(note, expected))
+
+
+FACTS: tuple[Entry, ...] = (
+    Entry("verdict", "Verdict", "", 1, lambda audit, _: verdict_sentence(audit)),
+    Entry("limits", "Limits", "", 1, lambda audit, _: limits_text(audit)),
+    Entry("total", "Total", "data", 1, _total, Findings),
+    Entry("where", "Where", "calibration", 6, lambda audit, _: wording.place(audit)),
+    Entry("warning", "Warning", "", 2, _warnings),
+    Entry("error", "Error", "calibration", 2, _error),
+    Entry("test", "By chance", "calibration", 1, _chance, Findings),
+    Entry("test", "Test", "calibration", 5, class_facts.test, ClassFindings),
+    Entry("test", "Test", "calibration", 5, mean_facts.test, MeanFindings),
+    Entry("expected_error", "ECE", "calibration", None, _expected_error, Findings),
+    Entry("notions", "", "notions", None, class_facts.notions, ClassFindings),
+    Entry("sides", "", "sides", None, mean_facts.sides, MeanFindings),
+    Entry("total", "Total", "data", 5, mean_facts.total, MeanFindings),
+    Entry("sure", "Accuracy", "accuracy", 1, class_facts.sure, ClassFindings),
+    Entry("accuracy", "Accuracy", "", 5, _accuracy, Findings),
+    Entry("losses", "Losses", "accuracy", 9, class_facts.losses, ClassFindings),
+    Entry("ranking", "Ranking", "", 7, mean_facts.ranking, MeanFindings),
+    Entry("clusters", "Clusters", "", 7, _new_cluster, Findings),
+    Entry("data", "Data", "data", 6, _data),
+    Entry("outcome", "Outcome", "data", 2, _labels, Findings),
+    Entry("left_out", "Left out", "data", None, _left_out),
+    Entry("segments", "Segments", "segments", None, _segments),
+    Entry("grades", "Grades", "segments", None, lambda audit, _: audit.grades.off_sentence() if audit.grades else ""),
+    Entry("performance", "", "performance", None, lambda audit, _: _performance(audit, audit.performance), Findings),
+    Entry("performance", "", "performance", None, mean_facts.measures, MeanFindings),
+    Entry("confusion", "Confusion", "accuracy", None, class_facts.confusion, ClassFindings),
+    Entry("between", "", "between", None, _between, Findings),
+    Entry("unseen", "Unseen clusters", "clusters", None, _unseen, Findings),
+    Entry("unseen", "", "unseen", None, lambda audit, _: _performance(audit, audit.performance_unseen), Findings),
+    Entry("measures", "", "measures", None, _measures, Findings),
+    Entry("cost", "Cost", "", 7, _cost, Findings),
+    Entry("cost", "Cost", "costs", 7, class_facts.cost, ClassFindings),
+    Entry("costs", "", "costs", None, _costs, Findings),
+    Entry("selective", "No review", "costs", 7, _review, Findings),
+    Entry("recalibration", "Recalibration", "effect", None, _recalibration),
+    Entry("advice", "Advice", "conclusion", 3, lambda audit, _: wording.advice_sentence(audit)),
+    Entry("next", "", "conclusion", None, lambda audit, _: next_facts(audit.advice)),
+    Entry("assumptions", "Assumptions", "origin", None, lambda audit, _: " ".join(wording.assumptions(audit))),
+    Entry("not_shown", "Not shown", "origin", None, lambda audit, _: wording.MARGINAL, ClassFindings),
+    Entry("provenance", "Provenance", "origin", None, lambda audit, _: provenance_sentence(audit.provenance)),
+)

@@ -1,22 +1,22 @@
-"""The findings: every number calibrant has about one set of scores."""
+"""The findings of an audit: what those of every kind have, and all numbers about the scores of events."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from calibrant.auditing.measures import Measures
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.recalibration import Recalibration
-from calibrant.auditing.verdict import AuditFindings
+from calibrant.auditing.verdict import WORDS, judged
 from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
 from calibrant.decisions import BinarySelection, Decision, MaxRegret, NetBenefit
 from calibrant.metrics import ClusterHeterogeneity, CutoffCalibration
 from calibrant.table.missing import LeftOut
-from calibrant.table.results import Count, Result
+from calibrant.table.results import Count, Estimate, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from calibrant.auditing.segment_audit import SegmentAudit
 
 _Mend = Literal["check the scores", "check the labels"]
-_Fit = Literal["recalibrate", "recalibrate meanwhile", "recalibrate by segment"]
+_Fit = Literal["recalibrate", "recalibrate meanwhile", "recalibrate by segment", "recalibrate by grade"]
 Action = Literal["leave alone", "collect more data", "none"] | _Fit | _Mend
 
 
@@ -37,9 +37,9 @@ class Advice(Result):
     Attributes
     ----------
     action : str
-        What to do: "leave alone", "recalibrate", "recalibrate by segment", "collect more data", or "recalibrate
-        meanwhile" until there are more; "check the scores" or "check the labels" if a warning comes first; "none" if
-        the weights leave no basis for advice.
+        What to do: "leave alone", "recalibrate", "recalibrate by segment" (or "grade"), "collect more data", or
+        "recalibrate meanwhile" until there are more; "check the scores" or "check the labels" if a warning comes first;
+        "none" if the weights leave no basis for advice.
     reason : str
         Why, in one sentence.
     command, python : str or None
@@ -51,48 +51,8 @@ class Advice(Result):
 
     action: Action
     reason: str
-    command: str | None
-    python: str | None
-
-
-@dataclass(frozen=True)
-class Sample(Result):
-    """The rows that were audited.
-
-    Attributes
-    ----------
-    n : float
-        Rows, each counted once if they have weights.
-    positives : float or None
-        Positives among them; None if rows have weights.
-    base_rate : float
-        Share of positives, as weighted.
-    mean_score : float
-        Mean predicted probability, as weighted.
-    distinct_scores : int or None
-        Number of distinct scores; None if they were too many to keep each.
-    tied_rows : float or None
-        Rows that share their score with another row; None if unknown.
-    weights : {"rows", "other"}
-        "other" if weights do not count rows.
-    clusters : int or None
-        Clusters of rows that may depend on each other; None if rows are independent.
-    effective_clusters : float or None
-        Number of clusters of equal size that would be worth as much, ``(sum m)**2 / sum m**2`` of their sizes m.
-    classes : tuple of str or None
-        Where a `pos_label` stands against several other labels: it and these, up to six of them; else None.
-    """
-
-    n: Count
-    positives: Count | None
-    base_rate: float
-    mean_score: float
-    distinct_scores: int | None
-    tied_rows: Count | None
-    weights: str
-    clusters: int | None
-    effective_clusters: float | None
-    classes: tuple[str, ...] | None = None
+    command: str | None = None
+    python: str | None = None
 
 
 class DrawnAudit(Protocol):
@@ -102,25 +62,105 @@ class DrawnAudit(Protocol):
     axes_: tuple[Axes, ...]
 
 
-@dataclass(frozen=True)
-class Findings(AuditFindings):
-    """All numbers of an audit.
+@dataclass(frozen=True, kw_only=True)
+class AuditFindings(Result):
+    """Base of the findings of audits of every kind.
 
     Attributes
     ----------
     name : str
         What was audited, for headings.
-    sample : Sample
-        The rows.
+    n : float
+        Rows, each counted once if they have weights.
+    clusters : int or None
+        Clusters of rows that may depend on each other; None if rows are independent.
+    left_out : LeftOut or None
+        Rows that were left out because a value is missing, by cause; None if such rows are refused.
+    certificate : Certificate or None
+        Bounds and verdict; None where weights count no rows, or clusters are worth fewer than five of equal size.
+    test : CalibrationTest or None
+        Test of perfect calibration; None where rows are not independent but of events, and where it takes too long.
+    warnings : tuple of DataWarning
+        Signs that rows or predictions are not what they are taken for.
+    segments, grades : SegmentAudit and GradeAudit, or None
+        Calibration in segments of the rows, and tests of grades or pools; None if they were not asked for.
+    advice : Advice
+        What to do.
+    references : tuple of str
+        Keys of `calibrant.references`.
+    provenance : Provenance
+        When and by which call it was made, of which rows, and the fingerprint of its numbers.
+    """
+
+    _kind: ClassVar[str]
+
+    name: str
+    n: Count
+    clusters: int | None
+    left_out: LeftOut | None
+    certificate: Certificate | None
+    test: CalibrationTest | None
+    warnings: tuple[DataWarning, ...]
+    segments: SegmentAudit | None = None
+    grades: GradeAudit | None = None
+    advice: Advice
+    references: tuple[str, ...]
+    provenance: Provenance
+
+    @property
+    def verdict(self) -> str:
+        """Verdict on all that was asked for: tolerance, segments, grades and agreed limits.
+
+        "certified", "refuted", "rejected", "undecided" or "uninformative"; "no verdict" where nothing was asked for, or
+        all of it but a tolerance holds, and "no certificate" where there is none besides.
+        """
+        return judged(self).word
+
+    @property
+    def passed(self) -> bool:
+        """Whether all that was asked for is shown to hold."""
+        return self.verdict not in WORDS[:-1]
+
+    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
+        """Return the findings as plain data, marked with the version that made them, and with the verdict.
+
+        With ``curves=False`` arrays are left out: points of curves, and what there is one of for each class.
+        """
+        marked = {"calibrant": self.provenance.version, "kind": self._kind, "verdict": self.verdict}
+        return marked | super().to_dict(curves=curves)
+
+    def estimated(self, measure: str) -> Estimate | None:
+        """Return a measure with its interval; None if there is none of this name."""
+        estimate: Estimate | None = getattr(getattr(self, "performance", None), measure, None)
+        return estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings(AuditFindings):
+    """All numbers of an audit of events, with the fields of `AuditFindings`.
+
+    Attributes
+    ----------
+    positives : float or None
+        Positives among the rows; None if they have weights.
+    base_rate : float
+        Share of positives, as weighted.
+    mean_score : float
+        Mean predicted probability, as weighted.
+    distinct_scores : int or None
+        Number of distinct scores; None if they were too many to keep each.
+    tied_rows : float or None
+        Rows that share their score with another row; None if unknown.
+    weights : {"rows", "chances", "other"}
+        "other" if weights do not count rows; "chances" if they are 1 over known chances of having been looked at.
+    effective_clusters : float or None
+        Number of clusters of equal size that would be worth as much, ``(sum m)**2 / sum m**2`` of their sizes m.
+    classes : tuple of str or None
+        Where a `pos_label` stands against several other labels: it and these, up to six of them; else None.
     cutoff : CutoffCalibration
         Cutoff calibration error with its interval, and what perfect calibration would give.
-    certificate : Certificate or None
-        Bound and verdict; None if weights do not count rows, or there are fewer than five effective clusters.
     certificate_ordinary : Certificate or None
         With clusters beside a verdict: the narrower bound that `certificate` is without a tolerance.
-    test : CalibrationTest or None
-        Test of perfect calibration; None if weights do not count rows, or the scores are very many and predict
-        very few events.
     expected_error : ExpectedErrorCertificate or None
         Bounds on the expected calibration error, the upper one if the event rate is nondecreasing; None if
         rows are not independent or weights do not count them.
@@ -134,10 +174,6 @@ class Findings(AuditFindings):
         Possible saving at any costs; None if weights do not count rows.
     recalibration : Recalibration or None
         Cross-validated effect of what `calibrant recalibrate` would fit; None if it could not be assessed.
-    warnings : tuple of DataWarning
-        Signs that rows or scores are not what they are taken for.
-    advice : Advice
-        What to do.
     measures : Measures
         Further measures of calibration.
     reliability, isotonic, local : Curve
@@ -151,33 +187,27 @@ class Findings(AuditFindings):
         The cumulative residuals, at fewer scores for drawing.
     decision_curve : NetBenefit
         Confusion matrix, net benefit and expected cost at thresholds spread over the scores.
-    references : tuple of str
-        Keys of `calibrant.references`.
-    provenance : Provenance
-        When and by which call it was made, of which rows, and the fingerprint of its numbers.
-    segments, grades : SegmentAudit and GradeAudit, or None
-        Calibration in segments of the rows, and tests of rating grades; None if they were not asked for.
     selective : BinarySelection or None
         Which cases may be decided without review; None without a `target_error`.
     heterogeneity : ClusterHeterogeneity or None
         Calibration and AUC in each cluster, and how they differ; None but of 3 to 200 clusters, with as many events.
-    left_out : LeftOut or None
-        Rows that were left out because a value is missing, by cause; None if such rows are refused.
     """
 
-    name: str
-    sample: Sample
+    positives: Count | None
+    base_rate: float
+    mean_score: float
+    distinct_scores: int | None
+    tied_rows: Count | None
+    weights: str
+    effective_clusters: float | None
+    classes: tuple[str, ...] | None = None
     cutoff: CutoffCalibration
-    certificate: Certificate | None
-    test: CalibrationTest | None
     expected_error: ExpectedErrorCertificate | None
     performance: Performance
     performance_unseen: Performance | None
     decision: Decision | None
     max_regret: MaxRegret | None
     recalibration: Recalibration | None
-    warnings: tuple[DataWarning, ...]
-    advice: Advice
     measures: Measures
     reliability: Curve
     isotonic: Curve
@@ -186,13 +216,8 @@ class Findings(AuditFindings):
     histogram: ScoreHistogram
     cumulative_residuals: CumulativeResiduals
     decision_curve: NetBenefit
-    references: tuple[str, ...]
-    provenance: Provenance
-    segments: SegmentAudit | None = None
-    grades: GradeAudit | None = None
     selective: BinarySelection | None = None
     certificate_ordinary: Certificate | None = None
     heterogeneity: ClusterHeterogeneity | None = None
-    left_out: LeftOut | None = None
 
     _kind: ClassVar[str] = "audit"

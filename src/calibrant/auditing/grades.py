@@ -1,8 +1,9 @@
-"""Rating grades: whether their PDs hold, grade by grade and all together: `calibrant.audit_grades`."""
+"""Grades and pools: whether PDs, LGDs or other means hold, one by one and all together: `calibrant.audit_grades`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -10,20 +11,20 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.rows import EACH_ALONE, given_rows
 from calibrant.auditing.warnings import DataWarning, repeated_ids
-from calibrant.distributions.binomial import mean_limits
-from calibrant.distributions.clustered_counts import ClusteredCounts
-from calibrant.distributions.event_count import event_tails, jeffreys_tails, p_values
+from calibrant.distributions.binomial import ClusteredCounts, event_tails, jeffreys_tails, mean_limits, p_values
+from calibrant.distributions.total_ratio import DrawTotals, student_test
 from calibrant.errors import ArgumentError, DataError
 from calibrant.printable import visible_name
-from calibrant.segments.columns import SegmentColumn, refuse_identifier
-from calibrant.segments.values import distinct_values
-from calibrant.sources.protocol import HeldRows
+from calibrant.segments.columns import SegmentColumn, distinct_values, refuse_days, refuse_identifier
+from calibrant.sources.given import EACH_ALONE, given_outcomes, given_rows
+from calibrant.sources.rows import ArrayRows
 from calibrant.table import numbers
 from calibrant.table.clusters import Clusters, cluster_numbers
+from calibrant.table.outcome_rows import ANY_OUTCOME
+from calibrant.table.outcome_table import OutcomeTable
 from calibrant.table.parameters import SIDES, Direction, check_choice, failure_probability
-from calibrant.table.pooling import FloatArray, IntArray, distinct_numbers, score_order
+from calibrant.table.pooling import FloatArray, IntArray, distinct_numbers, number_values, places_of, score_order
 from calibrant.table.results import Drawable, WithTable
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import FIXED_CLASSIFIER, INDEPENDENT_CASES, Statement
@@ -31,13 +32,18 @@ from calibrant.table.statements import FIXED_CLASSIFIER, INDEPENDENT_CASES, Stat
 # Direction -> parts of the probability of failure of the limits, below and above.
 _PARTS = {"too low": (1.0, 0.0), "too high": (0.0, 1.0), "either": (0.5, 0.5)}
 _MOST_PROVED = 0.25  # of them, see `mean_limits`
-# Heads of the table: all columns but "p_adjusted".
-_HEADS = "Grade|Obligors|PD|Defaults|Rate|O:E|Lower|Upper|p exact|Size|p Jeffreys|Size|Verdict"
-_HEADS_OF_CLUSTERS = "Grade|Rows|Obligors|Defaulted|PD|Defaults|Rate|O:E|Lower|Upper|p|Verdict"
+# Heads of the columns of the table, of which "p_adjusted" is not printed; those of amounts that differ.
+_HEADS = {"mean_predicted": "PD", "observed_rate": "Rate", "observed_expected": "O:E", "p_exact": "p exact"}
+_HEADS |= {"p_jeffreys": "p Jeffreys", "size_exact": "Size", "size_jeffreys": "Size", "p_value": "p"}
+_HEADS |= {"p_t": "p t-test", "size_t": "Size"}
+_OF_AMOUNTS = {"mean_predicted": "Predicted", "observed_rate": "Observed"}
 _OF_CLUSTERS = (
-    "The outcomes of different clusters, such as obligors, are independent of each other given the PDs; rows of one "
-    "cluster may depend on each other. Most clusters have no default."
+    "The outcomes of different clusters, such as obligors, are independent of each other given the predictions; rows "
+    "of one cluster may depend on each other."
 )
+_MOST_WITHOUT = "Most clusters have no default."
+_GAFFKE = "Limits of Gaffke (2005) hold: no case is known in which they fail, and no proof that there is none."
+_UNSEEN = "No outcome is much larger than the largest seen: without a cap upper limits, and 'too high', rely on that."
 _SHORT = partial(numbers.significant, digits=3)
 _LIMITS = {"lower": partial(numbers.write_lower, write=_SHORT), "upper": partial(numbers.write_upper, write=_SHORT)}
 
@@ -76,6 +82,10 @@ class GradeAudit(WithTable, Statement, Drawable):
         With clusters rates are those of rows, "rows", "obligors" and "defaulted" count rows, clusters, and clusters
         with a default, "defaults" rows with one, and one "p_value" stands for both tests and their sizes: that of the
         number of defaults, as a sum over clusters. It and the limits are those of Fay & Feuer (1997), asymptotic.
+
+        Of amounts "rows", "clusters" and "exposure" count, "observed_rate" is their mean, for each unit of exposure if
+        there is one, "p_value" and limits are those of Gaffke (2005); "p_t" is the t-test (ECB 2019) of the unweighted
+        mean difference, which is asymptotic, and "size_t" about its true size, by the skewness seen.
     total : dict
         The same of all obligors together, by themselves.
     warnings : tuple of DataWarning
@@ -84,7 +94,7 @@ class GradeAudit(WithTable, Statement, Drawable):
         What must hold for the claim, and keys of `calibrant.references`.
     """
 
-    _display, _words = "GradeDisplay", ("Verdict",)
+    _display, _words = "plots.forest.GradeDisplay", ("Verdict",)
 
     verdict: str | None
     direction: str
@@ -98,17 +108,33 @@ class GradeAudit(WithTable, Statement, Drawable):
         """Return the table of grades."""
         return self.grades
 
+    @property
+    def of_amounts(self) -> bool:
+        """Whether means of amounts are judged, not PDs."""
+        return "defaults" not in self.grades
+
+    @property
+    def rates(self) -> str:
+        """What the limits are of."""
+        return "means" if self.of_amounts else "default rates"
+
     def off_sentence(self) -> str:
-        """Name the grades whose PDs are off."""
+        """Name the grades that are off."""
         level, names = numbers.given(failure_probability(self.confidence_level)), self.grades["grade"]
         off = {word: names[self.grades["verdict"] == word].tolist() for word in ("too low", "too high")}
         said = " and ".join(f"{word} in {', '.join(map(visible_name, those))}" for word, those in off.items() if those)
-        return f"PDs are {said or 'not shown to be off'} (all grades together, level {level})"
+        what = "Predictions" if self.of_amounts else "PDs"
+        return f"{what} are {said or 'not shown to be off'} (all grades together, level {level})"
 
     def sentences(self) -> list[str]:
         """Say what is claimed, which grades are off, and what the sizes are."""
         last = "Size: probability that this test alone rejects right PDs."
-        if "rows" in self.grades:
+        if self.of_amounts:
+            last = (
+                "p t-test: that of the unweighted mean difference (ECB 2019), asymptotic. Size: about how often it "
+                "alone rejects right predictions, by the skewness seen."
+            )
+        elif "rows" in self.grades:
             last = "Obligors: clusters of rows, which may depend on each other. Defaults: rows; defaulted: obligors."
         return [*(one.message for one in self.warnings), f"{self.off_sentence()}.", self.claim, *self.gaps, last]
 
@@ -116,8 +142,9 @@ class GradeAudit(WithTable, Statement, Drawable):
         """Return heads and rows of the table, all obligors last."""
         fields = [field for field in self.grades if field != "p_adjusted"]
         rows = zip(*([*self.grades[field].tolist(), self.total[field]] for field in fields), strict=True)
-        heads = _HEADS_OF_CLUSTERS if "rows" in self.grades else _HEADS
-        return [heads.split("|"), *(list(map(_written, fields, row)) for row in rows)]
+        names = _HEADS | _OF_AMOUNTS if self.of_amounts else _HEADS
+        heads = [names.get(field, field.capitalize()) for field in fields]
+        return [heads, *(list(map(_written, fields, row)) for row in rows)]
 
 
 def audit_grades(
@@ -125,8 +152,11 @@ def audit_grades(
     y_proba: npt.ArrayLike | None = None,
     grade: Any = None,
     *,
+    kind: Literal["event", "amount"] = "event",
     label: str | None = None,
     score: str | None = None,
+    exposure: Any = None,
+    outcome_limits: tuple[float, float | None] = (0.0, None),
     count: npt.ArrayLike | str | None = None,
     pos_label: Any = None,
     direction: Direction = "either",
@@ -134,23 +164,25 @@ def audit_grades(
     clusters: Clusters | str | Sequence[str] | None = None,
     missing: Literal["raise", "drop"] = "raise",
 ) -> GradeAudit:
-    """Test the PDs of rating grades, with limits of all default rates that hold together.
+    """Test the PDs, or mean amounts, of rating grades or pools, with limits of all true rates that hold together.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), dataframe, path or Query
-        Whether each obligor defaulted; or rows of another kind with `label` and `score`, as in `calibrant.audit`.
+        Whether each obligor defaulted; amounts; or rows of another kind with `label` and `score`, as in `audit`.
     y_proba : array-like of shape (n,)
-        PDs: probabilities of default, in [0, 1].
-    grade : str, array-like of shape (n,), or increasing numbers in (0, 1)
-        Name of the column of grades; their names, one for each obligor; or PDs at which grades end: with
+        PDs in [0, 1]; or predicted means.
+    grade : str, array-like of shape (n,), or list of increasing numbers
+        Name of the column of grades; their names, one for each row; or predictions at which they end: with
         ``[0.01, 0.1]`` there are three, up to 0.01, over 0.01 to 0.1, and over 0.1. A missing name is a grade.
+    kind : {"event", "amount"}
+        Whether outcomes are defaults, or numbers such as losses given default, credit conversion factors or claims.
     label, score : str, optional
         Names of columns, where the first argument has columns.
-    count : array-like of shape (n,) or str, optional
-        How many equal, independent obligors each row stands for, or the column that says so.
-    pos_label : scalar, optional
-        The label value that means default.
+    exposure, outcome_limits
+        Of amounts: see `calibrant.audit`.
+    count, pos_label, missing
+        As in `calibrant.audit`.
     direction : {"either", "too low", "too high"}
         Which errors count: PDs are too low where more default than they predict. Choose before seeing defaults.
     confidence_level : float
@@ -158,8 +190,6 @@ def audit_grades(
         3/4 at least, whatever is asked for: no less is proved.
     clusters : sequence of length n, or names of columns, optional
         The obligor of each row, where one stands in several, as in every month: rows of one may depend on each other.
-    missing : {"raise", "drop"}
-        Refuse rows without a value, or leave them out, counted.
 
     Returns
     -------
@@ -178,8 +208,8 @@ def audit_grades(
     The exact test has at most its level. Jeffreys' test, which the ECB prescribes, has not: with 200 obligors and a PD
     of 0.05% it rejects right PDs as too low with a probability of 0.095 at level 0.05. So verdicts are those of the
     exact test with Holm's correction, and the size of both is beside them. Limits are those of Clopper and Pearson,
-    each with an equal part of the probability of failure. All of it takes defaults as independent, or those of
-    different clusters.
+    each with an equal part of the probability of failure, and of amounts those of Gaffke, which are the same for 0 and
+    1. All of it takes defaults as independent, or those of different clusters.
 
     References
     ----------
@@ -198,48 +228,104 @@ def audit_grades(
         raise ArgumentError("`grade`", "none", "name the column, pass a grade for each row, or edges: [0.01, 0.03]")
     columns: dict[str, Any] = {"label": label, "score": score, "pos_label": pos_label, "clusters": clusters}
     columns["count"] = count
+    if check_choice("kind", kind, ("event", "amount")) == "amount":
+        if pos_label is not None:
+            raise ArgumentError("amounts without `pos_label`", "both", "leave it out: no label counts as 1")
+        of_amounts = {"sample_weight": None, "exposure": exposure, "outcome_limits": outcome_limits}
+        of_amounts |= {"count": count, "clusters": clusters, "missing": missing, "by": grade_columns(grade, kind=kind)}
+        table = given_outcomes(y_true, y_proba, outcome=label, prediction=score, **of_amounts)
+        judged = amount_grades(table, grade, confidence_level, direction)
+        return replace(judged, left_out=table.rows.left_out)
+    if exposure is not None or outcome_limits != ANY_OUTCOME:
+        expected, remedy = "`exposure` and `outcome_limits` of amounts", "pass kind='amount', or leave them out"
+        raise ArgumentError(expected, "them with PDs", remedy)
     with given_rows(y_true, y_proba, by=grade_columns(grade), **columns, missing=missing) as rows:
         judged = grade_audit(rows.held(), grade, confidence_level, direction)
         return replace(judged, left_out=rows.intake.left_out, warnings=tuple(repeated_ids(rows.repeated)))
 
 
-def edges_of(grade: Any) -> tuple[float, ...] | None:
-    """Return PDs at which grades end, given as numbers or as text with commas; None where `grade` names grades."""
+def edges_of(grade: Any, kind: str = "event") -> tuple[float, ...] | None:
+    """Return predictions at which grades end, as numbers or as text with commas; None where `grade` names grades.
+
+    Those of amounts are any increasing numbers: in an array one for each row, in text the name of a column.
+    """
+    if kind == "amount" and not isinstance(grade, list | tuple) and "," not in str(grade):
+        return None
+    low, high = (0.0, 1.0) if kind == "event" else (-np.inf, np.inf)
     try:
         edges = np.asarray(grade.split(",") if isinstance(grade, str) else grade, dtype=np.float64)
     except (TypeError, ValueError):
         return None
-    increasing = edges.ndim == 1 and bool((np.diff(edges, prepend=0.0, append=1.0) > 0.0).all())
+    increasing = edges.ndim == 1 and bool((np.diff(edges, prepend=low, append=high) > 0.0).all())
     return tuple(edges.tolist()) if increasing else None
 
 
-def grade_columns(grade: Any, by: Any = None) -> Any:
-    """Return the columns to read: that of grades, none for edges of PDs, or those of `by` where there are no grades."""
+def grade_columns(grade: Any, by: Any = None, kind: str = "event") -> Any:
+    """Return the columns to read: that of grades, none for edges, or those of `by` where there are no grades."""
     if grade is not None and by is not None:
         joined = "pass a column that joins both, such as 'north C', as `grade`: all are then tested together; "
-        raise ArgumentError("`by` or `grade`", "both", ("" if edges_of(grade) else joined) + EACH_ALONE)
+        raise ArgumentError("`by` or `grade`", "both", ("" if edges_of(grade, kind) else joined) + EACH_ALONE)
     named = [grade] if isinstance(grade, str) else {"rating grade": grade}
-    return by if grade is None else named if edges_of(grade) is None else {}
+    return by if grade is None else named if edges_of(grade, kind) is None else {}
 
 
-def grade_audit(obligors: HeldRows, grade: Any, confidence_level: float, direction: str) -> GradeAudit:
+def grade_audit(obligors: ArrayRows, grade: Any, confidence_level: float, direction: str) -> GradeAudit:
     """Judge the grades of rows in memory, read with the columns of grades and of clusters, if there are any."""
+    obligors = obligors.one_by_one()
+    names, number = _graded(obligors.score, obligors.by, grade, "event")
+    judged = partial(_judged_rows if obligors.clusters is None else _judged_clusters, obligors)
+    if obligors.clusters is None:
+        return _audited(judged, names, number, confidence_level, direction, "defaults of different rows")
+    return _audited(
+        judged,
+        names,
+        number,
+        confidence_level,
+        direction,
+        "defaults of different obligors",
+        limit=", asymptotic in the number of obligors that default",
+        assumptions=(f"{_OF_CLUSTERS} {_MOST_WITHOUT}", FIXED_CLASSIFIER),
+        references=("ecb2019", "fay1997", "holm1979"),
+    )
+
+
+def amount_grades(table: OutcomeTable, grade: Any, confidence_level: float, direction: str) -> GradeAudit:
+    """Judge the grades of amounts, which the rows of a table hold, or edges of predictions."""
+    rows = table.rows
+    names, number = _graded(rows.prediction, rows.by, grade, "amount")
+    alone, drawn = ("rows", INDEPENDENT_CASES + ".") if rows.cluster is None else ("clusters", _OF_CLUSTERS)
+    unseen = (_UNSEEN,) * (rows.outcome_limits[1] is None and direction != "too low")
+    return _audited(
+        partial(_judged_amounts, table),
+        names,
+        number,
+        confidence_level,
+        direction,
+        f"outcomes of different {alone}",
+        assumptions=(drawn, FIXED_CLASSIFIER, _GAFFKE, *unseen),
+        references=("ecb2019", "gaffke2005", "holm1979", "hall1992"),
+    )
+
+
+def _audited(
+    judged: Callable[[Sequence[str], IntArray, str, float], dict[str, npt.NDArray[Any]]],
+    names: Sequence[str],
+    number: IntArray,
+    confidence_level: float,
+    direction: str,
+    independent: str,
+    limit: str = "",
+    **about: Any,
+) -> GradeAudit:
+    """Judge grades together, and all rows by themselves."""
     level = failure_probability(confidence_level)
     check_choice("direction", direction, tuple(SIDES))
-    obligors = obligors.one_by_one()
-    names, number = _graded(obligors, grade)
-    judged = _judged_rows if obligors.clusters is None else _judged_clusters
-    grades, everyone = judged(obligors, names, number, direction, level), np.zeros(len(number), dtype=np.int64)
-    total = judged(obligors, ("all",), everyone, direction, level)
-    sure = f"{numbers.confidence(confidence_level)} confidence"
-    about: dict[str, Any] = {}
-    alone = "rows" if obligors.clusters is None else "obligors"
-    if obligors.clusters is not None:
-        sure += ", asymptotic in the number of obligors that default"
-        about = {"assumptions": (_OF_CLUSTERS, FIXED_CLASSIFIER), "references": ("ecb2019", "fay1997", "holm1979")}
+    grades, everyone = judged(names, number, direction, level), np.zeros(len(number), dtype=np.int64)
+    total = judged(("all",), everyone, direction, level)
     return GradeAudit(
-        claim=f"The true default rates of all grades lie between lower and upper, with {sure}, if defaults of "
-        f"different {alone} are independent, as they are not where one economy moves them.",
+        claim=f"The true {'default rates' if 'defaults' in grades else 'means'} of all grades lie between lower and "
+        f"upper, with {numbers.confidence(confidence_level)} confidence{limit}, if {independent} are independent, as "
+        "they are not where one economy moves them.",
         verdict="rejected" if grades["verdict"].any() else None,
         direction=direction,
         confidence_level=confidence_level,
@@ -249,22 +335,25 @@ def grade_audit(obligors: HeldRows, grade: Any, confidence_level: float, directi
     )
 
 
-def _graded(held: HeldRows, grade: Any) -> tuple[tuple[str, ...], IntArray]:
+def _graded(
+    score: npt.NDArray[Any], by: Mapping[str, npt.NDArray[Any]], grade: Any, kind: str
+) -> tuple[tuple[str, ...], IntArray]:
     """Names of the grades, and which of them each row has."""
-    if (edges := edges_of(grade)) is not None:
-        return SegmentColumn("PD", cuts=edges).labels, np.searchsorted(edges, held.score)
-    ((column, values),) = held.by.items()
+    if (edges := edges_of(grade, kind)) is not None:
+        return SegmentColumn("PD", cuts=edges).labels, np.searchsorted(edges, score)
+    ((column, values),) = by.items()
     levels, number = distinct_values(values, column)
-    if len(number) != len(held.score):
+    if len(number) != len(score):
         remedy = "pass a column of the same table, or edges of PDs in increasing order, such as [0.01, 0.03]"
-        raise DataError("as many grades as rows", f"{len(number)} grades and {len(held.score)} rows", remedy)
+        raise DataError("as many grades as rows", f"{len(number)} grades and {len(score)} rows", remedy)
     refuse_identifier(column, len(levels), len(number), numbers=False)
+    refuse_days(column, levels)
     names = SegmentColumn(column, levels, missing=bool((number < 0).any())).labels
     return names, np.where(number < 0, len(levels), number)
 
 
 def _judged_rows(
-    held: HeldRows, names: Sequence[str], number: IntArray, direction: str, level: float
+    held: ArrayRows, names: Sequence[str], number: IntArray, direction: str, level: float
 ) -> dict[str, npt.NDArray[Any]]:
     """Judge the grades of obligors that stand in one row each."""
     score = held.score.astype(np.float64) + 0.0
@@ -281,7 +370,7 @@ def _judged_rows(
 
 
 def _judged_clusters(
-    held: HeldRows, names: Sequence[str], number: IntArray, direction: str, level: float
+    held: ArrayRows, names: Sequence[str], number: IntArray, direction: str, level: float
 ) -> dict[str, npt.NDArray[Any]]:
     """Judge the grades of obligors that stand in several rows: each counts as one in all grades that it has been in."""
     cluster, label = cluster_numbers(held.clusters, len(number)), held.label.astype(np.float64)
@@ -297,11 +386,12 @@ def _judged_clusters(
         ratio = np.where(predicted > 0.0, defaults / predicted, 0.0)
     # The larger one of two variances: that of sums, as of Poisson counts, and that of sums around their mean.
     squares = (np.bincount(of_grade, (k - mean) ** 2, grades) for mean in (0.0, expected * ratio[of_grade]))
-    of_cluster = np.bincount(cluster, label)
-    largest = of_cluster.max() or np.bincount(cluster).max()
+    # Those that have not defaulted may have more rows than those that have.
+    largest = np.zeros(grades)
+    np.maximum.at(largest, of_grade, n)
     there = np.flatnonzero(rows)
     order = there[score_order(predicted[there] / rows[there], rows[there])]
-    counts = ClusteredCounts(defaults[order], np.maximum(*squares)[order], float(largest))
+    counts = ClusteredCounts(defaults[order], np.maximum(*squares)[order], largest[order])
     p_value = p_values(counts.tails(predicted[order]), direction)
     lower, upper = counts.limits(*_parts(direction, level, len(order)))
     seen = {"rows": rows, "obligors": np.bincount(of_grade, minlength=grades)}
@@ -311,6 +401,46 @@ def _judged_clusters(
     columns |= _rates(predicted[order] / rows[order], columns["rows"], defaults[order].astype(np.int64))
     columns |= {"lower": lower / rows[order], "upper": np.minimum(1.0, upper / rows[order]), "p_value": p_value}
     return columns | _verdicts(columns, p_value, direction, level)
+
+
+def _judged_amounts(
+    table: OutcomeTable, names: Sequence[str], number: IntArray, direction: str, level: float
+) -> dict[str, npt.NDArray[Any]]:
+    """Judge the grades of amounts, of rows or of clusters: each counts as one in all grades that it has rows in."""
+    places = zip(names, places_of(number, len(names)), strict=True)
+    parts = [(name, table.pick(rows)) for name, rows in places if len(rows)]
+    tests = [_test_amounts(name, part, direction, level, len(parts)) for name, part in parts]
+    ordered = sorted(tests, key=lambda test: test["mean_predicted"])
+    columns = {name: np.array([test[name] for test in ordered]) for name in ordered[0]}
+    return columns | _verdicts(columns, columns["p_value"], direction, level)
+
+
+def _test_amounts(name: str, part: OutcomeTable, direction: str, level: float, grades: int) -> dict[str, Any]:
+    """Totals of a grade, its p-values and limits."""
+    rows, (low, high) = part.rows, part.outcome_limits
+    weight = rows.weight if part.weighting == "sample_weight" else np.ones(len(rows))
+    least, most = (weight * (side * math.inf if end is None else end) for side, end in ((-1.0, low), (1.0, high)))
+    totals = DrawTotals(rows.outcome, rows.expected, rows.weight, least, most, np.ones(len(rows)))
+    difference = rows.residual / rows.weight
+    if rows.cluster is not None:
+        cluster = number_values(rows.cluster)
+        totals = DrawTotals(*(_by_cluster(cluster, column) for column in totals))
+        difference = _by_cluster(cluster, difference)
+    size, observed, predicted = (float(column.sum()) for column in (rows.weight, rows.outcome, rows.expected))
+    columns: dict[str, Any] = {"grade": name, "rows": len(rows)}
+    columns |= {} if rows.cluster is None else {"clusters": len(difference)}
+    columns |= {"exposure": size} if part.weighting == "exposure" else {}
+    ratio = observed / predicted if predicted else math.nan if not observed else math.copysign(math.inf, observed)
+    columns |= {"mean_predicted": predicted / size, "observed_rate": observed / size, "observed_expected": ratio}
+    columns |= zip(("lower", "upper"), totals.limits(*_parts(direction, level, grades)), strict=True)
+    t_test = student_test(difference, 0.5 * level if direction == "either" else level)
+    size_of = dict(zip(("too low", "too high"), t_test.sizes, strict=True)) | {"either": sum(t_test.sizes)}
+    tests = {"p_value": totals.tails(), "p_t": t_test.tails}
+    return columns | {key: p_values(tails, direction) for key, tails in tests.items()} | {"size_t": size_of[direction]}
+
+
+def _by_cluster(cluster: IntArray, values: FloatArray) -> FloatArray:
+    return np.bincount(cluster, values).astype(np.float64, copy=False)
 
 
 def _test(name: str, score: FloatArray, default: IntArray, direction: str, level: float) -> tuple[Any, ...]:
@@ -348,6 +478,8 @@ def _verdicts(
 def _written(field: str, value: Any) -> str:
     if isinstance(value, str):
         return visible_name(value) if field == "grade" else value
+    if math.isnan(value) or (field in _LIMITS and math.isinf(value)):
+        return ""  # there is none
     if field.startswith(("p_", "size_")) and 0.0 < value < 1e-9:
         return "<1e-9"  # some of these are rounding
     return _LIMITS.get(field, numbers.rows if isinstance(value, int) else _SHORT)(value)

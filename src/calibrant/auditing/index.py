@@ -32,7 +32,7 @@ class AuditIndex(WithTable, Report):
         `verdict` and `action`. Of several classes error and bound are those of the worst, and there is no ratio.
     """
 
-    _page = "render_index"
+    _page = "report.page.render_index"
     _words = ("Made", "O:E", "Verdict", "Advice")
 
     entries: tuple[dict[str, Any], ...]

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from calibrant.auditing.findings import Advice
-from calibrant.auditing.provenance import Provenance
-from calibrant.auditing.verdict import AuditFindings
-from calibrant.auditing.warnings import DataWarning
-from calibrant.certificates.mean_results import MeanCertificate
-from calibrant.certificates.mean_test import MeanTest
+from calibrant.auditing.findings import AuditFindings
+from calibrant.certificates.results import Certificate
 from calibrant.curves.means import ConcentrationCurve, MeanCurve
 from calibrant.metrics.means import Concentration
 from calibrant.metrics.proper import ScoreDecomposition
-from calibrant.table.missing import LeftOut
 from calibrant.table.results import Count, Estimate, Result
-
-if TYPE_CHECKING:
-    from calibrant.auditing.segment_audit import SegmentAudit
 
 
 @dataclass(frozen=True)
@@ -77,35 +69,26 @@ class MeanRecalibration(Result):
     upper_limit: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MeanFindings(AuditFindings):
-    """All numbers of an audit of predicted means.
+    """All numbers of an audit of predicted means, with the fields of `AuditFindings`.
 
     Attributes
     ----------
-    name : str
-        What was audited, for headings.
-    n, n_events : int
-        Rows, and those whose outcome is not 0.
+    n_events : int
+        Rows whose outcome is not 0.
     weight : float
         Total exposure; or as many equal rows as rows with weights are worth, ``(sum w)**2 / sum w**2``; or rows.
     weighting : {"none", "exposure", "sample_weight"}
         Whether rows have weights, and what they mean.
-    clusters : int or None
-        Clusters of rows that may depend on each other; None if rows are independent.
-    left_out : LeftOut or None
-        Rows that lacked a value and were left out; None where such rows are refused.
     observed, predicted : float
         Totals of outcomes and of predictions; of rows with weights their means.
-    certificate : MeanCertificate
+    certificate : Certificate
         Bounds on how far predictions are too low and too high, and the verdict.
     band : PredictionBand or None
         Where the calibration error is attained; None if it is 0.
     bias : Estimate
         Total observed divided by total predicted.
-    test : MeanTest or None
-        Test of the hypothesis that predictions are the means of their outcomes; None if rows are clustered, or too few
-        outcomes differ from 0.
     deviance : {"poisson", "squared"}
         Which deviance is decomposed: squared error where outcomes or predictions may be negative.
     decomposition : ScoreDecomposition
@@ -114,47 +97,27 @@ class MeanFindings(AuditFindings):
         Gini index, and the area between concentration and Lorenz curve.
     recalibration : MeanRecalibration or None
         What `AutoMeanCalibrator` does to predictions it was not fitted to; None if it cannot be fitted.
-    warnings : tuple of DataWarning
-        Signs that rows are not what they are taken for, or that statements hang on few of them.
-    advice : Advice
-        What to do.
     reliability, isotonic : MeanCurve
         Observed means in bins, and the isotonic curve.
     concentration_curve : ConcentrationCurve
         Concentration and Lorenz curve with the cumulative residuals, at fewer predictions for drawing.
-    references : tuple of str
-        Keys of `calibrant.references`.
-    provenance : Provenance
-        When and by which call it was made, of which rows, and the fingerprint of its numbers.
-    segments : SegmentAudit or None
-        Calibration in segments of the rows; None if it was not asked for.
     """
 
-    name: str
-    n: Count
     n_events: Count
     weight: float
     weighting: str
-    clusters: int | None
-    left_out: LeftOut | None
     observed: float
     predicted: float
-    certificate: MeanCertificate
+    certificate: Certificate
     band: PredictionBand | None
     bias: Estimate
-    test: MeanTest | None
     deviance: str
     decomposition: ScoreDecomposition
     concentration: Concentration
     recalibration: MeanRecalibration | None
-    warnings: tuple[DataWarning, ...]
-    advice: Advice
     reliability: MeanCurve
     isotonic: MeanCurve
     concentration_curve: ConcentrationCurve
-    references: tuple[str, ...]
-    provenance: Provenance
-    segments: SegmentAudit | None = None
 
     _kind: ClassVar[str] = "mean audit"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibrant.auditing.warnings import DataWarning
-from calibrant.distributions.self_normalised import HEAVY, tail_index
+from calibrant.distributions.total_ratio import HEAVY, tail_index
 from calibrant.table.numbers import amount, share
 from calibrant.table.numbers import rows as count
 from calibrant.table.outcome_table import OutcomeTable

@@ -22,9 +22,9 @@ from calibrant.metrics import (
     smooth_calibration_error,
 )
 from calibrant.metrics.proper import calibrated_miscalibration
+from calibrant.table.bins import score_view, spread_thresholds
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.visible_scores import score_view, spread_thresholds
 
 _LOESS_POINTS, _THRESHOLDS, _BAND_POINTS = 60, 200, 400
 _FEWEST_ROWS = 6  # a band needs them

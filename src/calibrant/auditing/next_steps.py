@@ -9,18 +9,20 @@ import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calibrant.auditing.provenance import arguments, setting
-from calibrant.auditing.rows import given_rows
 from calibrant.certificates import Certificate
+from calibrant.certificates.question import Question
 from calibrant.decisions.cost import cost_pair
 from calibrant.errors import CalibrantError
 from calibrant.printable import shell_word, without_passwords
+from calibrant.sources.given import given_rows
 from calibrant.sources.mixed import is_values, own_name
 from calibrant.sources.query import Query
-from calibrant.sources.rows import is_read
+from calibrant.sources.schema import is_read
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.numbers import given as written_number
 from calibrant.table.numbers import significant, write_upper
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
 
 # Parameters that say what rows are, in the order of a command.
 _OF_ROWS = (
-    "label score scores outcome prediction exposure weight sample_weight count clusters missing pos_label classes"
+    "label score scores outcome prediction exposure weight sample_weight count chance smallest_chance clusters missing "
+    "pos_label classes"
 )
 # Those whose option, or keyword in `fit` or in what reads named columns, is another one.
 _OPTIONS = {"clusters": "cluster", "confidence_level": "confidence", "sample_weight": "weight"}
@@ -41,9 +44,9 @@ _OF_FIT = {"weight": "sample_weight", "clusters": "groups"}
 _OF_TABLE = {"sample_weight": "weight", "clusters": "cluster"}
 # What stands for rows by kind of audit: their columns of scores and of outcomes, and arrays of these.
 _COLUMNS = {
-    "audit": ("score", "label", "p", "y"),
-    "audit_classes": ("scores", "label", "P", "y"),
-    "audit_means": ("prediction", "outcome", "f", "z"),
+    "event": ("score", "label", "p", "y"),
+    "classes": ("scores", "label", "P", "y"),
+    "amount": ("prediction", "outcome", "f", "z"),
 }
 _HELD = "columns in memory, of the rows that lack no value"
 _NO_CHANGE = ("name", "title", "note", "author")  # what is said about an audit
@@ -56,19 +59,25 @@ class NextStep(NamedTuple):
     python: str | None = None
 
 
-def next_facts(advice: Advice | NextStep, section: str = "headline") -> Iterator[Fact]:
+def next_facts(advice: Advice | NextStep) -> Iterator[Fact]:
     """Yield what to run next, in a shell and in Python."""
     for key, label, text in (("command", "In a shell", advice.command), ("python", "In Python", advice.python)):
         if text:
-            yield Fact(key, label, text, rank=0, section=section)
+            yield Fact(key, label, text, rank=0)
 
 
 class Asked(NamedTuple):
-    """A function that was called, all of its arguments by name, as they were passed, and what was read."""
+    """A function that was called, the arguments that its kind takes by name, as they were passed, and what was read."""
 
     function: Callable[..., Any]
-    given: Mapping[str, Any]
+    given: dict[str, Any]
+    kind: str = "event"
     others: Sequence[str] = ()  # labels that count as 0 beside a positive one that was named
+
+    def question(self, **further: Any) -> Question:
+        """Return what is asked, as far as the kind takes it, and what it has `further`."""
+        names = [field.name for field in fields(Question) if field.name in self.given]
+        return Question(**{name: self.given[name] for name in names} | further)
 
     @property
     def source(self) -> Any:
@@ -125,8 +134,10 @@ def next_step(
 
 def recalibration(asked: Asked, calibrator: str, *, by: Sequence[str] = (), **options: Any) -> NextStep:
     """Return how a calibrator is fitted to the rows that were audited, in segments if columns `by` are named."""
+    if asked.given.get("chance") is not None:
+        return NextStep()  # maps take weights
     shell = None
-    if asked.read and asked.function.__name__ != "audit_classes":
+    if asked.read and asked.kind != "classes":
         shell = recalibrate(asked.source, asked.rows | {"by": list(by)} | options, "model.json")
     python = _fit(f"calibrator = cal.{calibrator}.fit", asked, by)
     return NextStep(shell, python)
@@ -154,15 +165,15 @@ def repair(kind: str, row: int, options: Mapping[str, Any], source: Any = None, 
 
 def _fit(fit: str, asked: Asked, by: Sequence[str]) -> str | None:
     """Write a call of `fit` with the rows that were audited; None where no line of Python reads them as they are."""
-    score, label, *arrays = _COLUMNS[asked.function.__name__]
+    score, label, *arrays = _COLUMNS[asked.kind]
     rows = asked.rows
     if isinstance(asked.source, TableSums | ClassScores):
         return f"{fit}(table)"
-    means, drops = asked.function.__name__ == "audit_means", "missing" in rows
+    means, drops = asked.kind == "amount", "missing" in rows
     in_memory = not asked.named or _in_memory(asked.source)
     apart = (
         bool(by)
-        or ("clusters" in rows and not means)
+        or ("clusters" in rows and score == "score")
         or any(is_values(value) and not _are_names(value) for name, value in rows.items() if name != "classes")
     )
     if asked.named and not apart and (score == "scores" or drops or not in_memory):
@@ -253,7 +264,8 @@ def _with_other_label(asked: Asked) -> NextStep:
     from calibrant.auditing.grades import edges_of
 
     options = {**asked.rows, "pos_label": other}
-    options |= {name: given[name] for name in [*parameters][1:] if repr(given[name]) != repr(parameters[name].default)}
+    changed = (name for name in given if repr(given[name]) != repr(parameters[name].default))
+    options |= {name: given[name] for name in changed if name not in ("y_true", "kind")}
     if options.pop("costs", None) is not None:
         options |= dict(zip(("cost_fp", "cost_fn"), cost_pair(given["costs"]), strict=True))
     edges = edges_of(given["grade"])

@@ -9,8 +9,7 @@ import numpy as np
 from calibrant.decisions import net_benefit
 from calibrant.distributions.cluster_jackknife import LOG, Guarantee
 from calibrant.metrics import brier_score, log_loss
-from calibrant.metrics.estimates import SampledRows
-from calibrant.metrics.in_the_large import difference_of, label_of, ratio_of
+from calibrant.metrics.estimates import SampledRows, difference_of, label_of, ratio_of
 from calibrant.metrics.proper import log_loss_of, squared_loss_of
 from calibrant.metrics.ranking import area_of
 from calibrant.metrics.slope import slope_of

@@ -23,7 +23,7 @@ from calibrant.table.score_table import ScoreTable
 from calibrant.version import __version__
 
 # Parameters that hold rows, and those that say something about an audit without changing it.
-_ROWS = ("y_true", "y_proba", "y_pred", "exposure", "sample_weight", "count", "clusters")
+_ROWS = ("y_true", "y_proba", "exposure", "sample_weight", "count", "chance", "clusters")
 _NO_SETTINGS = {*_ROWS, "classes", "name", "title", "note", "author", "random_state"}
 _MOST_NAMED = 20  # names in a list that are written out
 _MOST_HASHED = 4 << 30  # bytes; a few seconds
@@ -101,10 +101,13 @@ class Provenance(Result):
 _R = TypeVar("_R", bound=Result)
 
 
-def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, rows: float, digest: int) -> Provenance:
-    """Describe a call of `function` with all its arguments by name, now, which read so many rows with that digest."""
+def provenance_of(
+    function: Callable[..., Any], given: Mapping[str, Any], kind: str | None = None, *, rows: float, digest: int
+) -> Provenance:
+    """Describe a call of `function`, now, with all arguments that the kind takes, which read rows with that digest."""
     named, seed = _names_columns(given), given["random_state"]
-    settings = {name: given[name] for name in inspect.signature(function).parameters if name not in _NO_SETTINGS}
+    known = [name for name in inspect.signature(function).parameters if name in given]
+    settings = {name: given[name] for name in known if name not in _NO_SETTINGS} | ({"kind": kind} if kind else {})
     source, size, sha256 = _described(given["y_true"], named=named)
     return Provenance(
         date=utc_now(),
@@ -180,7 +183,7 @@ def arguments(
 ) -> Iterator[str]:
     """Write the arguments that are not defaults; rows in memory as they are `called`, or by their parameter."""
     for name, parameter in inspect.signature(function).parameters.items():
-        value = given[name]
+        value = given.get(name, parameter.default)
         if value is parameter.default or (isinstance(value, str | int | float) and value == parameter.default):
             continue
         in_memory = name in _ROWS and not (_names_columns(given) and _names_something(value))

@@ -16,27 +16,24 @@ from calibrant.certificates.clusters import LEAST_GROUPS, clustered
 from calibrant.certificates.widths import monotone_width
 from calibrant.decisions import CostCurve
 from calibrant.decisions.clusters import cluster_cost_curve
-from calibrant.decisions.comparison import MappedPart, pair_mapped
-from calibrant.decisions.cost_curve import curve_of
+from calibrant.decisions.cost_curves import MappedPart, curve_of, pair_mapped
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.fits.isotonic import Isotonic
-from calibrant.fits.lipschitz import LipschitzIsotonic
 from calibrant.fits.log_odds import Beta, Temperature
 from calibrant.fits.pool import Auto
 from calibrant.fits.score_map import ScoreMap, fit_fold, fit_part
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 from calibrant.metrics.estimates import Terms
 from calibrant.metrics.proper import log_loss_of, squared_loss_of
+from calibrant.table.bins import score_view
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_count, failure_probability
 from calibrant.table.pooling import FloatArray, NumberArray, pool_counts
 from calibrant.table.progress import report_progress
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.seeding import generator_for
-from calibrant.table.splitting import held_out_units, split_counts
-from calibrant.table.visible_scores import score_view
+from calibrant.table.seeding import generator_for, held_out_units, split_counts
 
 # Pools of logistic maps may fall by rounding, since exp is not monotone to the last digit.
 _ROUNDING = 1e-12
@@ -250,7 +247,8 @@ def _cluster_width(
     """
     if rows.effective_clusters < LEAST_GROUPS:
         return None
-    held_out = rows.scored(mapped.second, mapped.n, mapped.k, cluster)
+    # Scores that are equal but for rounding are tied, whatever processor maps them.
+    held_out = rows.scored(np.round(mapped.second, 12), mapped.n, mapped.k, cluster)
     return clustered(held_out).rotations(math.ceil(_SIMULATIONS / delta) - 1, random_state).width(delta)
 
 
@@ -290,7 +288,7 @@ def _level(value: FloatArray) -> FloatArray:
 
 def _never_falls(calibrator: ScoreMap) -> bool:
     """Whether the maps of a calibrator are nondecreasing on all of [0, 1], whatever rows they are fitted on."""
-    known = (Auto, Beta, Isotonic, LipschitzIsotonic, Temperature)
+    known = (Auto, Beta, Isotonic, Temperature)
     return isinstance(calibrator, known) and getattr(calibrator, "members", None) is None
 
 

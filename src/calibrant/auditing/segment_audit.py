@@ -11,35 +11,28 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing import segments
-from calibrant.auditing.rows import segment_request, segment_totals, segments_of
 from calibrant.auditing.warnings import DataWarning, repeated_ids
+from calibrant.certificates.kinds import Kind, kind_of
+from calibrant.certificates.part_table import in_unit, writer
 from calibrant.certificates.question import Question
-from calibrant.certificates.segments import (
-    SHARES,
-    confidence_shares,
-    largest_error,
-    lower_bounds,
-    upper_bounds,
-    verdict_within,
-)
-from calibrant.errors import ArgumentError
+from calibrant.certificates.segments import REFERENCES, as_far, segment_table
 from calibrant.printable import visible
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import Request, SegmentTotals
-from calibrant.sources.protocol import Rows
+from calibrant.sources.given import segment_request, segment_totals, segments_of
+from calibrant.sources.rows import Rows
 from calibrant.table.clusters import Clusters
-from calibrant.table.numbers import confidence, given, rows, write_lower, write_upper
+from calibrant.table.numbers import given, html_grid, rows, write_lower, write_upper
+from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
 from calibrant.table.parameters import Direction
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.results import Drawable, Report, joined
 from calibrant.table.rules import column_values
-from calibrant.table.shown import html_grid
 
 _PRINTED = 20  # segments of a printed table
 _VERDICTS = ("refuted", "undecided", "certified")
 # The repair itself holds out 20,000 of more than 100,000 rows; more to fit on would change its test little.
 _ENOUGH = 120_000
-_REFERENCES = ("gao2017", "bentkus2004", "shevtsova2010", "shevtsova2013", "fan2015", "berger1982", "feller1951")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +97,7 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
         What must hold, and keys of `calibrant.references`.
     """
 
-    _display, _page = "SegmentDisplay", "render_segments"
+    _display, _page = "plots.forest.SegmentDisplay", "report.page.render_segments"
 
     verdict: str | None
     bound: float
@@ -130,14 +123,36 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
         verdicts = self.verdicts.tolist()
         return ", ".join(f"{rows(verdicts.count(word))} {word}" for word in reversed(_VERDICTS) if word in verdicts)
 
+    def bound_text(self) -> str:
+        """How far no segment is off, in a few words."""
+        if self.bound == math.inf:
+            return "no limit without a largest outcome"
+        most = write_upper(self.bound, self.tolerance, write=writer(self.unit))
+        return f"none off by more than {most}{in_unit(self.unit)}{as_far(self.errors)}"
+
+    def off_sentence(self) -> str:
+        """What is shown to be wrong in segments, refuted or with another number of positives; empty if nothing is."""
+        refuted = int((self.verdicts == "refuted").sum())
+        are = f"segments listed {'is' if refuted == 1 else 'are'} refuted"
+        return joined(f"{refuted} of the {rows(self.n_segments)} {are}" if refuted else "", segments.level_text(self))
+
 
 def audit_segments(
     y_true: Any,
     y_proba: npt.ArrayLike | None = None,
     *,
     by: Any,
+    kind: Kind | None = None,
     label: str | None = None,
     score: str | None = None,
+    scores: str | Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    outcome: str | None = None,
+    prediction: str | None = None,
+    exposure: npt.ArrayLike | str | None = None,
+    sample_weight: npt.ArrayLike | str | None = None,
+    outcome_limits: Limits = ANY_OUTCOME,
+    relative_to: str = "predicted",
     pos_label: Any = None,
     count: npt.ArrayLike | str | None = None,
     clusters: Clusters | str | Sequence[str] | None = None,
@@ -154,24 +169,23 @@ def audit_segments(
     Parameters
     ----------
     y_true : array-like of shape (n,), dataframe, path or Query
-        Labels; or, with `label` and `score`, a dataframe of any library, a file, a pattern, a folder, a list of files,
-        or a `calibrant.Query`. More than a million rows of files, queries and dataframes in an engine stay there.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+        Labels, or amounts; or, with names of columns, a dataframe of any library, a file, a pattern, a folder, a list
+        of files, or a `calibrant.Query`. Of labels more than a million rows of files and engines stay there.
+    y_proba : array-like of shape (n,) or (n, K)
+        Predicted probabilities of the positive class, in [0, 1], or of all classes; or predicted means.
     by : str, sequence of str, mapping of str to array-like, or dataframe
         Columns that make segments: their names, or beside arrays the columns themselves, by name. A segment is a level
         of a column; missing values are one (in text files and SQLite empty text too), as are levels with fewer than
         `min_rows` rows. Numbers with more than 20 different values are cut at about their quintiles, or at `cuts`.
-    label, score : str, optional
-        Names of columns, where the first argument has columns.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    kind, label, score, scores, classes, outcome, prediction, exposure, sample_weight, outcome_limits, relative_to, \
+pos_label : optional
+        As in `calibrant.audit`; every class is judged in every segment.
     count, clusters, missing : optional
         As in `calibrant.audit`; rows without a segment are dropped too. With a tolerance clusters count the same.
     depth : {1, 2}
         With 2, also the segments of every pair of columns.
     tolerance : float, optional
-        Largest acceptable calibration error of a segment, in (0, 1); asks for verdicts.
+        Largest acceptable calibration error of a segment, of labels in (0, 1); asks for verdicts.
     direction : {"either", "too low", "too high"}
         Predictions that count in errors, bounds, verdicts and p-values, chosen before looking at outcomes.
     confidence_level : float
@@ -208,81 +222,40 @@ def audit_segments(
     >>> calibrant.audit_segments(y, p, by={"branch": branch}, tolerance=0.05).verdicts.tolist()
     ['certified', 'refuted']
     """
-    question = Question(tolerance=tolerance, direction=direction, confidence_level=confidence_level)
-    columns: dict[str, Any] = {"by": by, "label": label, "score": score, "pos_label": pos_label, "missing": missing}
-    request = segment_request(by, depth, direction, min_rows, cuts)
-    family_totals = segment_totals(y_true, y_proba, request, count=count, clusters=clusters, **columns)
-    return segment_audit(family_totals, question, min_rows)
+    given = dict(locals())
+    which, request = kind_of(audit_segments, given), segment_request(by, depth, direction, min_rows, cuts)
+    asked: dict[str, Any] = {"tolerance": tolerance, "direction": direction, "confidence_level": confidence_level}
+    question = Question(**asked, most_tolerance=math.inf if which == "amount" else 1.0)
+    return segment_audit(segment_totals(which, request, given), question, min_rows)
 
 
 def judge_segments(
     rows: Rows, request: Request, question: Question, further: Sequence[Any]
 ) -> tuple[SegmentAudit, bool | None]:
     """Judge the segments of rows, and say whether `SegmentCalibrator` repairs them; it takes no further columns."""
-    audit = segment_audit(segments_of(rows, request, *further), question)
+    audit = segment_audit(segments_of(rows, request, *further), question, request.min_rows)
     return audit, segments_differ(audit, rows) if all(column is None for column in further) else None
 
 
-def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_ROWS) -> SegmentAudit:
+def segment_audit(found: SegmentTotals, question: Question, min_rows: int) -> SegmentAudit:
     """Judge the segments of rows that were added up."""
-    if question.bound_method == "anytime":
-        remedy = "leave `method` out, or audit without segments: their bounds hold at one number of rows"
-        raise ArgumentError("`method` 'default' or 'asymptotic' with `by`", "method 'anytime'", remedy)
-    tolerance, delta = question.tolerance, 1.0 - question.confidence_level
-    judged = segments.judged_segments(found, min_rows, question)
-    families = judged.families
-    shares = confidence_shares(families)
-    bound = largest_error(families, SHARES[0] * delta)
-    # Both hold together with what is said of the worst segment, so that caps all of them.
-    upper = np.minimum(upper_bounds(families, SHARES[1] * delta * shares), bound)
-    lower = lower_bounds(families, SHARES[2] * delta * shares)
-    least = float(lower.max())
-    certifies = zip(lower, upper if judged.certifies else np.full_like(upper, math.inf), strict=True)
+    judged, table = segment_table(found, question, min_rows)
     return SegmentAudit(
-        **judged.fields(lower),
-        claim=_claim(judged, upper, bound, question),
-        verdict=None
-        if tolerance is None
-        else verdict_within(least, bound if judged.certifies else math.inf, tolerance),
-        bound=bound,
-        confidence_level=question.confidence_level,
-        tolerance=tolerance,
-        n_families=len(families),
-        upper=upper,
-        verdicts=np.array([verdict_within(*ends, tolerance) for ends in certifies]),
+        **judged.fields(table.lower),
+        claim=table.claim,
+        verdict=table.verdict,
+        bound=table.bound,
+        confidence_level=table.confidence_level,
+        tolerance=table.tolerance,
+        n_families=len(judged.families),
+        upper=table.upper,
+        verdicts=table.verdicts,
         contribution=judged.columns["contribution"],
         exact=found.exact,
-        lower_proved=judged.lower_proved,
+        lower_proved=table.lower_proved,
         warnings=tuple(repeated_ids(found.repeated)),
-        references=_REFERENCES,
+        references=REFERENCES,
     )
-
-
-def _claim(judged: segments.Judged, upper: FloatArray, bound: float, question: Question) -> str:
-    """Say how far no segment is off."""
-    n, least, tolerance = len(upper), judged.min_rows, question.tolerance
-    which = f"the {rows(n)} segments listed" if n > 1 else "the one segment listed"
-    if bound == math.inf:
-        without = judged.columns["segment"][np.isinf(upper)]
-        others = f" and {rows(len(without) - 1)} more" if len(without) > 1 else ""
-        return (
-            f"No limit is stated of {which}: of {visible(without[0])}{others} there is none. Pass the largest outcome "
-            "that there can be, outcome_limits=(0, M)."
-        )
-    most = f"{write_upper(bound, tolerance, write=segments.writer(judged.unit))}{segments.in_unit(judged.unit)}"
-    return (
-        f"None of {which} (at least {rows(least)} row{'s' if least > 1 else ''} each) is off by more than {most}"
-        f"{segments.as_far(question.direction)}, with {confidence(question.confidence_level)} confidence"
-        f"{f' ({judged.limit})' if judged.limit else ''}{segments.of_mixtures(mixed=judged.mixed)}."
-    )
-
-
-def bound_text(audit: SegmentAudit) -> str:
-    """How far no segment is off, in a few words."""
-    if audit.bound == math.inf:
-        return "no limit without a largest outcome"
-    most = write_upper(audit.bound, audit.tolerance, write=segments.writer(audit.unit))
-    return f"none off by more than {most}{segments.in_unit(audit.unit)}{segments.as_far(audit.errors)}"
 
 
 def notable(audit: SegmentAudit) -> list[int]:
@@ -294,7 +267,7 @@ def notable(audit: SegmentAudit) -> list[int]:
 
 def audit_rows(audit: SegmentAudit, most: int | None = None) -> segments.Grid:
     """Heads and rows of the table of segments, the most notable first."""
-    write = segments.writer(audit.unit)
+    write = writer(audit.unit)
     further = {"Upper": [write_upper(upper, audit.tolerance, write=write) for upper in audit.upper.tolist()]}
     if audit.tolerance is not None:
         further["Verdict"] = audit.verdicts.tolist()
@@ -309,14 +282,14 @@ def sentences(audit: SegmentAudit) -> Iterator[str]:
     if level:
         yield f"{level}."
     if audit.lower_bound > 0.0:
+        least = write_lower(audit.lower_bound, audit.tolerance, write=writer(audit.unit)) + in_unit(audit.unit)
+        how, of = "" if audit.lower_proved else " (asymptotic)", "predictions" if audit.unit else "scores"
         yield (
-            f"The segment {visible(audit.segment[worst])} is off by at least "
-            f"{write_lower(audit.lower_bound, audit.tolerance, write=segments.writer(audit.unit))}"
-            f"{segments.in_unit(audit.unit)}{'' if audit.lower_proved else ' (asymptotic)'}: "
-            f"predictions are {audit.direction[worst]} at scores {segments.scores_of(audit, worst)}."
+            f"The segment {visible(audit.segment[worst])} is off by at least {least}{how}: predictions are "
+            f"{audit.direction[worst]} at {of} {segments.scores_of(audit, worst)}."
         )
     elif not level:
-        yield f"No segment is shown to be miscalibrated{segments.as_far(audit.errors)}."
+        yield f"No segment is shown to be miscalibrated{as_far(audit.errors)}."
     if audit.tolerance is not None:
         yield f"At tolerance {given(audit.tolerance)}: {audit.verdict_counts()}."
     yield audit.claim
@@ -326,19 +299,12 @@ def sentences(audit: SegmentAudit) -> Iterator[str]:
         yield f"{rows(audit.n_unlisted)} further segment{have} {fewer} and {are} not judged."
 
 
-def off_sentence(audit: SegmentAudit) -> str:
-    """What is shown to be wrong in segments, refuted or with another number of positives; empty if nothing is."""
-    refuted = int((audit.verdicts == "refuted").sum())
-    are = f"segments listed {'is' if refuted == 1 else 'are'} refuted"
-    return joined(f"{refuted} of the {rows(audit.n_segments)} {are}" if refuted else "", segments.level_text(audit))
-
-
 def segments_differ(audit: SegmentAudit, rows: Rows) -> bool | None:
     """Whether `SegmentCalibrator` repairs segments; None if nothing is shown to be wrong in them, or rows are too many.
 
     Of more than 120,000 rows as many are drawn at random; more than a million in files or engines stay there.
     """
-    if not (off_sentence(audit) and audit.exact):
+    if not (audit.off_sentence() and audit.exact):
         return None
     from calibrant.calibrators import SegmentCalibrator
 

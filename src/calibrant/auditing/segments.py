@@ -6,48 +6,42 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.rows import segment_request, segment_totals
-from calibrant.certificates.parts import LOWER_ASYMPTOTIC, AmountPart, RowParts, has_enough, part_of
+from calibrant.certificates.kinds import Kind, kind_of
+from calibrant.certificates.part_table import in_unit, writer
 from calibrant.certificates.question import Question
-from calibrant.certificates.segments import EventCells, Listed, detectable_error, lower_bounds
-from calibrant.distributions.binomial import level_p_values
-from calibrant.errors import DataError
+from calibrant.certificates.segments import as_far, detectable_error, judged_segments, of_mixtures
 from calibrant.printable import visible
-from calibrant.segments.columns import FEWER_ROWS, MIN_ROWS
+from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import CellRows, SegmentTotals
+from calibrant.sources.given import segment_request, segment_totals
 from calibrant.table.clusters import Clusters
-from calibrant.table.missing import LeftOut
-from calibrant.table.numbers import Writer, confidence, interval_text, number, rows, share, significant, write_lower
-from calibrant.table.parameters import SIDES, Direction, failure_probability
-from calibrant.table.pooling import FloatArray, IntArray, score_order
+from calibrant.table.numbers import (
+    confidence,
+    html_grid,
+    interval_text,
+    number,
+    rows,
+    share,
+    short_name,
+    significant,
+    text_grid,
+    write_lower,
+)
+from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
+from calibrant.table.parameters import Direction, failure_probability
+from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.results import Tabular
-from calibrant.table.shown import html_grid, short_name, text_grid
-from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
+from calibrant.table.statements import Statement
 
 # Shares of the rows of which it is said which error would be found, and with which probability.
 _SHARES, _POWER = (0.01, 0.05, 0.2), 0.8
 _CHANCE = 0.05  # largest p-value of a number of positives that is called wrong, times the number of segments
 _NAMED = 3  # such segments that are named
-MIXTURE = (
-    "Where segments overlap, rare levels are pooled or numbers are cut at quantiles of these rows, a segment is a "
-    "mixture of levels, and what is said of it is for the shares that they have in these rows. Where these shares "
-    "change, audit new rows. A level of one column that has rows enough, audited by that column alone, is no mixture."
-)
-_CHOSEN = (
-    "Columns, depth, cuts, least number of rows, direction, tolerance and level were chosen before seeing outcomes."
-)
-_ASSUMPTIONS = (
-    COUNTED_ROWS,
-    FIXED_CLASSIFIER,
-    _CHOSEN,
-    LOWER_ASYMPTOTIC.format("rows"),
-)
 HEADS = ("Segment", "Rows", "Observed", "Predicted", "O:E", "p", "Error", "Lower", "Upper", "Where", "Verdict")
 _NOT_OF_ALL = ("Upper", "Verdict")  # columns that only some results have
 _ONLY_ON_PAGES = ("Observed", "Predicted", "Where")
@@ -88,146 +82,6 @@ class SegmentTable(Statement, Tabular):
     def _fields(self) -> dict[str, Any]:
         known = super()._fields()  # what was found before the table, of which a short line shows only the size
         return {name: known[name] for name in sorted(known, key=lambda name: name in SegmentTable.__annotations__)}
-
-
-class Judged(NamedTuple):
-    """The segments with enough rows, of all families."""
-
-    n: int  # rows, also of segments that are not judged
-    families: list[Listed]
-    columns: dict[str, npt.NDArray[Any]]  # what is said of each segment, whatever is claimed
-    names: list[tuple[str, ...]]  # of each segment, the names of its columns
-    levels: list[tuple[str, ...]]  # of each segment, the names of its levels
-    unlisted: int  # segments that have rows, but too few
-    min_rows: int
-    mixed: bool  # whether some rows of a segment are not taken for identically distributed
-    errors: str  # which count
-    assumptions: tuple[str, ...]
-    unit: str  # of errors; empty of labels
-    limit: str  # in which upper bounds hold; empty where they are proved
-    lower_proved: bool
-    certifies: bool  # whether upper bounds may certify
-    left_out: LeftOut | None
-
-    def fields(self, lower: FloatArray, order: npt.NDArray[np.intp] | None = None) -> dict[str, Any]:
-        """Return the fields of a `SegmentTable` that say no more than the lower bounds do, in an order of segments."""
-        order = np.arange(len(lower)) if order is None else order
-        return {
-            "lower_bound": float(lower.max()),
-            "errors": self.errors,
-            "n": self.n,
-            "n_segments": len(lower),
-            "n_unlisted": self.unlisted,
-            "left_out": self.left_out,
-            "min_rows": self.min_rows,
-            **{name: values[order] for name, values in self.columns.items() if name != "contribution"},
-            "lower": lower[order],
-            "columns_of": tuple(self.names[i] for i in order),
-            "levels": tuple(self.levels[i] for i in order),
-            "unit": self.unit,
-            "assumptions": (*self.assumptions, MIXTURE) if self.mixed else self.assumptions,
-        }
-
-
-def judged_segments(found: SegmentTotals, min_rows: int, question: Question) -> Judged:
-    """Keep the segments with enough rows, and say what is known of each."""
-    names: list[tuple[str, ...]] = []
-    levels: list[tuple[str, ...]] = []
-    labels: list[str] = []
-    unlisted, listed = 0, []
-    for family, totals in zip(found.families, found.totals, strict=True):
-        cells = np.flatnonzero(totals.n >= max(1, min_rows))
-        rows_in = {cell: totals[cell] for cell in cells.tolist()} if isinstance(totals, CellRows) else {}
-        if rows_in:
-            cells = np.array([cell for cell, of in rows_in.items() if has_enough(of, question)], dtype=np.intp)
-        unlisted += int((totals.n > 0).sum()) - len(cells)
-        listed.append((family, totals, cells, rows_in))
-        labels += family.labels(cells)
-        levels += family.levels(cells)
-        names += [tuple(column.name for column in family.columns)] * len(cells)
-    if not labels:
-        most = max(int(totals.n.max(initial=0)) for totals in found.totals)
-        fewer = "" if most < min_rows else ", whose clusters are worth fewer than five"
-        raise DataError(
-            f"a segment with at least {min_rows} rows (`min_rows`)", f"at most {most} rows in one{fewer}", FEWER_ROWS
-        )
-    # The least probability of failure that a segment may have.
-    delta = question.delta / (6.0 * len(labels) * len(listed))
-    families, seen = [], []
-    for family, totals, cells, rows_in in listed:
-        judged: EventCells | RowParts
-        if isinstance(totals, CellRows):
-            judged = RowParts([part_of(rows_in[cell], question, delta) for cell in cells.tolist()])
-        else:
-            judged = EventCells(totals.pick(cells), family.identical[cells] & (len(listed) == 1))
-        families.append(Listed(totals.n[cells], found.n, judged))
-        seen.append(_columns(judged, totals.n[cells], found, SIDES[found.direction]))
-    columns = {name: np.concatenate([each[name] for each in seen]) for name in seen[0]}
-    parts = [part for family in families if isinstance(family.judged, RowParts) for part in family.judged.parts]
-    least = next((part for part in parts if not part.proved), parts[0]) if parts else None
-    return Judged(
-        n=found.n,
-        families=families,
-        columns={"segment": np.array(labels), **columns},
-        names=names,
-        levels=levels,
-        unlisted=unlisted,
-        min_rows=min_rows,
-        mixed=len(families) > 1 or not all(bool(of.identical[cells].all()) for of, _, cells, _ in listed),
-        errors=found.direction,
-        assumptions=_ASSUMPTIONS if least is None else (*least.assumptions, _CHOSEN),
-        unit="" if least is None else least.unit_words,
-        limit="" if least is None else least.limit,
-        lower_proved=least is not None and least.lower_proved,
-        left_out=found.left_out,
-        certifies=not (isinstance(least, AmountPart) and least.extrapolated),
-    )
-
-
-def _columns(
-    judged: EventCells | RowParts, n: IntArray, found: SegmentTotals, side: int
-) -> dict[str, npt.NDArray[Any]]:
-    """Return what is seen in the segments of one family, whatever is claimed."""
-    if isinstance(judged, RowParts):
-        each, p_value = judged.each, judged.each("p_value")
-    else:
-        totals = judged.totals
-        each = partial(getattr, totals)
-        p_value = level_p_values(n, totals.k, totals.predicted, totals.equal_scores, side)
-    share = n / found.n
-    return {
-        "rows": n,
-        "share": share,
-        "observed_rate": each("observed"),
-        "mean_predicted": each("predicted"),
-        "observed_expected": each("ratio"),
-        "p_value": p_value,
-        "error": each("value"),
-        "contribution": each("value") * (share if found.unit is None else each("unit") / found.unit),
-        "low": each("low"),
-        "high": each("high"),
-        "direction": np.array(["", "too low", "too high"])[each("sign")],
-    }
-
-
-def writer(unit: str) -> Writer:
-    """Return what writes errors in a unit."""
-    return number if not unit else share if unit.startswith("of ") else significant
-
-
-def in_unit(unit: str) -> str:
-    """Name the unit of errors after a number; labels have none."""
-    return f" {unit}" if unit else ""
-
-
-def of_mixtures(*, mixed: bool) -> str:
-    """Say so where rows of a segment are not taken for identically distributed."""
-    return ", as long as each segment has the same mixture of levels as in these rows" if mixed else ""
-
-
-def as_far(errors: str) -> str:
-    """Say so where predictions that are off one way alone count."""
-    return "" if errors == "either" else f", as far as predictions are {errors}"
 
 
 def level_text(table: SegmentTable) -> str:
@@ -354,8 +208,17 @@ def find_segments(
     y_proba: npt.ArrayLike | None = None,
     *,
     by: Any,
+    kind: Kind | None = None,
     label: str | None = None,
     score: str | None = None,
+    scores: str | Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    outcome: str | None = None,
+    prediction: str | None = None,
+    exposure: npt.ArrayLike | str | None = None,
+    sample_weight: npt.ArrayLike | str | None = None,
+    outcome_limits: Limits = ANY_OUTCOME,
+    relative_to: str = "predicted",
     pos_label: Any = None,
     count: npt.ArrayLike | str | None = None,
     clusters: Clusters | str | Sequence[str] | None = None,
@@ -373,7 +236,8 @@ def find_segments(
 
     Parameters
     ----------
-    y_true, y_proba, by, label, score, pos_label, count, clusters, missing, direction, min_rows, cuts
+    y_true, y_proba, by, kind, label, score, scores, classes, outcome, prediction, exposure, sample_weight, \
+outcome_limits, relative_to, pos_label, count, clusters, missing, direction, min_rows, cuts
         As in `calibrant.audit_segments`.
     depth : {1, 2}, optional
         With 2, also the segments of every pair of columns; by default where there are two columns.
@@ -412,14 +276,14 @@ def find_segments(
     >>> calibrant.find_segments(y, p, by={"sex": sex, "branch": branch}).worst
     'sex = F, branch = 3'
     """
+    given = dict(locals())
     failure_probability(confidence_level)
-    columns: dict[str, Any] = {"by": by, "label": label, "score": score, "pos_label": pos_label, "missing": missing}
-    request = segment_request(by, depth, direction, min_rows, cuts)
-    family_totals = segment_totals(y_true, y_proba, request, count=count, clusters=clusters, **columns)
+    which, request = kind_of(find_segments, given), segment_request(by, depth, direction, min_rows, cuts)
+    family_totals = segment_totals(which, request, given)
     judged = judged_segments(family_totals, min_rows, Question(direction=direction, confidence_level=confidence_level))
     n_segments = len(judged.names)
     delta = (1.0 - confidence_level) / n_segments
-    lower = lower_bounds(judged.families, np.full(n_segments, delta))
+    lower = judged.bounds("lower", delta)
     order = score_order(-lower, -judged.columns["error"] * np.sqrt(judged.columns["rows"]))
     n_found, most = int((lower > 0.0).sum()), float(lower.max())
     worst = str(judged.columns["segment"][order[0]]) if n_found else None
@@ -427,7 +291,8 @@ def find_segments(
     if worst is not None:  # else it is no statement about the population, so none of confidence
         others = f", {rows(n_found)} of {rows(n_segments)} are shown to be miscalibrated" if n_found > 1 else ""
         sure = f"with {confidence(confidence_level)} confidence (asymptotic){of_mixtures(mixed=judged.mixed)}"
-        claim = f"The segment {worst} is off by at least {write_lower(most)}{others}{as_far(direction)}, {sure}."
+        least = f"{write_lower(most, write=writer(judged.unit))}{in_unit(judged.unit)}"
+        claim = f"The segment {worst} is off by at least {least}{others}{as_far(direction)}, {sure}."
     return SegmentSearch(
         **judged.fields(lower, order),
         claim=claim,
@@ -445,8 +310,9 @@ def _detectable(family_totals: SegmentTotals, min_rows: int, delta: float) -> di
     if isinstance(whole, CellRows):
         return {}
     squares, rise, fall = (float(each.sum()) for each in (whole.squares, whole.rise, whole.fall))
-    variance = max(squares, rise + fall - squares) / family_totals.n
-    mean_score = (family_totals.k - rise + fall) / family_totals.n
+    n_residuals = family_totals.n * family_totals.times  # of all classes
+    variance = max(squares, rise + fall - squares) / n_residuals
+    mean_score = (family_totals.k - rise + fall) / n_residuals
     if variance <= 0.0:
         return {}
     sizes = {f"{share:g}": family_totals.n * share for share in _SHARES if family_totals.n * share >= min_rows}

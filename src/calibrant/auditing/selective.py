@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.rows import EACH_ALONE, given_rows
 from calibrant.auditing.warnings import REVERSED_SAID, DataWarning, repeated_ids, reversed_labels
 from calibrant.decisions.selections import BinarySelection, Selections, groups_share, select_both, target_pair
 from calibrant.decisions.selective import AllRows, Cutoffs, Selection, select, target_errors
 from calibrant.errors import ArgumentError
 from calibrant.segments.columns import SegmentColumn
 from calibrant.segments.totals import Family
-from calibrant.sources.protocol import Rows
-from calibrant.table.class_checks import is_of_several, need_alone
-from calibrant.table.class_scores import ClassScores, as_class_scores
+from calibrant.sources.given import EACH_ALONE, given_rows
+from calibrant.sources.rows import Rows
+from calibrant.table.class_checks import need_alone
+from calibrant.table.class_scores import are_classes, as_class_scores
 from calibrant.table.clusters import ClusteredRows, Clusters, one_row_each
 from calibrant.table.missing import LeftOut
 from calibrant.table.parameters import check_between, failure_probability
@@ -56,7 +56,7 @@ def selective(
     correct, y_score : array-like of shape (n,)
         Whether each decision was right, and its score: any number, higher where one is more confident; or a
         `ScoreTable`; or, with `label` and `score`, a dataframe of any library, a file, a pattern, a folder, a list of
-        files, or a `calibrant.Query`. Or labels and probabilities of several classes as in `certify_classes`: the
+        files, or a `calibrant.Query`. Or labels and probabilities of several classes as in `certify`: the
         decision is the most probable class, and its probability the score.
     label, score : str, optional
         Names of columns, where the first argument has columns.
@@ -113,7 +113,7 @@ def selective(
         raise ArgumentError("`clusters` or `by`", "both", f"leave one of them out; {EACH_ALONE}")
     columns: dict[str, Any] = {"label": label, "score": score, "count": count, "clusters": clusters, "by": by}
     without: LeftOut | None = None
-    if isinstance(correct, ClassScores) or classes is not None or is_of_several(y_score):
+    if are_classes(correct, y_score, classes):
         remedy = "pass whether the class predicted is right, y == predicted, and its probability, P.max(axis=1)"
         need_alone(remedy, **columns, pos_label=pos_label)
         of_classes = as_class_scores(correct, y_score, classes=classes, missing=missing)
@@ -225,7 +225,8 @@ def _groups(rows: Rows, by: Any) -> dict[str | None, ScoreTable]:
     """Pool the rows of each combination of segments of columns, in their order; all rows, if there are no columns."""
     if by is None:
         return {None: rows.table()}
-    label, score, count, _, columns, _ = rows.held()
+    arrays = rows.held()
+    columns = arrays.by
     # Every level has a cut-off of its own, however rare it is.
     family = Family(tuple(SegmentColumn.fit(values, name, min_rows=1) for name, values in columns.items()))
     code = family.codes([column.codes(columns[column.name]) for column in family.columns])
@@ -233,7 +234,7 @@ def _groups(rows: Rows, by: Any) -> dict[str | None, ScoreTable]:
     of_row = np.searchsorted(cells, code)
     named = [zip(family.columns, levels, strict=True) for levels in family.levels(cells)]
     names = [", ".join(f"{_distinct(column.name)} = {_distinct(level)}" for column, level in each) for each in named]
-    rows_of = CleanRows(label, score, count)
+    rows_of = CleanRows(arrays.label, arrays.score, arrays.count)
     return {name: ScoreTable.from_clean(rows_of.pick(np.flatnonzero(of_row == i))) for i, name in enumerate(names)}
 
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from calibrant.auditing.about import Documented
 from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import DETAILS, audit_facts
-from calibrant.auditing.findings import DrawnAudit, Findings
+from calibrant.auditing.findings import AuditFindings, DrawnAudit, Findings
 from calibrant.auditing.paragraph import results_paragraph
-from calibrant.auditing.wording import error_limits, error_range
-from calibrant.table.numbers import number
+from calibrant.auditing.wording import error_limits, error_range, words_of
+from calibrant.table.numbers import hanging, html_table, number, wrapped
 from calibrant.table.results import Fact, Result, of_section
-from calibrant.table.shown import hanging, html_table, wrapped
 from calibrant.upward import resolve
 
 if TYPE_CHECKING:
@@ -31,7 +30,8 @@ _WIDTH = 80  # columns of a printed audit: a usual terminal
 class ShownAudit(Documented):
     """How audits show themselves: as text, in a notebook, and as a picture."""
 
-    _display: ClassVar[str]  # which display of `calibrant.upward` draws it
+    _display: ClassVar[str] = "plots.audit.AuditDisplay"  # which of `calibrant.upward` draws it
+    _page = "report.page.render_audit"
     _pictured: ClassVar[str]  # what that draws
 
     def __str__(self: Any) -> str:
@@ -39,7 +39,7 @@ class ShownAudit(Documented):
 
     def _repr_html_(self: Any) -> str:
         facts = [(fact.label, fact.value) for fact in summary_facts(self)]
-        picture, below = resolve("picture_html")(self, self._pictured), _below(self)
+        picture, below = resolve("plots.display.picture_html")(self, self._pictured), _below(self)
         return f"{html_table(self.name, facts)}{picture}{'' if below is None else below._repr_html_()}"
 
     def details(self: Any) -> str:
@@ -68,14 +68,31 @@ class ShownAudit(Documented):
         >>> audit.sentence(rows="patients", events="deaths")[:47]
         'Among 20,000 patients there were 4,000 deaths ('
         """
-        return results_paragraph(self, {"rows": rows, "events": events, "clusters": clusters})
+        return results_paragraph(self, words_of(self)._replace(rows=rows, events=events, clusters=clusters))
 
-    def _plot(self, ax: Axes | Sequence[Axes] | None) -> DrawnAudit:
+    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> DrawnAudit:
+        """Draw the pictures of the audit, under its verdict.
+
+        Of events these are the reliability diagram with the distribution of scores, and the cumulative residuals; of
+        amounts observed means by prediction, and the cumulative residuals, concentration curve less Lorenz curve; of
+        several classes small reliability diagrams of those with the largest upper bounds, on shared axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or several of them, optional
+            Where to draw, in this order. By default on a new figure of pyplot, so that notebooks and ``pyplot.show``
+            show it and ``pyplot.savefig`` saves it.
+
+        Returns
+        -------
+        calibrant.plots.AuditDisplay
+            With `figure_` and `axes_`.
+        """
         drawn: DrawnAudit = resolve(self._display)(self).plot(ax)
         return drawn
 
 
-def summary(audit: Result, width: int | None = None, *, shell: bool = False) -> str:
+def summary(audit: AuditFindings, width: int | None = None, *, shell: bool = False) -> str:
     """Write what matters most, the verdict first, and last what to run next: in Python, or in a shell.
 
     At most fourteen lines, of the width that is given; without a width one for each part, and nothing is cut.
@@ -84,16 +101,17 @@ def summary(audit: Result, width: int | None = None, *, shell: bool = False) -> 
     if width is None:
         return "\n".join(_labelled(part) for part in parts)
     lines = [_runnable(part, width, _NARROW) if part.key in _RUN else _broken(part, width) for part in parts]
-    for i in sorted(range(len(parts)), key=lambda i: -parts[i].rank):
+    ranks = [part.rank or 0 for part in parts]
+    for i in sorted(range(len(parts)), key=lambda i: -ranks[i]):
         over = sum(map(len, lines)) - _MOST
-        if over > 0 and parts[i].rank:
-            lines[i] = _broken(parts[i], width, max(1, len(lines[i]) - over)) if parts[i].rank < _OPTIONAL else []
+        if over > 0 and ranks[i]:
+            lines[i] = _broken(parts[i], width, max(1, len(lines[i]) - over)) if ranks[i] < _OPTIONAL else []
     return "\n".join(line for part in lines for line in part)
 
 
-def summary_facts(audit: Result, *, shell: bool = False) -> list[Fact]:
+def summary_facts(audit: AuditFindings, *, shell: bool = False) -> list[Fact]:
     """Choose the facts of a summary, the verdict first; what to run next, in Python or in a shell, is the last."""
-    facts = of_section(audit_facts(audit), "headline")
+    facts = [fact for fact in audit_facts(audit) if fact.rank is not None]
     # Where there is only the other one, that is shown, under the label that says so.
     step, other = ("command", "python") if shell else ("python", "command")
     if any(fact.key == step for fact in facts):
@@ -126,7 +144,7 @@ def _runnable(part: Fact, width: int, indent: int) -> list[str]:
     return [line.replace("\0", " ") for line in lines]
 
 
-def details(audit: Result, width: int | None = None) -> str:
+def details(audit: AuditFindings, width: int | None = None) -> str:
     """Write everything that the audit says in words, as labelled lines; broken at a width if one is given."""
     facts = audit_facts(audit)
     lines = [fact for fact in facts if fact.key == "warning"] + of_section(facts, *DETAILS)
@@ -135,13 +153,14 @@ def details(audit: Result, width: int | None = None) -> str:
         if width is not None and fact.key in _RUN:
             text += _runnable(fact, width, _WIDE)
         else:
-            text.append(wrapped(f"{fact.label:<{_WIDE}}{fact.value}", width, indent=_WIDE))
+            label = f"{fact.label}: " if len(fact.label) >= _WIDE else fact.label
+            text.append(wrapped(f"{label:<{_WIDE}}{fact.in_full}", width, indent=_WIDE))
     return "\n".join(text)
 
 
-def table_below(audit: Result, width: int | None = None) -> str:
+def table_below(audit: AuditFindings, width: int | None = None) -> str:
     """Write the table that stands under a summary: of segments, if there are some, or of classes."""
-    if isinstance(audit, ClassFindings):
+    if isinstance(audit, ClassFindings) and audit.segments is None:
         from calibrant.auditing.class_facts import table_text
 
         return table_text(audit, width)
@@ -151,7 +170,7 @@ def table_below(audit: Result, width: int | None = None) -> str:
 
 def _below(audit: Result) -> Any:
     """Return what stands under a summary; None if nothing does."""
-    return next(filter(None, (getattr(audit, name, None) for name in ("table", "segments", "grades"))), None)
+    return next(filter(None, (getattr(audit, name, None) for name in ("segments", "table", "grades"))), None)
 
 
 def one_line(audit: Findings) -> str:

@@ -6,14 +6,13 @@ import math
 import re
 from collections.abc import Iterator
 from functools import singledispatch
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from calibrant.table.numbers import given, write_interval
-from calibrant.table.results import Estimate, Result
 
 # Of several verdicts the first of these is that of the audit. "Rejected" is what a test, or an interval, shows to be
 # wrong; the others are those of certificates.
-_WORDS = ("refuted", "rejected", "uninformative", "undecided", "certified")
+WORDS = ("refuted", "rejected", "uninformative", "undecided", "certified")
 OPEN = ("undecided", "uninformative")
 
 _NUMBER = r"([-+]?\d*\.?\d+)"
@@ -44,40 +43,6 @@ class Judgement(NamedTuple):
     because: list[str]
 
 
-class AuditFindings(Result):
-    """Base of the findings of audits, which have a certificate, or None, and a provenance."""
-
-    _kind: ClassVar[str]
-
-    @property
-    def verdict(self) -> str:
-        """Verdict on all that was asked for: tolerance, segments, grades and agreed limits.
-
-        "certified", "refuted", "rejected", "undecided" or "uninformative"; "no verdict" where nothing was asked for, or
-        all of it but a tolerance holds, and "no certificate" where there is none besides.
-        """
-        return judged(self).word
-
-    @property
-    def passed(self) -> bool:
-        """Whether all that was asked for is shown to hold."""
-        return self.verdict not in _WORDS[:-1]
-
-    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
-        """Return the findings as plain data, marked with the version that made them, and with the verdict.
-
-        With ``curves=False`` arrays are left out: points of curves, and what there is one of for each class.
-        """
-        known: Any = self
-        marked = {"calibrant": known.provenance.version, "kind": self._kind, "verdict": self.verdict}
-        return marked | super().to_dict(curves=curves)
-
-    def estimated(self, measure: str) -> Estimate | None:
-        """Return a measure with its interval; None if there is none of this name."""
-        estimate: Estimate | None = getattr(getattr(self, "performance", None), measure, None)
-        return estimate
-
-
 def asked_about(ratio: float, direction: str) -> bool:
     """Whether a ratio of observed and predicted is off in a direction that was asked about."""
     return direction == "either" or (direction == "too low") == (ratio > 1.0)
@@ -106,7 +71,7 @@ def judged(audit: Any) -> Judgement:
         parts.append(("rejected", total))
     verdicts = {own, *(verdict for verdict, _ in parts)}
     nothing = "no certificate" if audit.certificate is None else "no verdict"
-    word = next((word for word in _WORDS if word in verdicts), nothing)
+    word = next((word for word in WORDS if word in verdicts), nothing)
     return Judgement(word, [] if own == word else [said for verdict, said in parts if verdict == word])
 
 

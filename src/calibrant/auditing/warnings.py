@@ -9,21 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.certificates import ClassTable
 from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.distributions.null_distribution import null_lower_tail
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import CutoffCalibration, roc_auc
+from calibrant.metrics.classes import PartErrors
 from calibrant.metrics.estimates import SampledRows
 from calibrant.metrics.ranking import area_of
 from calibrant.printable import shell_word, visible_name
-from calibrant.table.clusters import ClusteredRows
-from calibrant.table.identifiers import Repeated
+from calibrant.sources.given import RowOrder
+from calibrant.table.clusters import ClusteredRows, Repeated
 from calibrant.table.numbers import about, counted, given, number, score_text, share, write_interval
 from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.results import Result
@@ -65,13 +63,6 @@ class DataWarning(Result):
 
     code: str
     message: str
-
-
-class RowOrder(NamedTuple):
-    """Labels (0 or 1) and scores of rows of equal weight, in the order in which they were given."""
-
-    label: npt.NDArray[np.int8]
-    score: npt.NDArray[np.floating]
 
 
 def data_warnings(
@@ -140,13 +131,13 @@ def error_of_half(base_rate: float) -> float:
     return 0.5 * min(base_rate, 1.0 - base_rate)
 
 
-def wide_for_classes(table: ClassTable) -> Iterator[DataWarning]:
+def wide_for_classes(table: PartErrors, tolerance: float | None) -> Iterator[DataWarning]:
     """The same of the class for which the tolerance is the widest, and how many others it is wide for."""
     half = [error_of_half(rate) for rate in table.observed_rate.tolist()]
-    rarest, wide = int(np.argmin(half)), sum(table.tolerance is not None and table.tolerance >= each for each in half)
+    rarest, wide = int(np.argmin(half)), sum(tolerance is not None and tolerance >= each for each in half)
     others = f" (and for {counted(wide - 1, 'other')})" * (wide > 1)
     whom = f"of class {visible_name(table.name[rarest])}{others}"
-    yield from _wide_tolerance(float(table.observed_rate[rarest]), table.tolerance, whom)
+    yield from _wide_tolerance(float(table.observed_rate[rarest]), tolerance, whom)
 
 
 def _wide_tolerance(base_rate: float, tolerance: float | None, of: str = "positive") -> Iterator[DataWarning]:
@@ -165,8 +156,10 @@ def _wide_tolerance(base_rate: float, tolerance: float | None, of: str = "positi
     )
 
 
-def _few_clusters(rows: ClusteredRows, *, unseen: bool) -> Iterator[DataWarning]:
-    """Clusters so few, or so unequal, that intervals are approximate or cannot be had; or few with events."""
+def few_clusters(rows: ClusteredRows | None, *, unseen: bool) -> Iterator[DataWarning]:
+    """Clusters so few, or so unequal, that intervals are approximate or cannot be had."""
+    if rows is None:
+        return
     jackknife, clusters = Jackknife(rows.size), len(rows.size)
     if jackknife.effective < ENOUGH_CLUSTERS:
         unequal = f" ({clusters}, of unequal size)" if round(jackknife.effective, 1) < clusters else ""
@@ -175,6 +168,13 @@ def _few_clusters(rows: ClusteredRows, *, unseen: bool) -> Iterator[DataWarning]
         if jackknife.refusal and not unseen:
             message = f"{jackknife.refusal[0].upper()}{jackknife.refusal[1:]}."
         yield DataWarning(FEW_CLUSTERS, message)
+
+
+def _few_clusters(rows: ClusteredRows, *, unseen: bool) -> Iterator[DataWarning]:
+    """The same, or few with events."""
+    few = [*few_clusters(rows, unseen=unseen)]
+    if few:
+        yield from few
         return
     positives_rarer = 2.0 * rows.table.positives <= rows.table.total
     of_cluster = rows.by_cluster(rows.k if positives_rarer else rows.negatives)

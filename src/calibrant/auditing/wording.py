@@ -1,137 +1,266 @@
-"""Sentences about an audit that several texts, pictures and pages share. Nothing is computed here."""
+"""Sentences about an audit of any kind that several texts, pictures and pages share. Nothing is computed here."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
-from calibrant.auditing.findings import Findings
+from calibrant.auditing.class_findings import ClassFindings, ClassRecalibration
+from calibrant.auditing.findings import AuditFindings, Findings
+from calibrant.auditing.mean_findings import MeanFindings, MeanRecalibration
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.verdict import Said, asked_about, said_of
 from calibrant.auditing.warnings import IN_SAMPLE
-from calibrant.certificates import CalibrationTest, Certificate, ClassCertificate
+from calibrant.certificates import CalibrationTest, Certificate
+from calibrant.certificates.mean_results import EXTRAPOLATED, SHARES
+from calibrant.certificates.results import Side
 from calibrant.decisions import Decision
-from calibrant.decisions.selective import percent
 from calibrant.metrics import BetweenClusters
 from calibrant.table import numbers
 from calibrant.table.numbers import (
+    Writer,
     about,
+    amount,
     confidence,
+    counted,
     number,
     rows,
     share,
+    short_name,
     write_interval,
     write_lower,
     write_p_value,
     write_upper,
 )
 from calibrant.table.results import joined
+from calibrant.table.rules import IF_COUNTS
 from calibrant.table.statements import verdict_on, weighting
-from calibrant.table.weights import IF_COUNTS
-
-if TYPE_CHECKING:
-    from calibrant.auditing.class_findings import ClassFindings
-    from calibrant.auditing.mean_findings import MeanFindings
-
 
 TOO_FEW = "too few clusters to judge whether the error is more than chance explains"
+MARGINAL = (
+    "The bounds are about one class at a time, the sum over classes, and the largest probability. Nothing "
+    "here shows that the probabilities of all classes together are right."
+)
+MAPS = {
+    "identity": "no change",
+    "scale": "one factor for all",
+    "power": "a power of the prediction",
+    "isotonic": "an isotonic map",
+}
+NAME = 40  # letters of the name of a class in a sentence
+BEYOND_CHANCE = 0.05  # p-value up to which predictions are shown to be off
+_NO_FOLDS = "too few rows or clusters for folds, or weights that do not count rows"
 
 
-def error_limits(certificate: Certificate | ClassCertificate) -> numbers.WrittenInterval:
+class Words(NamedTuple):
+    """What the parts of an audit are called; people may have other words for the first three."""
+
+    rows: str = "rows"
+    events: str = "events"
+    clusters: str = "clusters"
+    predictions: str = "scores"
+    model: str = "classifier"
+    off: str = "positives are"  # above or below prediction
+    recorded: str = "recorded correctly"  # of outcomes
+    not_assessed: str = _NO_FOLDS  # why the effect of recalibration is not known
+
+
+OF_KIND: dict[type[AuditFindings], Words] = {
+    Findings: Words(),
+    ClassFindings: Words(
+        predictions="probabilities",
+        not_assessed=f"{_NO_FOLDS}, or lists of some classes only",
+    ),
+    MeanFindings: Words(
+        predictions="predictions",
+        model="model",
+        off="the total is",
+        recorded="complete: claims are reported and settled",
+        not_assessed="it takes positive predictions, and outcomes of at least 0 of which some are above it",
+    ),
+}
+
+
+def words_of(audit: AuditFindings) -> Words:
+    """Return the words of an audit's kind."""
+    return next(words for kind, words in OF_KIND.items() if isinstance(audit, kind))
+
+
+def error_writer(certificate: Certificate | None) -> Writer:
+    """Return what writes errors: as shares of a total, or as numbers."""
+    return share if certificate is not None and certificate.relative_to in SHARES else number
+
+
+def error_limits(certificate: Certificate) -> numbers.WrittenInterval:
     """Write estimate, lower and upper bound, with digits enough to see why there is this verdict on the tolerance."""
-    return write_interval(certificate.estimate, certificate.lower_bound, certificate.bound, certificate.tolerance)
+    ends = certificate.estimate, certificate.lower_bound, certificate.bound, certificate.tolerance
+    return write_interval(*ends, write=error_writer(certificate))
 
 
-def bounds_text(certificate: Certificate | ClassCertificate, further: str = "") -> str:
+def tolerance_text(certificate: Certificate) -> str:
+    """Write the tolerance with all its digits, as a percentage of a total or in the unit of the outcome."""
+    tolerance = certificate.tolerance or 0.0
+    return f"{100.0 * tolerance:.6g}%" if certificate.relative_to in SHARES else numbers.given(tolerance)
+
+
+def bounds_text(certificate: Certificate, further: str = "") -> str:
     """Write both bounds on a calibration error, in a few words, and what `further` is to be said of them."""
     limits, two_sided = error_limits(certificate), certificate.lower_bound > 0.0
+    lower = f"at least {limits.lower}, " if two_sided else ""
+    if certificate.sides:
+        limited = " each" if any(math.isfinite(side.upper) for side in certificate.sides) else ""
+        return f"{lower}{sides_text(certificate)} ({confidence(certificate.confidence_level)} confidence{limited})"
     sure = f"{confidence(certificate.confidence_level)} confidence" + " each" * two_sided + further
-    either = isinstance(certificate, ClassCertificate) or certificate.direction == "either"
-    way = "" if either else f"{certificate.direction} by {limits.value}, "
-    return way + (f"at least {limits.lower}, " if two_sided else "") + f"at most {limits.upper} ({sure})"
+    way = "" if certificate.direction == "either" else f"{certificate.direction} by {limits.value}, "
+    return f"{way}{lower}at most {limits.upper} ({sure})"
 
 
-def audit_bounds(audit: Findings) -> tuple[str, str]:
+def sides_text(certificate: Certificate) -> str:
+    """Say by how much predictions are at most too high and too low, and what that takes."""
+    write = error_writer(certificate)
+    return ", ".join(
+        f"{label.lower()} by at most {write_upper(side.upper, certificate.tolerance, write=write)} "
+        f"({side_takes(key, side)})"
+        if math.isfinite(side.upper)
+        else f"{label.lower()} without limit, as there is no cap"
+        for key, label, side in named_sides(certificate)
+    )
+
+
+def named_sides(certificate: Certificate) -> tuple[tuple[str, str, Side], ...]:
+    """Both sides, each with its name for programs and for readers."""
+    too_low, too_high = certificate.sides
+    return ("too_high", "Too high", too_high), ("too_low", "Too low", too_low)
+
+
+def side_takes(key: str, side: Side) -> str:
+    """What the bound on one side takes."""
+    cap = "" if side.cap is None else f" for outcomes up to {amount(side.cap)}"
+    if side.proved:
+        return f"proved{cap or ', no cap needed'}"
+    # The bound on "too high" is asymptotic only if that was asked for, whether there is a cap or not.
+    missing = ", as no cap was given" if key == "too_low" else ""
+    return f"asymptotic{cap or missing}"
+
+
+def audit_bounds(audit: AuditFindings) -> tuple[str, str]:
     """Write the bounds that decide, with what those of clusters allow for, and the narrower ones, if there are some."""
-    certificate, ordinary = audit.certificate, audit.certificate_ordinary
-    if certificate is None or certificate.n_clusters is None:
-        return "" if certificate is None else bounds_text(certificate), ""
-    how = ", asymptotic" if certificate.method == "asymptotic" else ", proved"
+    certificate, ordinary = audit.certificate, getattr(audit, "certificate_ordinary", None)
+    if certificate is None:
+        return "", ""
+    how = {"asymptotic": ", asymptotic", "anytime": ", at any number of rows"}.get(certificate.method, "")
+    if certificate.n_clusters is not None and not how:
+        how = ", proved for clusters of any kind"
     if ordinary is None:
-        return bounds_text(certificate, how + " for clusters of any kind" * (how == ", proved")), ""
-    decides = bounds_text(certificate, f"{how} for clusters of any kind, which decides")
-    return decides, f"for clusters like these {bounds_text(ordinary, ', asymptotic')}"
+        return bounds_text(certificate, how), ""
+    narrower = bounds_text(ordinary, ", asymptotic")
+    how += "" if how.endswith("of any kind") else " for clusters of any kind"
+    return bounds_text(certificate, f"{how}, which decides"), f"for clusters like these {narrower}"
 
 
-def error_text(audit: Findings) -> str:
-    """Cutoff calibration error, and how much pooling of scores may hide of it."""
-    hidden = hidden_error(audit)
-    return _error_number(audit) + (f" ({hidden})" if hidden else "")
+def error_text(audit: AuditFindings) -> str:
+    """Calibration error of these rows, with its unit, and how much pooling of scores may hide of it."""
+    certificate, hidden = audit.certificate, hidden_error(audit)
+    value = math.nan if certificate is None else certificate.estimate
+    if isinstance(audit, Findings | ClassFindings):
+        value = audit.cutoff.value if isinstance(audit, Findings) else float(audit.table.error.max())
+    written = number(value)  # that of the certificate has the digits that its bounds need; of clusters it is weighted
+    if certificate is not None and certificate.estimate == value:
+        written = f"{error_limits(certificate).value}{f' {certificate.unit}' if certificate.unit else ''}"
+    return written + (f" ({hidden})" if hidden else "")
 
 
-def _error_number(audit: Findings) -> str:
-    """Cutoff calibration error, with as many digits as its bounds need."""
-    value, certificate = audit.cutoff.value, audit.certificate
-    if certificate is None or certificate.estimate != value:  # that of clusters is weighted
-        return number(value)
-    return error_limits(certificate).value
-
-
-def hidden_error(audit: Findings) -> str:
+def hidden_error(audit: AuditFindings) -> str:
     """How much pooling of scores may hide of the cutoff calibration error; empty if it is exact."""
-    more = audit.cutoff.value_upper - audit.cutoff.value
+    more = audit.cutoff.value_upper - audit.cutoff.value if isinstance(audit, Findings) else 0.0
     return f"up to {write_upper(more)} larger, since neighbouring scores were pooled" if more > 0.0 else ""
 
 
 def error_range(audit: Findings) -> str:
     """Cutoff calibration error in few words: one number, or its limits if they differ as written."""
-    least, most = _error_number(audit), audit.cutoff.value_upper
+    least, most = error_text(audit).partition(" ")[0], audit.cutoff.value_upper
     return least if audit.cutoff.value == most else f"{least} to {write_upper(most)}"
 
 
-def plain_sentence(audit: Findings) -> str:
-    """What was predicted and what was observed where the calibration error is attained."""
+def place(audit: AuditFindings) -> str:
+    """Where the calibration error is attained, with what was predicted and observed there."""
+    if isinstance(audit, ClassFindings):
+        return _class_place(audit)
+    if isinstance(audit, MeanFindings):
+        return _mean_place(audit)
+    assert isinstance(audit, Findings)
     cutoff = audit.cutoff
     if cutoff.interval is None:
-        return error_place(audit)
+        return f"mean predicted and observed rate agree at every score{' after pooling' if hidden_error(audit) else ''}"
     where = "over all rows"
     if cutoff.share < 1.0:
         where = f"for scores {numbers.interval_text(cutoff.interval)}, {share(cutoff.share)} of rows"
     return f"predicted {share(cutoff.mean_predicted)}, observed {share(cutoff.observed_rate)} {where}"
 
 
-def error_place(audit: Findings) -> str:
-    """Where the cutoff calibration error is attained, with the mean prediction and the observed rate there."""
-    cutoff = audit.cutoff
-    if cutoff.interval is None:
-        return f"mean predicted and observed rate agree at every score{' after pooling' if hidden_error(audit) else ''}"
-    weight = "over all rows" if cutoff.share == 1.0 else f"difference times {share(cutoff.share)} of rows"
+def _class_place(audit: ClassFindings) -> str:
+    worst = audit.table
+    i = int(worst.error.argmax())
+    if worst.direction[i] == "none":
+        return "mean predicted and observed rate agree at every probability of every class"
+    interval = numbers.interval_text((float(worst.low[i]), float(worst.high[i])))
     return (
-        f"predictions are {cutoff.direction} for scores {numbers.interval_text(cutoff.interval)}: "
-        f"mean predicted {share(cutoff.mean_predicted)}, observed rate {share(cutoff.observed_rate)} ({weight})"
+        f"class {short_name(worst.worst_name, NAME)} is {worst.direction[i]} {interval}; this error is "
+        f"{worst.relative_error[i]:.0%} of its mean probability, {share(worst.mean_predicted[i])}"
     )
 
 
+def _mean_place(audit: MeanFindings) -> str:
+    band = audit.band
+    if band is None:
+        return "predicted and observed totals agree in every band of predictions"
+    span = f"up to {amount(band.high)}" if band.low == -math.inf else f"from {amount(band.low)} to {amount(band.high)}"
+    off = f"{share(abs(band.observed / band.predicted - 1.0))} " if band.predicted > 0.0 else ""
+    return (
+        f"predictions {span} are {off}{band.direction}: {amount(band.predicted)} predicted, {amount(band.observed)} "
+        f"observed{on_average(audit)} in {rows(band.n)} rows{weight_text(audit, band.weight)}"
+    )
+
+
+def on_average(audit: MeanFindings) -> str:
+    """Say so if what was predicted and observed are means."""
+    return " on average by weight" if audit.weighting == "sample_weight" else ""
+
+
+def weight_text(audit: MeanFindings, weight: float) -> str:
+    """Name an exposure, or what weights are worth, if there is one beside the number of rows."""
+    words = {"exposure": f", exposure {amount(weight)}", "sample_weight": f", worth {amount(weight)} of equal weight"}
+    return words.get(audit.weighting, "")
+
+
 @said_of.register
-def _said(audit: Findings) -> Said:
-    if audit.certificate is None:
+def _said(audit: AuditFindings) -> Said:
+    certificate, ratio = audit.certificate, audit.estimated("observed_expected")
+    if certificate is None:
         return Said(f"{no_bounds(audit)}, so these are point estimates only.", "")
-    meaning = _meaning(audit.certificate) + _like_these(audit)
+    meaning = _meaning(audit, certificate) + _like_these(certificate, getattr(audit, "certificate_ordinary", None))
     if any(warning.code == IN_SAMPLE for warning in audit.warnings):
         meaning += " But this does not hold if these rows were used to fit, as it seems: see the warning."
-    off = asked_about(audit.performance.observed_expected.value, audit.certificate.direction)
+    off = ratio is not None and asked_about(ratio.value, certificate.direction)
+    # Of heavy tails the interval of a total misses more often than it says: something else has to agree.
+    off &= (
+        not isinstance(audit, MeanFindings)
+        or certificate.lower_bound > 0.0
+        or audit.clusters is not None
+        or (audit.test is not None and audit.test.p_value <= BEYOND_CHANCE)
+    )
     return Said(meaning, off_in_total(audit) if off else "")
 
 
-def off_in_total(audit: Findings) -> str:
-    """How far the number of positives is from the prediction, if its interval excludes that; else empty."""
-    ratio = audit.performance.observed_expected
-    if not (ratio.lower > 1.0 or ratio.upper < 1.0):
+def off_in_total(audit: AuditFindings) -> str:
+    """How far the number of positives, or the total, is from the prediction, if its interval excludes that."""
+    ratio = audit.estimated("observed_expected")
+    if ratio is None or not (ratio.lower > 1.0 or ratio.upper < 1.0):
         return ""
-    side = "above" if ratio.value > 1.0 else "below"
+    side, off = "above" if ratio.value > 1.0 else "below", words_of(audit).off
     written = write_interval(ratio.value, ratio.lower, ratio.upper, 1.0)
-    return f"positives are {share(abs(ratio.value - 1.0))} {side} prediction, O:E {written}"
+    return f"{off} {share(abs(ratio.value - 1.0))} {side} prediction, O:E {written}"
 
 
 def error_of(certificate: Certificate) -> str:
@@ -140,44 +269,59 @@ def error_of(certificate: Certificate) -> str:
     return f"the calibration error{alone}"
 
 
-def _meaning(certificate: Certificate) -> str:
-    sure, error = f"{confidence(certificate.confidence_level)} confidence", error_of(certificate)
+def _meaning(audit: AuditFindings, certificate: Certificate) -> str:
+    """What a certificate means for the tolerance; without one what its upper bound is, and no full stop."""
+    error = some = error_of(certificate)
+    if isinstance(audit, ClassFindings):
+        listed = " in the rows that list it," * bool(audit.n_listed)
+        far = "" if certificate.direction == "either" else f" as far as probabilities are {certificate.direction},"
+        error, some = f"the error of every class, each against the rest,{listed}{far}", "the error of some class"
+    sure = f"{confidence(certificate.confidence_level)} confidence"
     if certificate.method == "asymptotic":  # it holds only so
         sure += " (asymptotic)" if certificate.n_clusters is None else " (asymptotic in the number of clusters)"
+    elif any(side.verdict == "certified" and not side.proved for side in certificate.sides):
+        sure += " (asymptotic)"
     sure += counting(certificate)
+    if certificate.verdict is None and certificate.sides:
+        return f"predictions are {sides_text(certificate)}, {certificate.unit}, with {sure} each"
     if certificate.verdict is None:
-        most = error_limits(certificate).upper
-        return f"{error} is at most {most} with {sure}"
-    tolerance = numbers.given(certificate.tolerance)
-    if certificate.verdict in ("certified", "refuted"):
-        side = "within" if certificate.verdict == "certified" else "above"
-        return f"{error} is {side} {tolerance}, with {sure}."
-    extent = f"{rows(certificate.n)} rows"
+        return f"{error} is at most {error_limits(certificate).upper} with {sure}"
+    tolerance = tolerance_text(certificate)
+    if certificate.verdict == "certified":
+        return f"{error} is within {tolerance}, with {sure}."
+    if certificate.verdict == "refuted":
+        return f"{some} is above {tolerance}, with {sure}."
+    one, extent = audit.n == 1, counted(certificate.n)
     if certificate.n_clusters is not None:
         extent += f" in {rows(certificate.n_clusters)} clusters"
-    lacking = f"do not show whether {error} is within {tolerance}."
-    if certificate.bound < min(certificate.trivial_bound, 1.0 - certificate.trivial_bound):
-        lacking = f"{lacking[:-1]}{certified_from(certificate)}."
+    lacking = f"{'does' if one else 'do'} not show whether {error} is within {tolerance}"
     if certificate.verdict == "uninformative":
-        lacking = f"are too few for any statement about a tolerance of {tolerance}."
+        lacking = f"{'is' if one else 'are'} too few for any statement about a tolerance of {tolerance}"
+    elif certificate.kind == "classes" or certificate.bound < min(
+        certificate.trivial_bound, 1.0 - certificate.trivial_bound
+    ):
+        lacking += f"; tolerances are certified from {error_limits(certificate).upper} on"
+    return f"{extent} {lacking}.{_what_decides(certificate)}"
+
+
+def _what_decides(certificate: Certificate) -> str:
+    """Say what would decide, or why nothing does."""
     if certificate.rows_needed is not None:
-        lacking += f" About {rows_needed(certificate)} would decide."
-    elif certificate.tolerance is not None and certificate.bound <= certificate.tolerance:
-        lacking += " Any classifier with these scores meets this tolerance, so meeting it would show nothing."
-    elif certificate.method == "anytime":
-        lacking += " The error appears to exceed it, but this method cannot refute."
-    return f"{extent} {lacking}"
+        return f" About {rows_needed(certificate)} would decide."
+    if any(side.method == EXTRAPOLATED for side in certificate.sides):
+        return " Without a cap no number of rows certifies."
+    if certificate.kind != "event":
+        return ""
+    if certificate.tolerance is not None and certificate.bound <= certificate.tolerance:
+        return " Any classifier with these scores meets this tolerance, so meeting it would show nothing."
+    if certificate.method == "anytime":
+        return " The error appears to exceed it, but this method cannot refute."
+    return ""
 
 
-def certified_from(certificate: Certificate | ClassCertificate) -> str:
-    """Say which tolerances these rows do certify."""
-    return f"; tolerances are certified from {error_limits(certificate).upper} on"
-
-
-def _like_these(audit: Findings) -> str:
+def _like_these(certificate: Certificate, ordinary: Certificate | None) -> str:
     """Say which assumption would decide where only bounds for clusters of any kind do not; else empty."""
-    certificate, ordinary = audit.certificate, audit.certificate_ordinary
-    if certificate is None or ordinary is None or certificate.tolerance is None:
+    if ordinary is None or certificate.tolerance is None:
         return ""
     of_these = verdict_on(ordinary.bound, ordinary.lower_bound, ordinary.trivial_bound, certificate.tolerance)
     if certificate.verdict in ("certified", "refuted"):
@@ -203,29 +347,16 @@ def rows_needed(certificate: Certificate) -> str:
     return f"{about(math.ceil(needed * certificate.n_clusters / certificate.n))} clusters like these"
 
 
-def no_bounds(audit: Findings) -> str:
+def no_bounds(audit: Any) -> str:
     """Why there is no bound on the calibration error."""
-    if audit.sample.effective_clusters is None:
+    if audit.effective_clusters is None or getattr(audit, "weights", "rows") != "rows":
         return f"weights do not count rows ({IF_COUNTS.replace('`count`', 'count= or --count')})"
-    return f"clusters are worth only {audit.sample.effective_clusters:.3g} of equal size, and a bound needs 5"
+    return f"clusters are worth only {audit.effective_clusters:.3g} of equal size, and a bound needs 5"
 
 
 def counting(result: Certificate) -> str:
     """Say how clusters are weighted, where not every row counts the same."""
     return "" if result.max_rows_per_cluster is None else f", where {weighting(result.max_rows_per_cluster)}"
-
-
-def null_sentence(audit: Findings) -> str:
-    """The calibration error expected under perfect calibration, and the p-value."""
-    evidence = "" if audit.test is None else f"; {evidence_text(audit.test)}"
-    if audit.sample.clusters is not None:
-        return f"not known for clusters{evidence or f'; {TOO_FEW}'}"
-    if not math.isfinite(audit.cutoff.null_mean):
-        return "not known for weights that do not count rows"
-    return (
-        f"expected under perfect calibration with {rows(audit.sample.n)} rows: mean {number(audit.cutoff.null_mean)}, "
-        f"95% limit {number(audit.cutoff.null_q95)}{evidence}"
-    )
 
 
 def evidence_text(test: CalibrationTest) -> str:
@@ -240,24 +371,61 @@ def saving_caveat(decision: Decision) -> str:
     return "too few rows for a bound below the present cost" if decision.saving_bound > decision.cost else ""
 
 
-def recalibration_sentence(result: Recalibration | None) -> str:
-    """What recalibration achieves, written with digits enough to see what changes."""
-    if result is None:
-        return "not assessed: too few rows or clusters for folds, or weights that do not count rows"
-    measures = {
-        "calibration error": (result.error_before, result.error_after),
-        "Brier score": (result.brier_before, result.brier_after),
-        "log loss": (result.log_loss_before, result.log_loss_after),
-    }
-    changes = ", ".join(f"{name} {' -> '.join(numbers.write_change(*ends))}" for name, ends in measures.items())
+Effect = Recalibration | ClassRecalibration | MeanRecalibration
+
+
+def changes(effect: Effect | None, write: Writer = number) -> list[tuple[str, str, str]]:
+    """Write what recalibration changes: names, and values before and after, with digits enough to see it."""
+    change = numbers.write_change
+    if isinstance(effect, Recalibration):
+        return [
+            ("calibration error", *change(effect.error_before, effect.error_after)),
+            ("Brier score", *change(effect.brier_before, effect.brier_after)),
+            ("log loss", *change(effect.log_loss_before, effect.log_loss_after)),
+        ]
+    if isinstance(effect, MeanRecalibration):
+        return [
+            ("calibration error", write(effect.error_before), write(effect.error_after)),
+            ("deviance", *change(effect.deviance_before, effect.deviance_after)),
+        ]
+    if effect is None:
+        return []
+    before, after = effect.losses_before, effect.losses_after
+    return [
+        ("log loss", *change(before.log_loss, after.log_loss)),
+        ("Brier score", *change(before.brier_score, after.brier_score)),
+        ("error of the worst class", *change(effect.worst_before, effect.worst_after)),
+        ("accuracy", share(before.accuracy), share(after.accuracy)),
+    ]
+
+
+def judged_by(effect: Effect) -> str:
+    """Say which map was judged, and on which rows."""
+    if isinstance(effect, Recalibration):
+        return f"{effect.method}, {effect.n_folds}-fold cross-validation"
+    if isinstance(effect, MeanRecalibration):
+        chosen = MAPS[effect.chosen]
+        return f"AutoMeanCalibrator chooses {chosen}; judged on {rows(effect.n)} rows, by maps fitted to others"
+    return f"judged on {counted(effect.n)}, by maps fitted to {effect.n_fitted:,.0f} others each time"
+
+
+def recalibration_sentence(
+    effect: Effect | None, write: Writer = number, why: str = _NO_FOLDS, *, listed: bool = True
+) -> str:
+    """What recalibration achieves on rows that maps were not fitted to, each measure listed, or why it is not known."""
+    if effect is None:
+        return f"not assessed: {why}"
+    changed = ", ".join(f"{name} {before} -> {after}" for name, before, after in changes(effect, write) if listed)
     whole = ""
-    if result.unchanged:
-        whole = "; fitted on all rows, it leaves the scores as they are"
-    elif result.bound_after is not None:
-        sure = f"{confidence(result.confidence_level)} confidence"
-        sure += "" if result.n_clusters is None else f", asymptotic in the number of clusters, {result.n_clusters}"
-        whole = f"; fitted on all rows, true error at most {write_upper(result.bound_after)} ({sure})"
-    return f"{result.method}, {result.n_folds}-fold cross-validation: {changes}{whole}"
+    if isinstance(effect, ClassRecalibration):
+        whole = f"{share(effect.decisions_changed)} of the most probable classes change"
+    elif isinstance(effect, Recalibration) and effect.unchanged:
+        whole = "fitted on all rows, it leaves the scores as they are"
+    elif isinstance(effect, Recalibration) and effect.bound_after is not None:
+        sure = f"{confidence(effect.confidence_level)} confidence"
+        sure += "" if effect.n_clusters is None else f", asymptotic in the number of clusters, {effect.n_clusters}"
+        whole = f"fitted on all rows, true error at most {write_upper(effect.bound_after)} ({sure})"
+    return joined(f"{judged_by(effect)}: {changed}" if listed else judged_by(effect), whole)
 
 
 def gain_text(calibrator: str, gain: float, worst: float) -> str:
@@ -279,7 +447,7 @@ def auto_gain(result: Recalibration | None) -> str:
 
 def cells_sentence(audit: Findings) -> str:
     """What pooling of neighbouring scores does to the numbers; empty if every score was kept."""
-    if audit.sample.distinct_scores is not None:
+    if audit.distinct_scores is not None:
         return ""
     return (
         "There were too many distinct scores to keep each, so neighbouring scores were pooled into cells. The "
@@ -288,40 +456,18 @@ def cells_sentence(audit: Findings) -> str:
     )
 
 
-def advice_sentence(audit: Findings | ClassFindings | MeanFindings) -> str:
+def advice_sentence(audit: AuditFindings) -> str:
     """What to do and why."""
     action = audit.advice.action
     return f"{'No advice' if action == 'none' else action[0].upper() + action[1:]}: {audit.advice.reason}"
 
 
-def review_sentence(audit: Findings) -> str:
-    """Which cases may be decided without review; empty if that was not asked."""
-    selection = audit.selective
-    if selection is None:
-        return ""
-    calls = [
-        f"{called} at no score"
-        if side.threshold is None
-        else f"{called} {side.decided} {numbers.given(side.threshold)} (at most {percent(side.target_error)} wrong)"
-        for called, side in (("positive", selection.yes), ("negative", selection.no))
-    ]
-    return f"{', '.join(calls)}; {share(selection.review_share)} of rows left for review"
-
-
-def new_cluster(audit: Findings) -> str:
-    """Where O:E and AUC of a new cluster may be; empty where that is not known."""
-    parts = audit.heterogeneity
-    measures = () if parts is None else (parts.observed_expected, parts.roc_auc)
-    known = [one for one in measures if one.prediction_text]
-    return joined(*(f"{one.measure} {one.prediction_text}{used_clusters(one, audit)}" for one in known))
-
-
 def used_clusters(one: BetweenClusters, audit: Findings) -> str:
     """Say of how many clusters a summary is; nothing if it is of all of them."""
-    if len(one.cluster) == audit.sample.clusters:
+    if len(one.cluster) == audit.clusters:
         return ""
-    clusters = f"{len(one.cluster)} of {audit.sample.clusters} clusters"
-    return f" ({clusters}, {rows(one.positives.sum())} of {rows(audit.sample.positives or 0)} positives)"
+    clusters = f"{len(one.cluster)} of {audit.clusters} clusters"
+    return f" ({clusters}, {rows(one.positives.sum())} of {rows(audit.positives or 0)} positives)"
 
 
 def band_sentence(audit: Findings) -> str:
@@ -338,37 +484,45 @@ def band_sentence(audit: Findings) -> str:
     )
 
 
-def assumptions(audit: Findings) -> Iterator[str]:
+def assumptions(audit: AuditFindings) -> Iterator[str]:
     """Yield what an audit assumes."""
-    yield "The classifier was fixed before these rows were seen: none of them was used to fit, tune or choose it."
-    if audit.sample.weights != "rows":
+    words, weights = words_of(audit), getattr(audit, "weights", "rows")
+    yield f"The {words.model} was fixed before these rows were seen: none of them was used to fit, tune or choose it."
+    if audit.certificate is not None and weights == "chances":
+        yield from audit.certificate.assumptions[:1]
+    elif weights != "rows":
         yield "Weights do not count rows, so these are point estimates, without bounds or tests."
-    elif audit.sample.clusters is not None:
+    elif audit.clusters is not None:
         yield "Clusters are independent draws from the population; rows of one cluster may depend on each other."
     else:
         yield "Rows are independent draws from the population that the statements are about."
-    if audit.left_out is not None and audit.left_out.n:
-        yield "Outcomes are recorded correctly, and none of the rows left out lacks a value because of its outcome."
-    else:
-        yield "Outcomes are recorded correctly, and no row is missing because of its outcome."
-    ece = audit.expected_error
+    which = "is missing" if audit.left_out is None or not audit.left_out.n else "was left out"
+    yield f"Outcomes are {words.recorded}, and no row {which} because of its outcome."
+    ece = getattr(audit, "expected_error", None)
     if ece is not None and ece.assumes_monotone and not ece.contradicted:
         yield "For the upper bound on the expected calibration error: the event rate never falls as the score rises."
+    if getattr(audit, "n_rescaled", 0):
+        yield "Probabilities are used after division by their sum, not as they were given."
 
 
-def limitations(audit: Findings) -> Iterator[str]:
-    """Yield what an audit does not show."""
+def limitations(audit: AuditFindings) -> Iterator[str]:
+    """Yield what an audit does not show, as it is about these rows, and as each statement has its own level."""
+    predictions, certificate = words_of(audit).predictions, audit.certificate
+    if isinstance(audit, ClassFindings):
+        yield MARGINAL
     yield "It is about the population that these rows were drawn from, not about another place or a later time."
-    if audit.segments is None:
-        yield "It is about all of these rows together: within a part of them, scores may be less well calibrated."
+    if audit.segments is not None:
+        yield f"Within parts of the rows other than the segments listed, {predictions} may be less well calibrated."
     else:
-        yield "Within parts of the rows other than the segments listed, scores may be less well calibrated."
-    yield "Calibrated scores can still rank poorly, or be of little use for a decision."
-    if audit.certificate is not None:
-        yield "Each statement holds with its own confidence level; that all of them hold has a lower one."
-        if (direction := audit.certificate.direction) != "either":
-            yield f"Bounds and verdict are about predictions that are {direction}, all else about both ways."
-        if audit.certificate.n_clusters is not None:
-            yield "Intervals of AUC, Brier score, O:E and the like are approximate, for clusters of these sizes."
-        if audit.certificate.tolerance is None:
-            yield "No tolerance was given, so whether the calibration error is acceptable was not decided."
+        less = f"within a part of them, {predictions} may be less well calibrated."
+        yield f"It is about all of these rows together: {less}"
+    yield f"Calibrated {predictions} can still rank poorly, or be of little use for a decision."
+    if certificate is None:
+        return
+    yield "Each statement holds with its own confidence level; that all of them hold has a lower one."
+    if certificate.direction != "either":
+        yield f"Bounds and verdict are about predictions that are {certificate.direction}, all else about both ways."
+    if certificate.tolerance is None:
+        yield "No tolerance was given, so whether the calibration error is acceptable was not decided."
+    if certificate.n_clusters is not None and isinstance(audit, Findings):
+        yield "Intervals of AUC, Brier score, O:E and the like are approximate, for clusters of these sizes."

@@ -1,8 +1,7 @@
 """Models on the same rows: which is better at what, with intervals that hold together."""
 
-from calibrant.comparing.results import ComparedModel, MeasureDifference
+from calibrant.comparing.results import ComparedModel as ComparedModel
+from calibrant.comparing.results import MeasureDifference as MeasureDifference
 from calibrant.keywords import check_package
-
-__all__ = ["ComparedModel", "MeasureDifference"]
 
 check_package(__name__)

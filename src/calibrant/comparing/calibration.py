@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.comparing.joint import LEAST_TAIL, symmetric_root
-from calibrant.comparing.units import Units
+from calibrant.comparing.joint import LEAST_TAIL, Units, symmetric_root
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, distinct_numbers, key_order, score_order
 
 # Parts into which the scores are cut for standard errors and simulated paths; the estimates are exact everywhere.

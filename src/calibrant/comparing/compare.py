@@ -15,11 +15,10 @@ from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.certificates.clusters import LEAST_GROUPS
 from calibrant.certificates.question import Question
 from calibrant.comparing.calibration import calibration_limits
-from calibrant.comparing.joint import Limits, critical_value, left_out_limits, paired_limits
+from calibrant.comparing.joint import Limits, Units, critical_value, left_out_limits, paired_limits
 from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, possible_changes
 from calibrant.comparing.results import ComparedModel, Comparison, MeasureDifference
 from calibrant.comparing.rows import ComparedRows, Guarantee, allows_unseen, compared_rows
-from calibrant.comparing.units import Units
 from calibrant.curves import Curve, binned_curve, cumulative_residuals
 from calibrant.curves.reliability import cluster_bins
 from calibrant.decisions import NetBenefit, net_benefit
@@ -27,12 +26,12 @@ from calibrant.decisions.clusters import cluster_net_benefit
 from calibrant.distributions.cluster_jackknife import Jackknife, Parts
 from calibrant.metrics import cutoff_calibration
 from calibrant.metrics.ranking import areas_without
+from calibrant.table.bins import spread_thresholds
 from calibrant.table.clusters import Clusters, cluster_rows
 from calibrant.table.numbers import at_least
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.progress import report_progress, subtask
 from calibrant.table.statements import INDEPENDENT_ROWS
-from calibrant.table.visible_scores import spread_thresholds
 
 _CURVE_POINTS = 900  # as many as an audit keeps of the cumulative residuals
 _THRESHOLDS = 100  # of the decision curves
@@ -133,20 +132,11 @@ def compare(
     >>> result.difference("calibration_error").better, result.ranks["brier_score"]
     ('new', {'old': 2, 'new': 1})
     """
+    given = dict(locals())
     question = Question(confidence_level=confidence_level, costs=costs)
     unseen = allows_unseen(guarantee, clustered=clusters is not None)
-    rows = compared_rows(
-        y_true,
-        y_proba,
-        label=label,
-        scores=scores,
-        clusters=clusters,
-        costs=costs,
-        unseen=unseen,
-        pos_label=pos_label,
-        missing=missing,
-        count=count,
-    )
+    roles: dict[str, Any] = {"clusters": clusters, "count": count, "pos_label": pos_label, "missing": missing}
+    rows = compared_rows(y_true, y_proba, label, scores, costs=costs, unseen=unseen, **roles)
     pooled, own = np.concatenate(list(rows.scores.values())), question.threshold
     pooled = pooled[score_order(pooled)]
     thresholds = spread_thresholds(pooled, np.ones(len(pooled)), _THRESHOLDS, *(() if own is None else (own,)))
@@ -170,11 +160,6 @@ def compare(
     differences = tuple(one for key in MEASURES for one in (*calibration, *others) if one.measure == key)
     n_clusters = None if rows.units.cluster is None else len(rows.units.size)
     drawn = "rows" if n_clusters is None else "clusters"
-    sources = {"y_true": y_true, "y_proba": y_proba, "label": label, "scores": scores, "clusters": clusters}
-    words = {"name": name, "title": title, "note": note, "author": author}
-    # By the names of the parameters, as passed.
-    given = vars(question) | sources | words
-    given |= {"guarantee": guarantee, "pos_label": pos_label, "missing": missing, "count": count}
     result = Comparison(
         claim=f"With probability at least {at_least(confidence_level)} (asymptotic) over the draw of the {drawn}, all "
         "differences between these models in the population lie in their intervals.",
@@ -197,7 +182,7 @@ def compare(
         differences=differences,
         ranks=_ranks(differences, models),
         critical_value=critical,
-        provenance=provenance_of(compare, given, rows=rows.units.n, digest=rows.digest),
+        provenance=provenance_of(compare, vars(question) | given, rows=rows.units.n, digest=rows.digest),
     )
     report_progress("Done", 1.0)
     return complete(result, result.assumptions, _LIMITATIONS)

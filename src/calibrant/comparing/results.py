@@ -18,9 +18,18 @@ from calibrant.curves import CumulativeResiduals, Curve
 from calibrant.decisions import NetBenefit
 from calibrant.metrics import CutoffCalibration
 from calibrant.printable import visible
-from calibrant.table.numbers import confidence, number, rows, share, signed, write_interval
+from calibrant.table.numbers import (
+    confidence,
+    html_table,
+    number,
+    rows,
+    share,
+    short_name,
+    signed,
+    wrapped,
+    write_interval,
+)
 from calibrant.table.results import Drawable, Fact, Result, joined
-from calibrant.table.shown import html_table, short_name, wrapped
 from calibrant.table.statements import Statement
 from calibrant.upward import resolve
 
@@ -139,7 +148,7 @@ class Comparison(Statement, Drawable, Documented):
         When and by which call it was made, of which rows, and the fingerprint of its numbers.
     """
 
-    _display, _page = "DifferenceDisplay", "render_comparison"
+    _display, _page = "plots.models.DifferenceDisplay", "report.models.render_comparison"
 
     name: str
     n: int
@@ -160,7 +169,7 @@ class Comparison(Statement, Drawable, Documented):
         return f"<Comparison {self.name!r}: n={self.n}, models={', '.join(self.models)}>"
 
     def _repr_html_(self) -> str:
-        picture = resolve("picture_html")(self, "Differences with their intervals")
+        picture = resolve("plots.display.picture_html")(self, "Differences with their intervals")
         facts = [(fact.label, fact.with_limits()) for fact in comparison_facts(self)]
         return f"{html_table(self.name, facts)}{picture}"
 

@@ -10,17 +10,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.auditing.rows import READ
 from calibrant.certificates.clusters import LEAST_GROUPS
+from calibrant.comparing.joint import Units
 from calibrant.comparing.losses import Measure, measures_of, terms_of
-from calibrant.comparing.units import Units
 from calibrant.decisions.cost import cost_pair
 from calibrant.distributions.cluster_jackknife import LEAST_CLUSTERS, LEAST_EFFECTIVE
 from calibrant.errors import ArgumentError, DataError
-from calibrant.sources.array_rows import ArrayRows, TableRows
-from calibrant.sources.mixed import MixedColumns, by_names
-from calibrant.sources.protocol import Columns, ModelRows
-from calibrant.sources.rows import rows_of
+from calibrant.sources.given import READ, rows_of
+from calibrant.sources.mixed import columns_by_role
+from calibrant.sources.rows import ArrayRows, TableRows
+from calibrant.sources.schema import MODELS
 from calibrant.table.clusters import cluster_numbers
 from calibrant.table.missing import LeftOut
 from calibrant.table.parameters import check_choice
@@ -94,26 +93,18 @@ def allows_unseen(guarantee: str, *, clustered: bool) -> bool:
 
 
 def compared_rows(
-    y_true: Any,
-    y_proba: Any,
-    *,
-    label: str | None,
-    scores: Sequence[str] | None,
-    clusters: Any,
-    costs: Any,
-    unseen: bool,
-    pos_label: Any,
-    missing: str,
-    count: Any = None,
+    y_true: Any, y_proba: Any, label: Any = None, scores: Any = None, *, costs: Any = None, unseen: bool, **roles: Any
 ) -> ComparedRows:
     """Return the rows that the arguments of `calibrant.compare` stand for."""
-    check_choice("missing", missing, ("raise", "drop"))
-    left_out = None
-    example = "compare(frame, label='y', scores=['old', 'new']), or compare(y, {'old': p, 'new': q})"
-    if by_names({"label": label, "scores": scores}, {"y_proba": y_proba}, example):
-        with subtask(READ):
-            named = _named(y_true, label, scores, clusters, pos_label, missing, count)
-        y_true, y_proba, clusters, pos_label, left_out, count = named
+    if label is not None and isinstance(scores, str):
+        raise ArgumentError("the names of several columns of scores", repr(scores), "pass scores=['old', 'new']")
+    arrays = None
+    source, schema, columns = columns_by_role(MODELS, y_true, y_proba, label, scores, **roles)
+    if schema is not None:
+        _need_several(schema.predictions)
+        with subtask(READ), rows_of(source, schema) as opened:
+            arrays = opened.arrays()
+        y_true, y_proba = arrays.label, arrays.scores
     if hasattr(y_proba, "columns"):
         import narwhals as nw
 
@@ -126,19 +117,19 @@ def compared_rows(
         )
     _need_several([str(name) for name in y_proba])
     if isinstance(y_true, ScoreTable):
-        TableRows(y_true).models()
-    if missing == "drop" and label is None:
+        TableRows(y_true).arrays()
+    if arrays is None:
         first, models = next(iter(y_proba.values())), dict(y_proba)
-        arrays = ArrayRows(y_true, first, None, count, clusters, pos_label=pos_label, scores=models)
-        y_true, y_proba, clusters, pos_label, left_out, count = arrays.without_gaps().models()
+        arrays = ArrayRows(y_true, first, **columns | {"by": {}}, pos_label=roles.get("pos_label"), scores=models)
+        arrays = arrays.without_gaps() if roles.get("missing") == "drop" else arrays
     cleaned = {}
-    for name, score in y_proba.items():
+    for name, score in arrays.scores.items():
         try:
-            rows = clean_rows(y_true, score, pos_label=pos_label, count=count)
+            rows = clean_rows(arrays.label, score, pos_label=arrays.pos_label, count=arrays.count)
         except DataError as error:
             raise error.but(found=f"{error.found} (model {str(name)!r})") from None
         labels, cleaned[str(name)] = rows.label, rows.score.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
-    code = None if clusters is None else cluster_numbers(clusters, len(labels))
+    code = None if arrays.clusters is None else cluster_numbers(arrays.clusters, len(labels))
     if rows.weight is not None:
         each = repeated(rows.weight)
         labels, cleaned = labels[each], {name: score[each] for name, score in cleaned.items()}
@@ -158,7 +149,7 @@ def compared_rows(
     _need_clusters(units)
     in_order = {name: score[order] for name, score in cleaned.items()}
     prices = None if costs is None else cost_pair(costs)
-    return ComparedRows(labels[order].astype(np.float64), in_order, units, tables, prices, left_out)
+    return ComparedRows(labels[order].astype(np.float64), in_order, units, tables, prices, arrays.left_out)
 
 
 def _need_several(names: Sequence[str]) -> None:
@@ -175,21 +166,6 @@ def _need_several(names: Sequence[str]) -> None:
     if len(names) > _MOST_MODELS:
         remedy = "leave some out: every pair has its intervals"
         raise ArgumentError(f"at most {_MOST_MODELS} models", f"{len(names)}", remedy)
-
-
-def _named(source: Any, label: Any, scores: Any, clusters: Any, pos_label: Any, missing: str, count: Any) -> ModelRows:
-    """Read the columns."""
-    if isinstance(scores, str):
-        raise ArgumentError("the names of several columns of scores", repr(scores), "pass scores=['old', 'new']")
-    mixed = MixedColumns(source)
-    label, names = mixed.name("label", label), mixed.names("score", scores)
-    _need_several(names)
-    if label in names:
-        raise ArgumentError("different columns for label and scores", f"{label!r} for both", "name other columns")
-    named, counted = tuple(mixed.names("cluster", clusters)), mixed.name("count", count)
-    columns = Columns(label, names[0], None, pos_label, named, missing=missing, models=tuple(names), count=counted)
-    with rows_of(mixed.source, columns) as rows:
-        return rows.models()
 
 
 def _need_clusters(units: Units) -> None:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from calibrant.export.layouts import formula_of_fit
 from calibrant.export.writer import Writer
-from calibrant.fits.class_maps import LEAST_SHARE, ClassMap, OneVsRest, Shared
-from calibrant.fits.class_pool import FLOOR, MulticlassAuto
+from calibrant.fits.class_maps import LEAST_SHARE, MOST_LOGIT, TAIL_CLIP, ClassMap, OneVsRest, Shared, Softmax
+from calibrant.fits.pool import FLOOR, MulticlassAuto
 from calibrant.fits.score_map import ScoreMap
-from calibrant.fits.softmax import MOST_LOGIT, TAIL_CLIP, Softmax
 
 
 def write_classes(writer: Writer, fitted: MulticlassAuto, scores: Sequence[str]) -> list[str]:
@@ -45,16 +44,16 @@ def _of_score(writer: Writer, score_map: ScoreMap, score: str) -> str:
 
 
 def _shares(writer: Writer, values: Sequence[str]) -> list[str]:
-    values = writer.together("value", values)
-    (total,) = writer.together("total", [writer.sum(values)])
-    return writer.together("share", [writer.apply("Div", value, total) for value in values])
+    values = [writer.named("value", value) for value in values]
+    total = writer.named("total", writer.sum(values))
+    return [writer.named("share", writer.apply("Div", value, total)) for value in values]
 
 
 def _exponentials(writer: Writer, of: Softmax, scores: Sequence[str]) -> list[str]:
-    logs = writer.together("log", [writer.apply("Log", writer.greatest(score, of.floor_)) for score in scores])
+    logs = [writer.named("log", writer.apply("Log", writer.greatest(score, of.floor_))) for score in scores]
     sum_of_logs = writer.group(writer.sum(logs))
-    (mean,) = writer.together("mean", [writer.apply("Mul", writer.literal(1.0 / len(logs)), sum_of_logs)])
-    z = writer.together("z", [writer.apply("Sub", log, mean) for log in logs])
+    mean = writer.named("mean", writer.apply("Mul", writer.literal(1.0 / len(logs)), sum_of_logs))
+    z = [writer.named("z", writer.apply("Sub", log, mean)) for log in logs]
     cross = of.cross_.reshape(-1, len(z)).tolist() or [[]] * len(z)
     exponentials = []
     for k, (slope, bias) in enumerate(zip(of.slope_.tolist(), of.bias_.tolist(), strict=True)):

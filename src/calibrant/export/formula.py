@@ -104,7 +104,7 @@ def steps(start: FloatArray, value: FloatArray, after: BoolArray | None = None) 
 
 
 def lines_through(knot: FloatArray, value: FloatArray) -> Lines:
-    """Return the map that `calibrant.fits.maps.interpolate` evaluates, with the same arithmetic."""
+    """Return the map that `calibrant.fits.score_map.interpolate` evaluates, with the same arithmetic."""
     with np.errstate(over="ignore"):
         slope = np.diff(value) / np.diff(knot)
     slope[~np.isfinite(slope)] = 0.0  # there it jumps

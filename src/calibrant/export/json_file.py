@@ -14,11 +14,10 @@ from calibrant.atomic_write import write_text
 from calibrant.calibrators.segment.repair import Segment
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.export.layouts import LAYOUTS, Layout, check_fitted, not_exportable
-from calibrant.fits.chain import Chain
 from calibrant.fits.class_maps import ClassMap
-from calibrant.fits.class_pool import MulticlassAuto
 from calibrant.fits.mean_maps import MeanMap
-from calibrant.fits.score_map import FittedMap, ScoreMap, Training
+from calibrant.fits.pool import MulticlassAuto
+from calibrant.fits.score_map import Chain, FittedMap, ScoreMap, Training
 from calibrant.printable import visible
 from calibrant.table.numbers import rows
 from calibrant.typed_json import (

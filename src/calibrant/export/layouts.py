@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.calibrators.segment.gains import SegmentGains
-from calibrant.calibrators.segment.repair import Node, Segment, SegmentRepair, Split, splits_of
+from calibrant.calibrators.segment.repair import Node, Segment, SegmentGains, SegmentRepair, Split, splits_of
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import (
     IDENTITY,
@@ -29,20 +28,13 @@ from calibrant.export.formula import (
     lines_through,
     steps,
 )
-from calibrant.fits.chain import Chain
-from calibrant.fits.class_maps import ClassMap, Identity, OneVsRest, Shared
-from calibrant.fits.class_pool import MulticlassAuto
-from calibrant.fits.cutoff import Cutoff
-from calibrant.fits.histogram import Histogram
-from calibrant.fits.isotonic import Isotonic, IsotonicFit, VennAbers, VennAbersFit
-from calibrant.fits.lipschitz import LipschitzFit, LipschitzIsotonic
+from calibrant.fits.class_maps import ClassMap, Identity, OneVsRest, Shared, Softmax
+from calibrant.fits.isotonic import Histogram, Isotonic, IsotonicFit, VennAbers, VennAbersFit
 from calibrant.fits.local_polynomial import Local
-from calibrant.fits.log_odds import Beta, LogOddsMap, Platt, Temperature
+from calibrant.fits.log_odds import MOST_OFFSET, Beta, LogOddsMap, Offset, Platt, Temperature
 from calibrant.fits.mean_maps import AutoMean, IsotonicMean, MeanMap, Power, Scale
-from calibrant.fits.offset import MOST_OFFSET, Offset
-from calibrant.fits.pool import Auto
-from calibrant.fits.score_map import FittedMap, ScoreMap, Training
-from calibrant.fits.softmax import Softmax
+from calibrant.fits.pool import Auto, MulticlassAuto
+from calibrant.fits.score_map import Chain, FittedMap, ScoreMap, Training
 from calibrant.segments.columns import SegmentColumn
 from calibrant.typed_json import RISING, Checks, Finite, Positive, Probabilities, Scores, Weights, sized, within
 
@@ -53,7 +45,7 @@ def _of_classes(calibrator: Any) -> Formula:
     raise ArgumentError(
         "a map of one score",
         f"{type(calibrator).__name__}, of several classes",
-        "write it as Python, as ONNX, or by calibrant.export.classes_to_sql(model, columns, table='scores')",
+        "write it as Python or as ONNX",
     )
 
 
@@ -132,13 +124,6 @@ def _platt(calibrator: Platt) -> Checks:
     yield "parameters.on", "'logit' or 'score'", calibrator.on in ("logit", "score")
     of_logit = [distance > 0.0 for distance in calibrator.clip_] == [calibrator.on == "logit"] * 2
     yield "fitted.clip_", "two distances above 0, or two zeros where parameters.on is 'score'", of_logit
-
-
-def _cutoff(calibrator: Cutoff) -> Checks:
-    families = ("platt", "beta", "temperature")
-    yield "parameters.family", f"one of {', '.join(families)}", calibrator.family in families
-    inner = isinstance(calibrator.calibrator_, LAYOUTS[calibrator.family].kind)
-    yield "fitted.calibrator_", f"a fit of the method {calibrator.family!r}, as parameters.family says", inner
 
 
 def _auto(calibrator: Auto) -> Checks:
@@ -305,12 +290,6 @@ LAYOUTS = {
         checks=lambda of: _same(of, "present_", "maps_"),
     ),
     "isotonic": Layout(Isotonic, {"fit_": IsotonicFit}, _isotonic_formula, _isotonic),
-    "lipschitz": Layout(
-        LipschitzIsotonic,
-        {"fit_": LipschitzFit},
-        lambda c: lines_through(c.fit_.score, c.fit_.value),
-        lambda c: _same(c, "fit_.score", "fit_.value"),
-    ),
     "local": Layout(
         Local,
         {"score_": Annotated[Scores, sized(1)], "value_": Probabilities},
@@ -334,12 +313,6 @@ LAYOUTS = {
         Beta,
         {"a_": _Factor, "b_": _Factor, "c_": Finite, "clip_": _Distances},
         lambda c: _of_log_odds(c.a_, -c.b_, c.c_, c),
-    ),
-    "cutoff": Layout(
-        Cutoff,
-        {"calibrator_": ScoreMap, "cutoff_": float, "limit_": float, "refuted_": bool, "message_": str},
-        lambda c: formula_of(c.calibrator_),
-        _cutoff,
     ),
     "offset": Layout(
         Offset,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.calibrators.segment.offsets import OffsetTable
+from calibrant.calibrators.segment.repair import OffsetTable
 from calibrant.errors import ArgumentError, need_package
 from calibrant.export.class_writer import write_classes
 from calibrant.export.formula import Lines, columns_of
 from calibrant.export.layouts import check_fitted, formula_of
 from calibrant.export.writer import Writer, check_doubles, holds_text
-from calibrant.fits.class_pool import MulticlassAuto
+from calibrant.fits.pool import MulticlassAuto
 from calibrant.fits.score_map import FittedMap
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.class_checks import tolerance

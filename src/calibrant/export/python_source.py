@@ -6,13 +6,13 @@ import builtins
 import keyword
 from collections.abc import Sequence
 
-from calibrant.calibrators.segment.offsets import OffsetTable
+from calibrant.calibrators.segment.repair import OffsetTable
 from calibrant.errors import ArgumentError
 from calibrant.export.class_writer import write_classes
 from calibrant.export.formula import Lines, columns_of
 from calibrant.export.layouts import check_fitted, formula_of
 from calibrant.export.writer import ARITHMETIC, TextWriter
-from calibrant.fits.class_pool import MulticlassAuto
+from calibrant.fits.pool import MulticlassAuto
 from calibrant.fits.score_map import FittedMap
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.class_checks import tolerance

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from typing import Literal
 
-from calibrant.calibrators.segment.offsets import CUT, OffsetTable
-from calibrant.calibrators.segment.repair import Node, Split
+from calibrant.calibrators.segment.repair import CUT, Node, OffsetTable, Split
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import (
     IDENTITY,
@@ -148,10 +147,6 @@ class Writer(ABC):
     def named(self, name: str, value: str) -> str:
         """Give a value that is used several times a name, where the language has names, and return it."""
         return value
-
-    def together(self, name: str, values: Sequence[str]) -> list[str]:
-        """Give values that are used several times names, all of them before any is used."""
-        return [self.named(name, value) for value in values]
 
     def group(self, value: str) -> str:
         """Put what may be a sum into brackets, where the language has them."""

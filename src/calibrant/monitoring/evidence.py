@@ -1,8 +1,4 @@
-"""The evidence against the null hypothesis, row by row, and the rows at which it suffices for an alarm.
-
-M_t of docs/theory/11-monitor.md, equation (5): a nonnegative supermartingale that starts at 1 (`mode="total"`), or the
-sum that grows by 1 per `horizon` rows at most (`mode="rate"`).
-"""
+"""The evidence against the null hypothesis, row by row or block by block, and where it suffices for an alarm."""
 
 from __future__ import annotations
 
@@ -14,11 +10,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.monitoring import components
-from calibrant.monitoring.components import CELLS, GROUP, Grouping, log_odds
-from calibrant.monitoring.families import Bets, Blocks, GroupedRows, Ratios
+from calibrant.errors import DataError
+from calibrant.monitoring import families
+from calibrant.monitoring.families import CELLS, GROUP, Bets, Blocks, GroupedRows, Grouping, Ratios, log_odds
 from calibrant.monitoring.settings import Settings
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, run_starts
 from calibrant.typed_json import Count, Finite, sized, within
 
 LEARNED = 500  # rows whose scores say where the intervals are
@@ -137,7 +133,7 @@ class Evidence(StoredEvidence):
 
     def place(self, scores: FloatArray) -> None:
         """Fix the intervals of scores by a sample of them: their components begin as what waited for them is."""
-        self.cuts, self.placed_at = components.cut_points(scores), self.progress.rows
+        self.cuts, self.placed_at = families.cut_points(scores), self.progress.rows
         self.centre = float(log_odds(np.clip(scores, 1e-6, 1.0 - 1e-6)).mean())
         self.family.place(self.cuts, self.centre)
         before, waiting = self.components[:-1], self.components[-1]
@@ -153,7 +149,7 @@ class Evidence(StoredEvidence):
 
     def cells(self, score: FloatArray) -> Any:
         """Return the cell of each score; 0 until intervals are known."""
-        return np.zeros(len(score), np.uint8) if self.cuts is None else components.cell_of(score, self.cuts)
+        return np.zeros(len(score), np.uint8) if self.cuts is None else families.cell_of(score, self.cuts)
 
     def read(self, y: FloatArray, score: FloatArray) -> FloatArray:
         """Read rows and return M after each that ends a group, nan between; after the last alarm it stays the same."""
@@ -242,7 +238,7 @@ class Evidence(StoredEvidence):
         """Follow the components over groups of rows, or blocks, with so much mass before each."""
         added = np.diff(masses, prepend=self.progress.mass)
         with np.errstate(over="ignore", invalid="ignore"):
-            return components.follow(self.components, self.family.growth(rows), added, self.family.weights)
+            return families.follow(self.components, self.family.growth(rows), added, self.family.weights)
 
     def _with_reserve(self, path: FloatArray, mass: FloatArray, impossible: npt.NDArray[np.bool_]) -> FloatArray:
         """Add the mass that is not spent, and let a label that its score rules out be proof."""
@@ -258,11 +254,6 @@ class Evidence(StoredEvidence):
         spent = 1.0 - 1.0 / (1.0 + np.log1p(spread / _CLOCK))
         rest = 1.0 - self._own_share - first - even
         return np.asarray(first + even * np.minimum(row / self.settings.horizon, 1.0) + rest * spent)
-
-    def added_up(self) -> float:
-        """Return M as its parts give it now: `value`, but after an alarm, which may set them to 0."""
-        rest = 1.0 - self._own_share - self.progress.mass if self.settings.mode == "total" else 0.0
-        return sum(self.by_kind().values()) + rest
 
     def by_kind(self) -> dict[str, float]:
         """Return the evidence of each kind of component."""
@@ -308,7 +299,93 @@ def adaptive_shift(rows: FloatArray, positives: FloatArray, expected: FloatArray
 def own_evidence(rows: GroupedRows, shift: FloatArray, before: float) -> tuple[FloatArray, FloatArray]:
     """Return the log evidence of a shift that each group has its own of, after the group and at most on the way."""
     odds = np.where(rows.y > 0.0, np.exp(-shift), np.exp(shift))
-    components.inverse_ratios(odds, rows.other, 0.0)
-    components.accumulate(odds[None])
+    families.inverse_ratios(odds, rows.other, 0.0)
+    families.accumulate(odds[None])
     begun = np.cumsum(np.append(before, -np.log(odds[-1])))
     return begun[1:], begun[:-1] - np.log(odds.min(axis=0))
+
+
+_SUMS = 3 + 5 * CELLS
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block that waits until a row of another one comes.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    sums : ndarray
+        Its rows, sum of `spread_of` and number of labels that their scores rule out; then by cell the sums of y - s, s
+        and 1 - s, and how much more and less the labels may add up to.
+    """
+
+    name: str
+    sums: Annotated[FloatArray, within(-(2.0**53), 2.0**53), sized(_SUMS, _SUMS)]
+
+
+def read_blocks(
+    y: FloatArray, score: FloatArray, block: npt.NDArray[Any], waiting: Block | None, evidence: Evidence
+) -> tuple[FloatArray, FloatArray, FloatArray, Block | None]:
+    """Read rows, those of one block together, and return M at each, after all blocks before its own.
+
+    Also returns the mean of y - s over a block where the next begins, 0 elsewhere; 1 and 0 accordingly; and the last
+    block, which waits.
+    """
+    starts = run_starts(block).tolist()
+    names = block[starts].tolist()
+    # The block that waits comes back if rows of another stand before its own.
+    so_far = names if waiting is None or waiting.name == names[0] else [waiting.name, *names]
+    if len(set(so_far)) < len(so_far):
+        again = next(name for i, name in enumerate(so_far) if name in so_far[:i])
+        repetition = f"block {again!r} again after another"
+        raise DataError("the rows of a block one after the other", repetition, "sort the rows by block, or by time")
+    bounds, path, at = [*starts, len(y)], np.empty(len(y)), 0
+    terms, counted = np.zeros((2, len(y)))
+    while at < len(names):
+        if waiting is not None and waiting.name != names[at]:
+            terms[starts[at]], counted[starts[at]] = _mean_residual(waiting.sums[None])[0], 1.0
+            evidence.read_blocks(_complete(waiting.sums[None]))
+            evidence.learn(np.empty(0))
+            waiting = None
+        # Until intervals are known every block may be the one after which they are.
+        until = at + 1 if evidence.cuts is None else len(names)
+        part, inner = slice(bounds[at], bounds[until]), np.diff(bounds[at : until + 1])
+        sums = _sums(y[part], score[part], inner, evidence)
+        if waiting is not None:
+            sums[0] += waiting.sums
+        if evidence.cuts is None:
+            evidence.first_scores = np.append(evidence.first_scores, score[part])
+        before, after = evidence.value, starts[at + 1 : until]
+        terms[after], counted[after] = _mean_residual(sums[:-1]), 1.0
+        path[part] = np.repeat(np.append(before, evidence.read_blocks(_complete(sums[:-1]))), inner)
+        waiting, at = Block(names[until - 1], sums[-1].copy()), until
+    return path, terms, counted, waiting
+
+
+def _sums(y: FloatArray, score: FloatArray, sizes: npt.NDArray[np.intp], evidence: Evidence) -> FloatArray:
+    """Add up rows by block and cell."""
+    number = len(sizes)
+    block = np.repeat(np.arange(number), sizes)
+    row_cell = block * CELLS + evidence.cells(score)
+    slack = evidence.settings.slack
+    above, below = (score / (score + (1.0 - score) * np.exp(-sign * slack)) - score for sign in (1, -1))
+    by_cell = [
+        np.bincount(row_cell, weights=column, minlength=number * CELLS).reshape(number, CELLS)
+        for column in (y - score, score, 1.0 - score, above, -below)
+    ]
+    impossible = np.where(y > 0.0, score == 0.0, score == 1.0)
+    spread = spread_of(score, evidence.settings)
+    whole = [np.bincount(block, weights=column, minlength=number) for column in (spread, impossible)]
+    return np.column_stack([sizes, *whole, *by_cell]).astype(np.float64)
+
+
+def _mean_residual(sums: FloatArray) -> FloatArray:
+    return np.asarray(sums[:, 3 : 3 + CELLS].sum(axis=1) / sums[:, 0])
+
+
+def _complete(sums: FloatArray) -> Blocks:
+    rows = sums[:, 0]
+    by_cell = (sums[:, 3:] / rows[:, None]).reshape(len(rows), 5, CELLS)
+    return Blocks(rows, sums[:, 1], sums[:, 2] > 0.0, by_cell[:, 0], by_cell[:, 1:3], by_cell[:, 3:5])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from threading import RLock
 from typing import Any, Self
@@ -10,11 +12,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import DataError
-from calibrant.monitoring import state_file
-from calibrant.monitoring.blocks import read_blocks
-from calibrant.monitoring.diagnosis import add_files, departure, file_of, files_since, in_runs
-from calibrant.monitoring.evidence import Evidence
+from calibrant.errors import ArgumentError, DataError
+from calibrant.monitoring import state
+from calibrant.monitoring.evidence import Evidence, read_blocks
 from calibrant.monitoring.rows import (
     UPDATES,
     Chosen,
@@ -26,9 +26,16 @@ from calibrant.monitoring.rows import (
     shown_time,
 )
 from calibrant.monitoring.settings import Settings
-from calibrant.monitoring.state import MonitorHistory, MonitorState, alternative, bias_limits, described
-from calibrant.monitoring.state_fields import LastUpdate, Stored
-from calibrant.monitoring.sums import Read, Sums
+from calibrant.monitoring.state import (
+    LastUpdate,
+    MonitorHistory,
+    MonitorState,
+    Stored,
+    alternative,
+    bias_limits,
+    described,
+)
+from calibrant.monitoring.sums import Read, Sums, add_files, departure, file_of, files_since, in_runs
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Report
 from calibrant.table.rules import as_array
@@ -93,7 +100,7 @@ class Monitor(Report):
     20758
     """
 
-    _page = "render_monitor"
+    _page = "report.monitor.render_monitor"
 
     def __init__(
         self,
@@ -318,7 +325,7 @@ class Monitor(Report):
                 batches=self._batches,
                 files=self._files,
             )
-        return state_file.to_json(stored)
+        return state.to_json(stored)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -329,7 +336,7 @@ class Monitor(Report):
         SourceError
             If it is no such document, is damaged, or was written in another version of the format.
         """
-        stored = state_file.from_json(text)
+        stored = state.from_json(text)
         monitor = cls(**stored.settings.to_dict())
         monitor._continue(stored)
         return monitor
@@ -343,12 +350,12 @@ class Monitor(Report):
             If the file cannot be written, another process is writing it, or somebody else has changed it since this
             monitor read or wrote it.
         """
-        with state_file.locked(path):
+        with state.locked(path):
             self.write(path)
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write the state to a file that `state_file.locked` keeps from others, as `save` does."""
-        self._digest = state_file.write_state(self.to_json(), path, self._digest)
+        """Write the state to a file that `state.locked` keeps from others, as `save` does."""
+        self._digest = state.write_state(self.to_json(), path, self._digest)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -359,7 +366,70 @@ class Monitor(Report):
         SourceError
             As `from_json`, or if the file cannot be read.
         """
-        text, digest = state_file.read_state(path)
+        text, digest = state.read_state(path)
         monitor = cls.from_json(text)
         monitor._digest = digest
         return monitor
+
+
+_COUNTS = ("rows", "waiting", "earlier", "unlabelled")
+
+
+def combine(monitors: Sequence[Monitor]) -> MonitorState:
+    """Return one state for monitors of several streams, such as machines or segments.
+
+    Parameters
+    ----------
+    monitors : sequence of Monitor
+        Of mode "total", with the same settings.
+
+    Returns
+    -------
+    MonitorState
+        Its evidence is the mean of theirs, which gives a false alarm with probability ``1 - confidence_level`` at most,
+        read as often as one likes, if the null hypothesis of each holds given the earlier rows of *all* streams. Where
+        streams share something that scores do not know, such as the weather of a day, that holds for one look at a
+        time fixed before. The sums behind the bias are added up, under the same assumption.
+
+    Raises
+    ------
+    ArgumentError
+        If there are none, or their settings differ. What components know of single rows cannot be added up: for the
+        power of a single monitor pass all rows to one, in the order of time.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> north, south = cal.Monitor(tolerance=0.02), cal.Monitor(tolerance=0.02)
+    >>> _ = north.update([0, 1], [0.4, 0.6]), south.update([1, 1, 0], [0.5, 0.8, 0.1])
+    >>> cal.monitoring.combine([north, south]).rows
+    5
+    """
+    if not monitors:
+        raise ArgumentError("monitors to combine", "none", "pass one for each stream")
+    settings = monitors[0].settings
+    if any(monitor.settings != settings for monitor in monitors):
+        raise ArgumentError("monitors with the same settings", "different ones", "combine those that are alike")
+    if settings.mode != "total":
+        remedy = "their expected numbers of false alarms add up, whatever the streams share"
+        raise ArgumentError("monitors of mode 'total'", f"mode {settings.mode!r}", remedy)
+    states = [monitor.state for monitor in monitors]
+    evidence = float(np.mean([state.evidence for state in states]))
+    mean, lower, upper = bias_limits(np.sum([monitor.bias_sums for monitor in monitors], axis=0), settings.alpha)
+    alarm = evidence >= states[0].threshold
+    changed: dict[str, Any] = dict.fromkeys(("alarm_row", "alarm_time", "alarm_file", "departure"))
+    changed |= {name: sum(getattr(state, name) for state in states) for name in _COUNTS}
+    return replace(
+        states[0],
+        **changed,
+        alarm=alarm,
+        number_of_alarms=int(alarm),
+        evidence=evidence,
+        by_kind={kind: float(np.mean([state.by_kind[kind] for state in states])) for kind in states[0].by_kind},
+        bias=mean,
+        bias_lower=lower,
+        bias_upper=upper,
+        repair_files=[],
+        repair_since=None,
+        repair_until=None,
+    )

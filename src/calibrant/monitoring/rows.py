@@ -22,7 +22,6 @@ from calibrant.typed_json import Finite, matching, sized, within
 
 _DAY = 86_400_000_000  # microseconds
 _FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59")
-FIRST_DATE, LAST_DATE = (int(date.astype("datetime64[us]").astype(np.int64)) for date in (_FIRST, _LAST + 1))
 _WRITTEN = "write dates as 2026-11-23"
 _SAMPLE = 128  # identifiers that are kept where rows have no order
 UPDATES = 32  # the latest, of which each has a digest
@@ -192,11 +191,6 @@ def column_of(values: Any, what: str, n: int) -> npt.NDArray[Any]:
     column = one_column(as_array(values, what), f"{what} in one column")
     need_same_length({"scores": range(n), what: column})
     return column
-
-
-def run_starts(values: npt.NDArray[Any]) -> list[int]:
-    """Return where runs of equal values begin."""
-    return [0, *(np.flatnonzero(values[1:] != values[:-1]) + 1).tolist()]
 
 
 def as_texts(names: npt.NDArray[Any], what: str) -> npt.NDArray[np.str_]:

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics.proper import brier_score
+from calibrant.table.bins import mean_of_rows, rows_or_table
 from calibrant.table.parameters import check_between, check_count
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
-from calibrant.table.row_sums import mean_of_rows, rows_or_table
 from calibrant.table.score_table import ScoreTable, Weights
 from calibrant.table.validation import clean_scores
 

@@ -4,28 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from calibrant.keywords import check_package, checked
-from calibrant.report.classes import render_class_audit
-from calibrant.report.files import check_report, write_report
-from calibrant.report.means import render_mean_audit
-from calibrant.report.models import render_comparison
-from calibrant.report.page import render
-from calibrant.report.selective import render_selective
+from calibrant.report.files import check_report as check_report
+from calibrant.report.files import write_report as write_report
+from calibrant.report.page import render as render
+from calibrant.report.selective import render_selective as render_selective
 
 if TYPE_CHECKING:
-    from calibrant.report.monitor import render_monitor
+    from calibrant.report.monitor import render_monitor as render_monitor
 
-__all__ = [
-    "check_report",
-    "render",
-    "render_class_audit",
-    "render_comparison",
-    "render_mean_audit",
-    "render_monitor",
-    "render_selective",
-    "write_report",
-]
-
-check_package(__name__)
+check_package(__name__, "render_monitor")
 
 
 def __getattr__(name: str) -> Any:

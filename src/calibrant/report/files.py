@@ -11,7 +11,7 @@ from pathlib import Path
 
 from calibrant.atomic_write import check_writable, replacing, write_text
 from calibrant.errors import ArgumentError, SourceError
-from calibrant.report.page import Form
+from calibrant.report.parts import Form
 
 # Programs that print as Chromium does, by the names that systems give them.
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")

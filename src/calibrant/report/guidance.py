@@ -92,15 +92,17 @@ def _shown(audit: AnyFindings) -> dict[str, str]:
         "tolerance": (None if certificate is None else certificate.tolerance, "verdict"),
     }
     if isinstance(audit, ClassFindings):
-        sections |= {"performance": "errors", "plot": "reliability"}
-        conditional |= {"thresholds": (audit.decision, "decisions")}
+        sections |= {"performance": "errors" if certificate else "verdict", "plot": "reliability"}
+        conditional |= {"thresholds": (audit.decision, "decisions"), "subgroups": (audit.segments, "segments")}
+        conditional |= {"clusters": (audit.clusters, "verdict"), "missing": (audit.left_out, "verdict")}
     elif isinstance(audit, MeanFindings):
         sections |= {"performance": "bounds", "plot": "means", "discrimination": "discrimination"}
         conditional |= {"clusters": (audit.clusters, "verdict"), "missing": (audit.left_out, "verdict")}
+        conditional |= {"subgroups": (audit.segments, "segments"), "grades": (audit.grades, "grades")}
     else:
         sections |= {"performance": "performance", "discrimination": "performance", "rows": "performance"}
         sections |= {"plot": "reliability", "benefit": "decisions"}
         conditional |= {"thresholds": (audit.decision, "decisions"), "subgroups": (audit.segments, "segments")}
-        conditional |= {"clusters": (audit.sample.clusters, "performance"), "missing": (audit.left_out, "performance")}
+        conditional |= {"clusters": (audit.clusters, "performance"), "missing": (audit.left_out, "performance")}
         conditional |= {"heterogeneity": (audit.heterogeneity, "heterogeneity"), "grades": (audit.grades, "grades")}
     return sections | {name: section for name, (part, section) in conditional.items() if part is not None}

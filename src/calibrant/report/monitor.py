@@ -7,14 +7,14 @@ import hashlib
 from calibrant.auditing.next_steps import NextStep, repair
 from calibrant.clock import utc_now
 from calibrant.monitoring import Departure, Monitor, MonitorHistory, MonitorState
-from calibrant.monitoring.settings import Settings
+from calibrant.monitoring.settings import LIMITATIONS, Settings, assumptions, guarantee, sought
 from calibrant.monitoring.state import where
-from calibrant.monitoring.wording import LIMITATIONS, assumptions, guarantee, sought
 from calibrant.plots import MonitorDisplay
 from calibrant.plots.monitor import moments
 from calibrant.references import cite
-from calibrant.report.page import Form, fill_page
+from calibrant.report.parts import Form, around, closing, fill_page, fold, paragraphs, part, section, table
 from calibrant.report.pictures import Picture
+from calibrant.report.sections import next_parts
 from calibrant.report.view import Row
 from calibrant.table.numbers import confidence, rows
 from calibrant.version import __version__
@@ -68,8 +68,7 @@ def render_monitor(
     title, lines, picture = title or "Calibration monitor", state.lines(), None
     (heading, verdict), *further = lines.items()
     if len(history.row):
-        said = ". ".join(lines[label] for label in ("Evidence", "Bias") if label in lines)
-        picture = Picture("Evidence and bias", MonitorDisplay(history), f"{said}.", title, "monitor")
+        picture = Picture("Evidence and bias", MonitorDisplay(history), title)
     parameters = {name: value for name, value in settings.to_dict().items() if value is not None}
     provenance = {
         "Date": now,
@@ -78,29 +77,53 @@ def render_monitor(
         "SHA-256 of the state": hashlib.sha256(monitor.to_json().encode()).hexdigest(),
         "Version": f"calibrant {__version__}",
     }
-    return fill_page(
-        "monitor.j2",
-        form,
-        title=title,
-        note=note or "",
-        byline={"author": author, "date": now},
-        verdict="refuted" if state.alarm else "no-verdict",
-        heading=heading.capitalize(),
-        sentence=f"{verdict[0].upper()}{verdict[1:]}.",
-        meaning=_meaning(state, settings),
-        lines=further,
-        next_step=NextStep(next_command, None if next_command else _repair(state.departure, settings)),
-        picture=picture,
-        guaranteed=_guaranteed(state, settings),
-        data=_data(state, history, settings),
-        rest="; the rest waits for departures that begin later" if settings.mode == "total" else "",
-        kinds=[(kind.capitalize(), f"{value:.3g}", _KINDS[kind]) for kind, value in state.by_kind.items()],
-        moments=[(f"{row} ({time})" if time else row, *others) for row, time, *others in moments(history)],
-        assumptions=list(assumptions(settings)),
-        limitations=LIMITATIONS,
-        provenance=[(name, value) for name, value in provenance.items() if value],
-        references=cite(_REFERENCES),
-    )
+    next_step = NextStep(next_command, None if next_command else _repair(state.departure, settings))
+    proposal = [
+        one
+        for command in next_parts(next_step)
+        for one in (command, *paragraphs("This is a proposal. Audit the rows since then first.", kind="remark"))
+    ]
+    drawn = [part("picture", "monitor", picture)] if picture else []
+    rest = "; the rest waits for departures that begin later" if settings.mode == "total" else ""
+    kinds = [(kind.capitalize(), f"{value:.3g}", _KINDS[kind]) for kind, value in state.by_kind.items()]
+    points = [(f"{row} ({time})" if time else row, *others) for row, time, *others in moments(history)]
+    heads = ("Row", "Evidence", "Bias", "Limits")
+    every = table("Evidence and bias of all rows so far", heads, points)
+    evidence = [
+        table(f"Evidence by kind of departure{rest}", ("Kind", "Evidence", "Remark"), kinds, numeric=False),
+        fold(f"Evidence and bias at {len(points)} rows", every, screen=True) if points else None,
+    ]
+    data = _data(state, history, settings)
+    parts = [
+        around(
+            "box",
+            "first",
+            section(
+                heading.capitalize(),
+                *paragraphs(f"{verdict[0].upper()}{verdict[1:]}.", kind="meaning"),
+                *paragraphs(_meaning(state, settings), kind="advice"),
+                part("named", further, "lines"),
+                *proposal,
+                verdict="refuted" if state.alarm else "no-verdict",
+            ),
+            section(
+                "Evidence and bias",
+                *(drawn or paragraphs("The picture begins with row 16.", kind="remark")),
+                id="picture",
+                quiet=True,
+            ),
+        ),
+        section("What is guaranteed", part("named", _guaranteed(state, settings)), id="guarantee"),
+        section(
+            "How the rows came",
+            table("Rows, and how they are taken", ("Quantity", "Value", "Remark"), data, numeric=False),
+            id="data",
+        ),
+        section("Numbers behind the picture", *evidence, id="evidence"),
+        *closing(assumptions(settings), LIMITATIONS, [(name, value) for name, value in provenance.items() if value]),
+    ]
+    byline, references = {"author": author, "date": now}, cite(_REFERENCES)
+    return fill_page(parts, form, title=title, note=note, byline=byline, references=references)
 
 
 def _meaning(state: MonitorState, settings: Settings) -> str:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.provenance import Provenance
 from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
 from calibrant.decisions import RiskCoverageCurve
 from calibrant.table.numbers import Writer, number, rows, score_fixed, score_text, share, signed, write_interval
@@ -119,17 +118,17 @@ def _residual_point(score: str, of_rows: float, value: float, mark: str) -> Row:
     return score, share(of_rows), f"{value + 0.0:.6f}", Cell(mark, kind="marked" if mark else "")
 
 
-def decisions(audit: Findings) -> dict[str, Any]:
-    """Write decisions at every threshold, those of some for a table, and where the slider starts.
+def decisions(audit: Findings) -> tuple[list[Row], int, list[Row]]:
+    """Write decisions at every threshold, where the slider starts, and the decisions of some for a table.
 
     That is at the threshold of the costs, or else at the base rate.
     """
     curve = audit.decision_curve
-    chosen = audit.sample.base_rate if audit.decision is None else audit.decision.threshold
+    chosen = audit.base_rate if audit.decision is None else audit.decision.threshold
     start = int(np.abs(curve.threshold - chosen).argmin())
     names = ("threshold", "cost_ratio", "expected_cost", "net_benefit", "lower", "upper", "treat_all")
     counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
-    cells = [
+    cells: list[Row] = [
         (
             score_text(threshold),
             f"1 : {ratio:,.0f}" if ratio >= 100.0 else f"1 : {ratio:.3g}",
@@ -141,38 +140,17 @@ def decisions(audit: Findings) -> dict[str, Any]:
         for threshold, ratio, cost, benefit, lower, upper, treat_all, *confusion in _columns(curve, *names, *counts)
     ]
     spread = np.linspace(0, len(cells) - 1, min(_DECISION_ROWS, len(cells))).astype(int).tolist()
-    return {"rows": cells, "start": start, "some": [cells[i] for i in sorted({*spread, start})]}
+    return cells, start, [cells[i] for i in sorted({*spread, start})]
 
 
-def estimates(facts: Sequence[Fact], sure: str) -> dict[str, Any]:
+def estimates(facts: Sequence[Fact], sure: str) -> tuple[Row, list[Row]]:
     """Return heads and rows of a table of estimates; how most intervals were found is said once, in the head."""
     counts = Counter(fact.method for fact in facts if fact.method)
     most, head = next(iter(dict(counts.most_common())), ""), f"{sure} interval"
     if most:
         head += f" ({most}{' unless said otherwise' if len(counts) > 1 else ''})"
     shown = [fact._replace(method="") if fact.method == most else fact for fact in facts]
-    return {"heads": ("Quantity", "Value", head, "Remark"), "rows": [fact.cells for fact in shown]}
-
-
-def provenance(name: str, found: Provenance, *, what: str = "Audited") -> list[tuple[str, str]]:
-    """Return where a result comes from: names and values, those that are not known left out."""
-    settings = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items() if value is not None)
-    facts = {
-        what: name,
-        "Author": found.author,
-        "Date": found.date,
-        "Command or call": found.command,
-        "Source": found.source,
-        "Size": None if found.size is None else f"{found.size:,} bytes",
-        "SHA-256": found.sha256,
-        "Rows": rows(found.rows),
-        "Digest of the rows": found.digest,
-        "Parameters": settings,
-        "Seed": None if found.seed is None else str(found.seed),
-        "Version": f"calibrant {found.version}",
-        "Fingerprint of the numbers": found.fingerprint,
-    }
-    return [(name, value) for name, value in facts.items() if value is not None]
+    return ("Quantity", "Value", head, "Remark"), [fact.cells for fact in shown]
 
 
 def assumptions(audit: Findings) -> list[str]:

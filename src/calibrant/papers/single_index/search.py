@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
-from calibrant.fits.lipschitz import LipschitzFit, lipschitz_fit
+from calibrant.papers.lipschitz import LipschitzFit, lipschitz_fit
 from calibrant.table.pooling import FloatArray, NumberArray, pool_counts, score_order
 from calibrant.table.score_table import ScoreTable
 

@@ -31,9 +31,6 @@ PUBLIC = runpy.run_path(str(ROOT / "docs" / "public_names.py"))
 # Public names without an example on their page, and why.
 NO_EXAMPLE = {
     "Model": "what a ComparisonDisplay is made of; its example makes them",
-    "render_mean_audit": "MeanAudit.to_html and `calibrant audit --outcome --report`; its result is a page",
-    "render_class_audit": "ClassAudit.to_html and `calibrant audit --report`; its result is a page",
-    "render_comparison": "Comparison.to_html and `calibrant compare --report`; its result is a page",
     "render_selective": "Selection.to_html and `calibrant selective --report`; its result is a page",
     "figure_svg": "its result is a page long",
     "render": "Audit.to_html and `calibrant audit --report`; its result is a page",

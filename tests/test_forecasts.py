@@ -35,8 +35,8 @@ def range_of_sorted_residuals(rows):
 def test_elo_forecasts_of_football_games():
     done, data, rows = audited("nfl_elo_games.csv", "--tolerance", "0.02")
     assert done.exit_code == 0
-    assert data["sample"]["n"] == 16_494  # the README of the file
-    assert data["sample"]["base_rate"] == pytest.approx(0.580, abs=5e-4)  # likewise
+    assert data["n"] == 16_494  # the README of the file
+    assert data["base_rate"] == pytest.approx(0.580, abs=5e-4)  # likewise
     assert data["cutoff"]["value"] == pytest.approx(range_of_sorted_residuals(rows), abs=1e-12)
     assert data["cutoff"]["value"] < data["cutoff"]["null_q95"]
     assert data["certificate"]["verdict"] == "certified"
@@ -45,8 +45,8 @@ def test_elo_forecasts_of_football_games():
 @pytest.mark.slow
 def test_election_night_forecasts_with_many_ties():
     done, data, rows = audited("us_senate_election_night.csv", "--tolerance", "0.01")
-    assert data["sample"]["n"] == 18_229  # the README of the file
-    assert data["sample"]["distinct_scores"] == 4_876  # likewise
+    assert data["n"] == 18_229  # the README of the file
+    assert data["distinct_scores"] == 4_876  # likewise
     assert data["cutoff"]["value"] == pytest.approx(range_of_sorted_residuals(rows), abs=1e-12)
     assert data["cutoff"]["value"] > 4 * data["cutoff"]["null_q95"]
     assert done.exit_code == 1
@@ -75,7 +75,7 @@ def test_election_night_forecasts_by_race():
     """
     by_race = [argument for name in ("year", "state", "special") for argument in ("--cluster", name)]
     done, data, rows = audited("us_senate_election_night.csv", "--tolerance", "0.05", *by_race)
-    assert data["sample"]["clusters"] == data["certificate"]["n_clusters"] == 103  # the README of the file
+    assert data["clusters"] == data["certificate"]["n_clusters"] == 103  # the README of the file
     assert data["cutoff"]["value"] == pytest.approx(range_of_sorted_residuals(rows), abs=1e-12)
     assert data["certificate"]["method"] == "default"
     assert data["certificate"]["verdict"] == "undecided"

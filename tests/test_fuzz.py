@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from calibrant import ScoreTable
 from calibrant.decisions import expected_cost, optimal_threshold, saving_bound
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
-from calibrant.metrics import cutoff as cutoff_module
+from calibrant.metrics import calibration_errors as cutoff_module
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support import oracles
 from support.strategies import Rows, small_rows

@@ -57,7 +57,7 @@ uses = {{
     "notebook": lambda: (audit._repr_html_(), comparison._repr_html_()),
     "display": lambda: ReliabilityDisplay.from_predictions(y, p),
     "draw": lambda: (draw(audit.reliability), draw(audit.segments), comparison.plot()),
-    "monitor display": lambda: (monitor.history().plot(), MonitorDisplay.from_predictions(y, p, tolerance=0.1)),
+    "monitor display": lambda: (monitor.history().plot(), MonitorDisplay(monitor.history()).plot()),
     "monitor page": monitor.to_html,
     "state": lambda: (monitor.save("state.json"), cal.Monitor.load("state.json")),
     "file": lambda: (cal.audit("rows.csv", label="y", score="p"), cal.read_table("rows.csv", label="y", score="p")),

@@ -23,7 +23,7 @@ from sklearn.model_selection import KFold, LeaveOneOut, PredefinedSplit
 import calibrant as cal
 from calibrant import calibrators, curves, metrics
 from calibrant.decisions import net_benefit
-from calibrant.errors import CalibrantError, DataError
+from calibrant.errors import ArgumentError, CalibrantError, DataError
 
 MAPS = (
     calibrators.IsotonicCalibrator,
@@ -211,12 +211,12 @@ def test_amounts_as_weights_certify_nothing():
     for _ in range(30):
         q, euros = rng.random(400), rng.integers(1000, 90_000, 400)
         y = (rng.random(400) < np.clip(q - 0.12, 0, 1)).astype(int)  # the error is 0.1128
-        with pytest.raises(TypeError, match="weights do not count rows"):
+        with pytest.raises(ArgumentError, match="weights do not count rows"):
             cal.certify(y, q, sample_weight=euros)
         with pytest.raises(DataError, match="weights that count no rows"):
             cal.audit(y, q, sample_weight=euros, tolerance=0.1)
         shown = {"relative_to": "exposure", "outcome_limits": (0, 1), "sample_weight": euros, "tolerance": 0.1}
-        wrong += cal.certify_means(y, q, **shown).verdict == "certified"
+        wrong += cal.certify(y, q, **shown, kind="amount").verdict == "certified"
     assert wrong <= 4  # 5% of 30 is 1.5
 
 

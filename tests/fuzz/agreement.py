@@ -119,9 +119,9 @@ def audit(rng: np.random.Generator, folder: Path) -> str:
     asked = [part for part in (known.certificate, known.segments) if part is not None]
     code = int(any(part.verdict not in (None, "certified") for part in asked))
     check(done.exit_code == code, f"exit code {done.exit_code} of {words}")
-    check(found["sample"]["n"] == sum(weight), f"{found['sample']['n']} rows of {words}")
+    check(found["n"] == sum(weight), f"{found['n']} rows of {words}")
     positives = sum(w for w, label in zip(weight, rows.y.tolist(), strict=True) if label)
-    check(found["sample"]["positives"] == positives, f"{found['sample']['positives']} positives of {words}")
+    check(found["positives"] == positives, f"{found['positives']} positives of {words}")
     error = exact_error(rows.y, rows.p, weight)
     check(abs(found["cutoff"]["value"] - error) < 2.0**-40, f"{found['cutoff']['value']}, not {error}, of {words}")
     same = found["provenance"]["fingerprint"] == known.provenance.fingerprint

@@ -33,14 +33,12 @@ from fuzz.runner import main
 METHODS = (
     "auto",
     "isotonic",
-    "lipschitz",
     "venn-abers",
     "local",
     "histogram",
     "platt",
     "temperature",
     "beta",
-    "cutoff",
 )
 COLUMN = object()  # stands for the name of a column of the file
 # How often an option is given, and the values it has; None: it has none.
@@ -118,8 +116,8 @@ def audit(rng: np.random.Generator, folder: Path) -> Result:
     if rows is None or "--weight" in more:
         return done
     label, score = rows
-    check(found["sample"]["n"] == len(label), f"{found['sample']['n']} rows, {len(label)} in the file")
-    check(found["sample"]["positives"] == label.sum(), f"{found['sample']['positives']} positives, not {label.sum()}")
+    check(found["n"] == len(label), f"{found['n']} rows, {len(label)} in the file")
+    check(found["positives"] == label.sum(), f"{found['positives']} positives, not {label.sum()}")
     check(abs(found["cutoff"]["value"] - error_of(label, score)) < 1e-9, f"an error of {found['cutoff']['value']}")
     return done
 

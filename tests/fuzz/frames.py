@@ -119,12 +119,12 @@ def _weighted(frame: Any) -> Any:
 
 def _audit(frame: Any) -> Any:
     found = cal.audit(frame, label="y", score="p")
-    return found.cutoff.value, found.sample.n, found.sample.positives
+    return found.cutoff.value, found.n, found.positives
 
 
 def _clustered(frame: Any) -> Any:
     found = cal.audit(frame, label="y", score="p", clusters="g")
-    return found.cutoff.value, found.sample
+    return found.cutoff.value, found.n, found.positives, found.clusters, found.left_out
 
 
 def _segments(frame: Any) -> Any:

@@ -50,12 +50,12 @@ def _metric(name: str) -> Function:
 
 def _audited(y: Any, p: Any, w: Any, g: Any) -> Any:
     found = cal.audit(y, p, sample_weight=w)
-    return found.cutoff.value, found.sample.n, found.sample.positives
+    return found.cutoff.value, found.n, found.positives
 
 
 def _clustered(y: Any, p: Any, w: Any, g: Any) -> Any:
     found = cal.audit(y, p, clusters=g)
-    return found.cutoff.value, found.sample
+    return found.cutoff.value, found.n, found.positives, found.clusters, found.left_out
 
 
 def _offsets(y: Any, p: Any, w: Any, g: Any) -> Any:
@@ -68,13 +68,13 @@ def _counted(y: Any, p: Any, w: Any, g: Any) -> Any:
     return found.score.tolist(), found.n.astype(float).tolist(), found.k.astype(float).tolist()
 
 
-_CALIBRATORS = ["Isotonic", "Platt", "Beta", "Temperature", "Histogram", "VennAbers", "LipschitzIsotonic", "Local"]
+_CALIBRATORS = ["Isotonic", "Platt", "Beta", "Temperature", "Histogram", "VennAbers", "Local"]
 _METRICS = [
     *("binned_calibration", "brier_decomposition", "brier_score", "calibration_in_the_large", "calibration_slope"),
-    *("confusion_metrics", "cutoff_calibration", "cutoff_calibration_error", "expected_calibration_error"),
-    *("hosmer_lemeshow", "integrated_calibration_index", "ks_calibration_test", "local_calibration_score"),
-    *("log_loss", "log_loss_decomposition", "observed_expected_ratio", "roc_auc", "roc_curve", "spiegelhalter"),
-    *("quantile_mean_squared_error", "smooth_calibration_error", "weighted_mean_squared_error", "roc_auc_interval"),
+    *("cutoff_calibration", "cutoff_calibration_error", "expected_calibration_error"),
+    *("hosmer_lemeshow", "integrated_calibration_index", "local_calibration_score"),
+    *("log_loss", "log_loss_decomposition", "observed_expected_ratio", "roc_auc", "spiegelhalter"),
+    *("smooth_calibration_error", "roc_auc_interval"),
 ]
 # Of labels, scores, weights, and the group of each row; `READS` says which of them a function looks at.
 FUNCTIONS: dict[str, tuple[str, Function]] = {
@@ -94,7 +94,6 @@ FUNCTIONS: dict[str, tuple[str, Function]] = {
     "ScoreTable.from_counts": ("pw", _counted),
     "SegmentCalibrator": ("ypg", _offsets),
     "true_mse": ("pw", lambda y, p, w, g: papers.true_mse(np.linspace(0.0, 1.0, N), p, sample_weight=w)),
-    "score_divergence": ("pw", lambda y, p, w, g: metrics.score_divergence(p, p, sample_weight=w)),
     "net_benefit": ("ypw", lambda y, p, w, g: cal.decisions.net_benefit(y, p, sample_weight=w).net_benefit.tolist()),
     "expected_cost": ("ypw", lambda y, p, w, g: cal.decisions.expected_cost(
         y, p, false_positive_cost=1, false_negative_cost=4, sample_weight=w)),

@@ -17,6 +17,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -40,11 +41,13 @@ NAMED = {
     "audit_segments": ("label", "score"),
     "selective": ("label", "score"),
     "selective_binary": ("label", "score"),
-    "audit_means": ("outcome", "prediction"),
+    "amounts": ("outcome", "prediction"),
     "read_table": ("label", "score"),
 }
+OF_AMOUNTS = {"amounts": partial(cal.audit, kind="amount")}
 ARRAYS: dict[str, Callable[..., Any]] = {
-    **{name: getattr(cal, name) for name in NAMED if name != "read_table"},
+    **{name: getattr(cal, name) for name in NAMED if name not in ("amounts", "read_table")},
+    **OF_AMOUNTS,
     "certify": cal.certify,
     "calibration_test": cal.calibration_test,
     "brier_score": cal.brier_score,
@@ -97,11 +100,11 @@ class Call:
                 given = given[::-1] if self.name.startswith("fit") else given
                 options = {k: self.columns.get(v, v) if isinstance(v, str) else v for k, v in self.options.items()}
                 options |= {"by": {"g": options["by"]}} if "by" in options else {}
-                (ARRAYS | REPAIRED)[self.name](*given, **options)
+                self.function(*given, **options)
             else:
                 rows = pd.DataFrame(self.columns) if self.door == "frame" else path
                 rows = rows if self.sql is None else cal.Query(self.sql)
-                attrgetter(self.name)(cal)(rows, **self.roles, **self.options)
+                self.function(rows, **self.roles, **self.options)
         except (CalibrantError, TypeError) as error:
             return str(error)
         return ""
@@ -111,8 +114,13 @@ class Call:
         """Options or keywords that there are."""
         if self.door == "shell":
             return {option for param in COMMANDS[self.name].params for option in param.opts}
-        function = (ARRAYS | REPAIRED)[self.name] if self.door == "arrays" else attrgetter(self.name)(cal)
-        return set(inspect.signature(function).parameters)
+        return set(inspect.signature(self.function).parameters)
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What is called in Python."""
+        known = ARRAYS | REPAIRED if self.door == "arrays" else OF_AMOUNTS
+        return known[self.name] if self.name in known else attrgetter(self.name)(cal)
 
 
 def drawn(rng: np.random.Generator) -> Call:
@@ -261,8 +269,8 @@ def _left_out(call: Call, said: re.Match[str]) -> Call:
 
 
 def _wrong(call: Call) -> str:
-    """Return the option that is not there."""
-    return next(option for option in call.options if option not in call.parameters)
+    """Return the option that is not there, or else that of weights, which a kind does not take."""
+    return next((option for option in call.options if option not in call.parameters), "sample_weight")
 
 
 def _weights(call: Call) -> str:
@@ -320,7 +328,7 @@ def _of_means(call: Call, said: re.Match[str]) -> Call:
     options = {}
     if "outcome_limits 0 and 1" in said.string:  # whatever the weights are
         options = {"sample_weight": call.options[_weights(call)], "relative_to": "exposure", "outcome_limits": (0, 1)}
-    return replace(call, name="audit_means", roles=roles, options=options)
+    return replace(call, name="amounts", roles=roles, options=options)
 
 
 def _in_arrays(call: Call, said: re.Match[str]) -> Call:
@@ -401,8 +409,8 @@ FOLLOWED: list[tuple[str, Callable[[Call, re.Match[str]], Call]]] = [
     (r"exchange them", _exchanged),
     (r"leave (?!them|it )(--[a-z-]+|[a-z_]+) out", _left_out),
     (r"(?:drop|repair)(?: or repair| or correct)? (?:these|those) rows|convert or drop", _dropped),
-    (r"calibrant\.audit_means (?=judges|with the same)|calibrant\.AutoMeanCalibrator (?=repairs)", _of_means),
-    (r"calibrant (?:audit|recalibrate) FILE (?=--outcome)", _of_means),
+    (r"calibrant\.audit with kind='amount'|calibrant\.AutoMeanCalibrator (?=repairs)", _of_means),
+    (r"calibrant audit (?=with --outcome)|calibrant recalibrate FILE (?=--outcome)", _of_means),
     (r"calibrant\.certify(?=, )|calibration_test(?= and)|audit_grades(?= tell)", _in_arrays),
     (r"call it on the rows of each segment", _one_segment),
     (r"join small ones", _joined),
@@ -459,10 +467,10 @@ def once(seed: int) -> str:
 def _check_names(call: Call, hint: str, case: str, message: str) -> None:
     """Of the options and keywords that a hint names each is there; in a shell it names nothing of Python."""
     sql = r'--query (?:"(?:[^"\\]|\\.)*"|\'[^\']*\')|calibrant\.Query\(.*\)'
-    plain = re.sub(rf"{sql}|encoding=|calibrant\.audit_means with.*", "", hint)
+    plain = re.sub(rf"{sql}|encoding=|calibrant\.audit with kind.*", "", hint)
     options = re.findall(r"(?<![\w-])--[a-z][a-z-]*", re.sub("No such option: [^ .]+", "", plain))
     if call.door == "shell":
-        others = "calibrant audit FILE" in plain or "calibrant recalibrate FILE" in plain
+        others = "calibrant audit with" in plain or "calibrant recalibrate FILE" in plain
         wrong = [] if others else [option for option in options if option not in call.parameters]
         assert not wrong, f"{case}: no such option {wrong}: {message}"
         assert not re.search(r"\bcalibrant\.[a-z]|\b[a-z_]+=[\[{'\"]", plain), f"{case}: Python in a shell: {message}"

@@ -64,11 +64,16 @@ VALUES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("central_tendency", "odds_tolerance"), (0.1, 1.2, *_SHARES)),
     **dict.fromkeys(("cost_fp", "cost_fn"), (1, 4, 0, 1e300, 1e-300, -1, "nan", "x")),
     **dict.fromkeys(("cap", "floor"), (1, 10, 0, 1e6, 1e300, -1, -100, "nan", "inf", "x")),
+    "min_rows": (1, 20, 100, 0, -1, "x"),
+    "cuts": ("p=0.3,0.6", "f=10", "p=", "x"),
     **dict.fromkeys(("depth", "max_rows_per_cluster", "horizon", "maturity"), _TIMES),
     **dict.fromkeys(("title", "note", "author"), _WORDS),
     **dict.fromkeys(("by", "segments"), ("@g", "@g", "@d", "@c", "@y", "@p", "@e")),
     **dict.fromkeys(("clusters", "block"), ("@c", "@c", "@g", "@i")),
     "weight": ("@w", "@e", "@c"),
+    "chance": ("@p", "@e", "@q"),
+    "smallest_chance": (0.01, 0.1, *_SHARES),
+    "classes": ("0", "1", "2", "north"),
     "count": ("@w", "@e", "@c"),
     "exposure": ("@e", "@w"),
     "grade": ("@d", "@g", "0.2,0.5", "0.5", "0.5,0.2", "1"),
@@ -80,8 +85,8 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "relative_to": ("predicted", "exposure", "observed", "rows", "x"),
     "method": (
         *("default", "asymptotic", "anytime", "hoeffding", "x"),
-        *("auto", "isotonic", "lipschitz", "venn-abers", "local", "histogram", "platt", "temperature", "beta"),
-        *("cutoff", "scale", "power", "offset"),
+        *("auto", "isotonic", "venn-abers", "local", "histogram", "platt", "temperature", "beta"),
+        *("scale", "power", "offset"),
     ),
     "guarantee": ("ordinary", "unseen clusters", "x"),
     "checklist": ("tripod+ai", "tripod-cluster", "bank", "eu-ai-act", "none", "x"),
@@ -226,13 +231,16 @@ def audit(rng: np.random.Generator, folder: Path) -> Result:
             ["--label", table.of("y"), "--score", table.of("p")],
             (
                 "weight count direction target_error by depth clusters max_rows_per_cluster guarantee pos_label cost_fp"
-                " cost_fn"
+                " cost_fn min_rows cuts chance smallest_chance"
             ),
         ),
-        "classes": (["--label", table.of("k"), "--scores", "p_*"], "cost_matrix"),
+        "classes": (
+            ["--label", table.of("k"), "--scores", "p_*"],
+            "cost_matrix classes weight count direction by clusters",
+        ),
         "means": (
             ["--outcome", table.of("z"), "--prediction", table.of("f")],
-            "exposure weight cap floor relative_to clusters",
+            "exposure weight cap floor relative_to clusters by grade direction chance smallest_chance",
         ),
         "grades": (
             ["--label", table.of("y"), "--score", table.of("p"), "--grade", table.of("d")],
@@ -332,7 +340,7 @@ def _documents() -> tuple[str, ...]:
         *(cal.audit(y, p), cal.audit(y, p, tolerance=0.3, clusters=np.arange(120) // 2)),
         *(
             cal.audit(np.arange(120) % 3, several),
-            cal.audit_means(rng.poisson(f), f),
+            cal.audit(rng.poisson(f), f, kind="amount"),
             cal.compare(y, {"a": p, "b": p**2}),
         ),
     ]

@@ -8,14 +8,13 @@ from scipy.stats import binom
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.certificates import certify_sample, cumulative_band, isotonic_band, window_band
+from calibrant.certificates import certify_sample, cumulative_band, isotonic_band
 from calibrant.certificates.widths import (
     cumulative_width,
     fixed_design_width,
     variance_bound,
     weighted_fixed_design_width,
 )
-from calibrant.curves import binned_curve
 from calibrant.fits.score_map import fit_part
 from support.counting import (
     assert_failures_within,
@@ -360,33 +359,25 @@ def test_a_narrower_cumulative_band_would_be_caught():
         assert_failures_within(outside, 400, 0.05)
 
 
-# --- windows --------------------------------------------------------------------------------------------------
+# --- the walk of outcomes -------------------------------------------------------------------------------------
 
 
-def window_misses(world: World, table: ScoreTable, shrink: float = 1.0) -> bool:
-    """Bins of several numbers, and a window chosen after looking: where the walk of outcomes strays the most."""
-    eta, missed = true_walk(table, world), False
-    for bins in (3, 10, 40):
-        curve = binned_curve(table, n_bins=bins)
-        band = window_band(curve, table)
-        last = np.searchsorted(np.cumsum(table.n), np.cumsum(curve.n))  # the last score of each bin
-        truth = np.diff(np.cumsum(table.n * eta)[last], prepend=0.0) / curve.n
-        missed |= bool((truth > band.rate + shrink * (band.upper - band.rate) + 1e-12).any())
-        missed |= bool((truth < band.rate - shrink * (band.rate - band.lower) - 1e-12).any())
-    walk = np.append(0.0, np.cumsum(table.k - table.n * eta))
-    return missed or bool(np.ptp(walk) > shrink * cumulative_width(table) * table.total + 1e-12)
+def strays(world: World, table: ScoreTable, shrink: float = 1.0) -> bool:
+    """Whether sums of outcomes stray from their means by more than the width, which is made from the rows."""
+    walk = np.append(0.0, np.cumsum(table.k - table.n * true_walk(table, world)))
+    return bool(np.ptp(walk) > shrink * cumulative_width(table) * table.total + 1e-12)
 
 
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("name", HARD)
-def test_windows_chosen_after_looking_are_covered(name, n):
+def test_walks_of_outcomes_are_covered(name, n):
     world, rng = HARD[name], np.random.default_rng([n, *name.encode()])
-    failures = sum(window_misses(world, table) for table in world.samples(n, 30, rng))
+    failures = sum(strays(world, table) for table in world.samples(n, 30, rng))
     assert_failures_within(failures, 30, 0.05)
 
 
-def test_narrower_windows_would_be_caught():
+def test_a_smaller_width_of_walks_would_be_caught():
     world, rng = HARD["fair coins"], np.random.default_rng(0)
-    failures = sum(window_misses(world, table, shrink=0.6) for table in world.samples(1000, 200, rng))
+    failures = sum(strays(world, table, shrink=0.6) for table in world.samples(1000, 200, rng))
     with pytest.raises(AssertionError, match="failures"):
         assert_failures_within(failures, 200, 0.05)

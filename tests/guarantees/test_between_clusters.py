@@ -13,7 +13,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri
 
-from calibrant.distributions.random_effects import random_effects
+from calibrant.distributions.cluster_jackknife import random_effects
 from calibrant.metrics import cluster_heterogeneity
 from calibrant.metrics.estimates import SampledRows
 from support.counting import assert_failures_within, assert_seldom

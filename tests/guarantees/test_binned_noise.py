@@ -28,23 +28,23 @@ def pmf_of_the_sum(chances):
     return pmf
 
 
-def average_error(s, found, compare):
+def average_error(s, found):
     """Mean over labels of the l1 error in the bins of a result, if every score is right."""
     total = 0.0
     for low, high in zip(found.low, found.high, strict=True):
         inside = s[(low <= s) & (s <= high)]
-        pmf = pmf_of_the_sum(np.where(inside > 0.5, inside, 1.0 - inside) if compare == "accuracy" else inside)
+        pmf = pmf_of_the_sum(inside)
         total += np.dot(pmf, np.abs(np.arange(len(pmf)) - inside.sum()))
     return total / len(s)
 
 
-def ratios(name, n, n_bins, compare):
+def ratios(name, n, n_bins):
     """Noise, and exact average, for the three strategies."""
     rng = np.random.default_rng([n, n_bins, *name.encode()])
     s = WORLDS[name](rng, n)
-    of = partial(binned_calibration, rng.random(n) < s, s, n_bins=n_bins, compare=compare)
+    of = partial(binned_calibration, rng.random(n) < s, s, n_bins=n_bins)
     found = [of(strategy=strategy) for strategy in ("quantile", "uniform", "type7")]
-    return [(result.null_mean, average_error(s, result, compare)) for result in found]
+    return [(result.null_mean, average_error(s, result)) for result in found]
 
 
 def assert_not_below(pairs, factor=1.0):
@@ -52,20 +52,19 @@ def assert_not_below(pairs, factor=1.0):
         assert factor * noise >= average - 1e-12
 
 
-@pytest.mark.parametrize("compare", ["frequency", "accuracy"])
 @pytest.mark.parametrize(("name", "n", "n_bins"), CASES)
-def test_noise_is_an_upper_limit(name, n, n_bins, compare):
+def test_noise_is_an_upper_limit(name, n, n_bins):
     """Exact, by convolution; Hoeffding (1956), theorem 3, and Jensen's inequality."""
-    assert_not_below(ratios(name, n, n_bins, compare))
+    assert_not_below(ratios(name, n, n_bins))
 
 
 @pytest.mark.parametrize("name", ["even", "few grades", "one score"])
 def test_noise_is_close_in_ten_bins(name):
     """Within 2% of the average where the scores of a bin differ by a tenth or less."""
-    for noise, average in ratios(name, 500, 10, "frequency"):
+    for noise, average in ratios(name, 500, 10):
         assert noise <= 1.02 * average
 
 
 def test_a_shrunk_noise_is_caught():
     with pytest.raises(AssertionError):
-        assert_not_below(ratios("one score", 60, 10, "frequency"), factor=0.99)
+        assert_not_below(ratios("one score", 60, 10), factor=0.99)

@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import binom
 
 from calibrant import ArgumentError, ScoreTable
-from calibrant.certificates.calibration_test import calibration_test, likely_outcomes
+from calibrant.certificates import calibration_test
+from calibrant.certificates.label_test import likely_outcomes
 from calibrant.distributions.brownian import range_survival
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import (
@@ -54,7 +55,7 @@ def outcomes_are_listed_once(monkeypatch):
             listed[key] = likely_outcomes(table)
         return listed[key]
 
-    monkeypatch.setitem(calibration_test.__globals__, "likely_outcomes", once)
+    monkeypatch.setattr("calibrant.certificates.label_test.likely_outcomes", once)
 
 
 def rejected(scores, n_simulations: int, level: float, repetitions: int, test=calibration_test) -> Iterator[bool]:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import multinomial
 
-from calibrant import ClassScores, ScoreTable, certify_each_class
-from calibrant.certificates.classes import own_bound, own_lower_bound
+from calibrant import ClassScores, ScoreTable, audit_segments, certify
+from calibrant.certificates.events import EventPart
+from calibrant.certificates.question import Question
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.class_worlds import World, at_random, one_of_two, six_vectors, uniform, unseen
 from support.counting import (
@@ -40,11 +41,13 @@ def one_score(score, n, k):
 def test_bounds_of_one_score_exactly(n, classes, score):
     """Each bound is wrong with no more than its own share, at all rates of one class."""
     for level in (DELTA / 3.0, DELTA / 2.0, DELTA / 3.0 / classes):
-        upper = per_count(n, lambda k, level=level: own_bound(one_score(score, n, k), level))
+        upper = per_count(n, lambda k, level=level: EventPart(one_score(score, n, k), Question()).upper(level))
         worst = worst_failure_probability(upper, score)
         print(f"upper: {worst:.2e} of {level:.2e}")
         assert_probability_within(worst, level)
-    lower = per_count(n, lambda k: own_lower_bound(one_score(score, n, k), DELTA / 3.0 / classes))
+    lower = per_count(
+        n, lambda k: EventPart(one_score(score, n, k), Question(), one_of_many=True).lower(DELTA / 3.0 / classes)
+    )
     truths = np.unique(np.maximum(0.0, lower - ROUNDING))
     rates = np.concatenate([score - truths, score + truths])
     worst = max(failure_probability(n, r, lower > abs(r - score) + 1e-15) for r in rates if 0.0 <= r <= 1.0)
@@ -90,12 +93,12 @@ class Said:
 
 @cache
 def of_count(score, n, k, level):
-    return own_bound(one_score(score, n, k), level)
+    return EventPart(one_score(score, n, k), Question()).upper(level)
 
 
 @cache
 def lower_of_count(score, n, k, level):
-    return own_lower_bound(one_score(score, n, k), level)
+    return EventPart(one_score(score, n, k), Question(), one_of_many=True).lower(level)
 
 
 def by_count(world, n, counts, factor=1.0):
@@ -137,7 +140,7 @@ def test_counts_decide_where_there_is_one_score_vector(name):
     world, n = ONE_VECTOR[name]
     label, proba = world.draw(n, np.random.default_rng(1))
     classes = proba.shape[1]
-    result = certify_each_class(label, proba, classes=list(range(classes)))
+    result = certify(label, proba, classes=list(range(classes))).parts
     bound, upper, lower, counts = by_count(world, n, np.bincount(label, minlength=classes))
     assert result.bound == pytest.approx(bound, abs=1e-9)
     assert result.upper == pytest.approx(upper, abs=1e-9)
@@ -190,7 +193,7 @@ def second_bounds(n, off, runs, factor=1.0):
         for own, other, rows, rest in ((mine[0], others[1], *halves), (others[0], mine[1], *halves[::-1])):
             table = ScoreTable.from_counts([low, 0.5], [rest, rows], [other, own])
             seen = extremes(cumulative_residuals(table)).value
-            bounds.append(seen + factor * (own_bound(table, DELTA / 2.0) - seen))
+            bounds.append(seen + factor * (EventPart(table, Question()).upper(DELTA / 2.0) - seen))
         yield min(bounds)
 
 
@@ -214,7 +217,7 @@ def test_right_probabilities_that_all_differ_are_seldom_shown_to_be_off(classes,
         proba = np.exp(3.0 * rng.normal(size=(n, classes)))
         proba /= proba.sum(axis=1, keepdims=True)
         label = np.minimum(classes - 1, (proba.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1))
-        found += certify_each_class(label, proba, classes=list(range(classes))).lower_bound > 0.0
+        found += certify(label, proba, classes=list(range(classes))).parts.lower_bound > 0.0
     print(f"{found} of {runs}")
     assert_failures_within(found, runs, DELTA / 3.0)
 
@@ -243,7 +246,7 @@ def delivered(world, n, runs, seed, size=None):
         if size is not None:
             first = np.argsort(-proba, axis=1, kind="stable")[:, :size]
             scores = ClassScores.from_top(label, first, np.take_along_axis(proba, first, axis=1), classes=classes)
-        result = certify_each_class(scores, tolerance=tolerance)
+        result = certify(scores, tolerance=tolerance).parts
         error = np.array([errors[int(name) if name.isdigit() else -1] for name in result.name])
         said = Said(result.bound, result.upper, result.lower, result.count_bounds, error)
         off = error > tolerance + ROUNDING
@@ -263,3 +266,49 @@ def test_no_world_was_found_by_search():
         failures = delivered(*looked[i], 150, seed=14, size=sizes[i])
         print(f"wrong {failures} of 150")
         assert_failures_within(failures, 150, DELTA)
+
+
+SEGMENTS = {"right": (0.0, 0.0), "one off": (0.12, 0.0), "both off": (0.06, -0.1)}
+
+
+def of_segments(offsets, n, runs, factor=1.0, size=1, seed=21):
+    """How often something of what is said of classes in segments is wrong; with `size`, rows come as so many equal."""
+    rng, wrong, proba = np.random.default_rng(seed), 0, np.array([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])
+    moved = np.outer(offsets, [1.0, -1.0, 0.0])
+    truth = np.abs(moved).T.ravel()  # of classes, in each of both segments
+    for _ in range(runs):
+        segment = np.repeat((rng.random(n // size) < 0.3).astype(int), size)
+        drawn = np.repeat(rng.random(n // size), size)
+        label = np.minimum(2, ((proba + moved).cumsum(axis=1)[segment] < drawn[:, None]).sum(axis=1))
+        clusters = None if size == 1 else np.repeat(np.arange(n // size), size)
+        shown = {"by": {"segment": segment}, "clusters": clusters, "min_rows": 1}
+        found = audit_segments(label, proba[segment], classes=[0, 1, 2], **shown)
+        upper, bound = (found.error + factor * (each - found.error) for each in (found.upper, found.bound))
+        too_low = (upper < truth - ROUNDING).any() or float(np.max(bound)) < truth.max() - ROUNDING
+        wrong += bool(too_low or (found.lower > truth + ROUNDING).any())
+    return wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEGMENTS)
+def test_classes_in_segments_hold_together(name):
+    wrong = of_segments(SEGMENTS[name], 400, 200)
+    print(f"{name}: wrong {wrong} of 200")
+    assert_failures_within(wrong, 200, DELTA)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEGMENTS)
+def test_classes_in_segments_of_clusters_hold_together(name):
+    """Rows of a cluster are all the same, so that the clusters are what there is."""
+    wrong = of_segments(SEGMENTS[name], 600, 80, size=5)
+    print(f"{name}: wrong {wrong} of 80")
+    assert_failures_within(wrong, 80, DELTA)
+
+
+@pytest.mark.parametrize(("n", "size"), [(400, 1), pytest.param(600, 5, marks=pytest.mark.slow)])
+def test_narrower_bounds_of_classes_in_segments_would_be_seen(n, size):
+    wrong = of_segments(SEGMENTS["both off"], n, 60, factor=0.25, size=size)
+    print(f"wrong {wrong} of 60")
+    with pytest.raises(AssertionError):
+        assert_failures_within(wrong, 60, DELTA)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from calibrant import ClassScores, certify_classes, certify_each_class
+from calibrant import ClassScores, certify
 from support.class_worlds import World, at_random, one_of_two, six_vectors, uniform, unseen
 from support.counting import assert_failures_within, assert_probability_within, per_count, worst_failure_probability
 
@@ -25,7 +25,7 @@ def test_bounds_of_one_score_vector_exactly(n, score):
 
     def bounds(k):
         label = (np.arange(n) >= k).astype(int)
-        return [certify_classes(label, proba, classes=classes, notion=notion).bound for notion in notions]
+        return [certify(label, proba, classes=classes, notion=notion).bound for notion in notions]
 
     for notion, of_count in zip(notions, np.array([bounds(k) for k in range(n + 1)]).T, strict=True):
         size = 2.0 if notion == "sum" else 1.0
@@ -53,7 +53,7 @@ def failures(world, n, notion, runs, seed=11):
     classes = list(range(world.proba.shape[1]))
     for _ in range(runs):
         label, proba = world.draw(n, rng)
-        result = certify_classes(label, proba, classes=classes, notion=notion)
+        result = certify(label, proba, classes=classes, notion=notion)
         above += result.bound < truth - ROUNDING
         below += result.lower_bound > truth + ROUNDING
     return above, below
@@ -107,7 +107,7 @@ def test_bounds_of_lists_are_seldom_wrong(name, m):
         proba = np.take_along_axis(world.proba, listed, axis=1)[atom]
         scores = ClassScores.from_top(label, listed[atom], proba, classes=range(world.proba.shape[1]))
         for notion in wrong:
-            result = certify_classes(scores, notion=notion)
+            result = certify(scores, notion=notion)
             wrong[notion] += not result.lower_bound - ROUNDING <= truth[notion] <= result.bound + ROUNDING
     print(f"{name}, {m} listed: {truth}, wrong {wrong} of 40")
     for notion in wrong:
@@ -120,9 +120,27 @@ def test_a_narrower_bound_would_be_seen():
     rng, truth, wrong = np.random.default_rng(1), world.errors()["worst_class"], 0
     for _ in range(40):
         label, proba = world.draw(n, rng)
-        wrong += certify_classes(label, proba, classes=[0, 1, 2]).estimate < truth
+        wrong += certify(label, proba, classes=[0, 1, 2]).estimate < truth
     with pytest.raises(AssertionError):
         assert_failures_within(wrong, 40, DELTA)
+
+
+@pytest.mark.parametrize("method", ["default", "asymptotic"])
+@pytest.mark.parametrize("direction", ["too low", "too high"])
+def test_bounds_in_one_direction(direction, method):
+    """One of three classes 1.6 times too low, which is another's gain; at 80%, so that failures are seen."""
+    rng, samples, missed, above, shrunk = np.random.default_rng(16), 150, 0, 0, 0
+    truth = 0.2 * 0.6 / 1.6
+    for _ in range(samples):
+        proba = rng.dirichlet([2.0, 3.0, 5.0], 400)
+        code = np.minimum(2, (proba.cumsum(axis=1) < rng.random((400, 1))).sum(axis=1))
+        shown = np.column_stack([proba[:, 0] / 1.6, proba[:, 1], proba[:, 2] + proba[:, 0] * 0.6 / 1.6])
+        found = certify(code, shown, direction=direction, method=method, confidence_level=0.8)
+        missed += found.bound < truth
+        above += found.lower_bound > truth
+        shrunk += found.estimate < truth
+    allowed = 0.2 * samples + 2.0 * math.sqrt(0.16 * samples)
+    assert max(missed, above) <= allowed < shrunk
 
 
 @pytest.mark.slow
@@ -137,13 +155,13 @@ def test_bounds_of_classes_in_clusters(clusters, size, tolerance):
         moved = (0.6 * rng.uniform(-1.0, 1.0, clusters))[cluster] * np.minimum(proba[:, 1], proba[:, 2])
         true = proba + np.outer(moved, [0.0, 1.0, -1.0])
         code = np.minimum(2, (true.cumsum(axis=1) < rng.random((len(cluster), 1))).sum(axis=1))
-        found = certify_each_class(code, proba, clusters=cluster, tolerance=tolerance)
+        found = certify(code, proba, clusters=cluster, tolerance=tolerance).parts
         wrong += bool((found.lower > 0.0).any())
         shown = np.column_stack([proba[:, 0] / 1.6, proba[:, 1], proba[:, 2] + proba[:, 0] * 0.6 / 1.6])
         truth = 0.2 * 0.6 / 1.6  # of the first and of the third class, in all of their rows
-        found = certify_classes(code, shown, clusters=cluster, tolerance=tolerance)
+        found = certify(code, shown, clusters=cluster, tolerance=tolerance)
         missed += found.bound < truth
-        shrunk += found.error[0] < truth
+        shrunk += found.parts.error[0] < truth
         wrong += found.lower_bound > truth * 1.3  # sampling of the probabilities moves the truth a little
     allowed = 0.05 * samples + 2.0 * math.sqrt(0.05 * samples)
     assert wrong <= allowed

@@ -16,7 +16,6 @@ from calibrant.fits.logistic import logistic_fit
 from calibrant.metrics import (
     calibration_slope,
     hosmer_lemeshow,
-    ks_calibration_test,
     roc_auc_interval,
     spiegelhalter,
 )
@@ -42,7 +41,6 @@ TESTS = {
     "hosmer_lemeshow": hosmer_lemeshow,
     "spiegelhalter": spiegelhalter,
     "calibration_slope": calibration_slope,
-    "ks_calibration_test": ks_calibration_test,
 }
 
 
@@ -117,55 +115,6 @@ def test_scores_fitted_on_the_same_rows():
 def size_at_one_score(test, n: int, score: float, level: float) -> float:
     tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
     return failure_probability(n, score, per_count(n, lambda k: test(tables[k]).p_value) <= level)
-
-
-@pytest.mark.parametrize(("n", "score"), [(100, 0.5), (300, 0.1), (300, 0.9), (2600, 0.01)])
-@pytest.mark.parametrize("level", [0.1, 0.05, 0.01, 0.001])
-def test_ks_at_one_score(n, score, level):
-    """Exact, with just enough events for a p-value: a single step is shorter than the range of a Brownian motion."""
-    assert_probability_within(size_at_one_score(ks_calibration_test, n, score, level), level)
-
-
-@pytest.mark.parametrize("variance", [25, 100])
-def test_ks_with_many_small_scores(variance):
-    """Many rows with small scores make a Poisson process, whose steps are as large as they get."""
-    farthest = farthest_of_poisson(variance, 20_000)
-    for level in (0.1, 0.05, 0.01, 0.001):
-        few = max(0.5, -np.log(level) / 3 - 0.9)
-        assert_failures_within(passing(farthest, variance, level, few), len(farthest), level)
-
-
-@pytest.mark.slow
-def test_ks_without_the_term_for_few_events_would_fail():
-    farthest = farthest_of_poisson(25, 400_000)
-    with pytest.raises(AssertionError, match="failures in 400000"):
-        assert_failures_within(passing(farthest, 25, 1e-4, 0.0), len(farthest), 1e-4)
-
-
-def passing(farthest, variance, level, few):
-    """How many distances are significant by the asymptotic quantile and `few` rows more."""
-    return int((farthest > norm.isf(level / 4) * np.sqrt(variance) + few).sum())
-
-
-def farthest_of_poisson(variance, samples):
-    """Largest distances from 0 of Poisson processes of this variance less their mean."""
-    rng = np.random.default_rng(variance)
-    events = rng.poisson(variance, samples)
-    found = np.abs(events - variance, dtype=np.float64)
-    for n in np.unique(events[events > 0]):
-        here = np.flatnonzero(events == n)
-        at, number = np.sort(rng.uniform(size=(len(here), n)), axis=1) * variance, np.arange(1, n + 1)
-        inside = np.maximum((number - at).max(axis=1), (at - number + 1).max(axis=1))
-        found[here] = np.maximum(found[here], inside)
-    return found
-
-
-def test_ks_would_fail_with_few_events():
-    """Why there is no p-value below 25: four rows at 1/2 are all alike once in eight samples, and then p = .091."""
-    x = 2.0  # |4 - 2| / sqrt(4 / 4)
-    p_value = 4 * norm.sf(x) - 4 * norm.sf(3 * x)
-    assert p_value < 0.0911 < 2 / 2**4
-    assert math.isnan(ks_calibration_test(ScoreTable.from_counts([0.5], [4], [4])).p_value)
 
 
 @pytest.mark.parametrize("test", [spiegelhalter, hosmer_lemeshow])

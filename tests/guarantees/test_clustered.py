@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from calibrant.certificates import calibration_test, certify, cutoff_interval
+from calibrant.certificates import calibration_test, certify
 from calibrant.certificates.clusters import clustered
 from calibrant.table.clusters import cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -184,15 +184,15 @@ def check(name: str, n_clusters: int, repetitions: int) -> None:
     for y, s, g, error in samples(name, n_clusters, repetitions):
         rows = {"clusters": g, "max_rows_per_cluster": _NO_CAP, "guarantee": "unseen clusters"}
         bound = certify(y, s, method="asymptotic", n_simulations=99, **rows)
-        interval = cutoff_interval(y, s, method="asymptotic", n_simulations=99, **rows)
+        interval = certify(y, s, method="asymptotic", n_simulations=99, confidence_level=0.975, **rows)
         failures += (
             bound.bound < error - 1e-9,
             bound.lower_bound > error + 1e-9,
-            not interval.lower - 1e-9 <= error <= interval.upper + 1e-9,
+            not interval.lower_bound - 1e-9 <= error <= interval.bound + 1e-9,
             error == 0.0 and calibration_test(y, s, method="asymptotic", n_simulations=99, **rows).p_value <= 0.05,
         )
-        interval = cutoff_interval(y, s, confidence_level=0.9, **rows)  # both limits of 95%, where clusters are few too
-        proved += not interval.lower - 1e-9 <= error <= interval.upper + 1e-9
+        interval = certify(y, s, n_simulations=99, **rows)
+        proved += not interval.lower_bound - 1e-9 <= error <= interval.bound + 1e-9
         said += 1
         if decided(failures, said, repetitions, 0.05).all() and decided(proved, said, repetitions, 0.1):
             break
@@ -286,8 +286,8 @@ def test_statements_are_of_use():
     assert plain.width < grouped.width < 0.0149 + 1.25 * plain.width
     ordinary = certify(y, s, method="asymptotic", clusters=g)
     assert 0.75 * plain.width < ordinary.width < 1.25 * plain.width
-    interval = cutoff_interval(y, s, method="asymptotic", **both)
-    assert interval.upper - interval.lower < 0.045
+    interval = certify(y, s, method="asymptotic", confidence_level=0.975, **both)
+    assert interval.bound - interval.lower_bound < 0.045
     # Shares of .25 of too many positives in half of the scores: an error of about .1, in groups that share outcomes.
     y, s, g, _ = one_outcome(400, rng)
     found = certify(y, s, method="asymptotic", clusters=g, tolerance=0.02)

@@ -11,9 +11,8 @@ from scipy.special import expit
 
 import calibrant as cal
 from calibrant.comparing.calibration import calibration_limits
-from calibrant.comparing.joint import critical_value, paired_limits
+from calibrant.comparing.joint import Units, critical_value, paired_limits
 from calibrant.comparing.losses import MEASURES, possible_changes, terms_of
-from calibrant.comparing.units import Units
 from calibrant.metrics import cutoff_calibration_error
 from support.compared import Compared, constant, independent, true_differences, true_differences_of, worlds
 from support.counting import assert_failures_within, assert_seldom

@@ -11,7 +11,7 @@ from scipy.stats import kstwo
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.decisions import cost_curve, isotonic_harm_bound, net_benefit_difference
+from calibrant.decisions import cost_curve, isotonic_harm_bound
 from calibrant.distributions.brownian import kuiper_upper_quantile
 from calibrant.fits.score_map import fit_part
 from support.counting import assert_failures_within, assert_seldom
@@ -112,20 +112,18 @@ def spread_out(world: World, table: ScoreTable):
 
 
 def missed(world: World, mapped: str, n: int, repetitions: int, level: float) -> Iterator[np.ndarray]:
-    """Whether difference, ratio and net benefit are missed, at each of the parameters; and the rest."""
+    """Whether difference and ratio are missed, at each of the parameters; and the rest."""
     after = np.clip(MAPS[mapped](world.score), 0.0, 1.0)
     before, later = costs_of(world, world.score, P), costs_of(world, after, P)
     gap, ratio = later - before, later / np.where(before > 0.0, before, np.nan)
     for y, s, t in compared(world, mapped, n, repetitions):
         curve = cost_curve(y, s, t, at=P, confidence_level=level)
-        benefit = net_benefit_difference(y, t, s, at=P, confidence_level=level)
         of_difference = (gap < curve.difference_lower - 1e-12) | (gap > curve.difference_upper + 1e-12)
         of_ratio = (ratio < curve.loss_ratio_lower - 1e-9) | (ratio > curve.loss_ratio_upper + 1e-9)
-        gain, total = -gap / (1.0 - P), later.sum() / before.sum()
-        of_benefit = (gain < benefit.lower - 1e-9) | (gain > benefit.upper + 1e-9)
+        total = later.sum() / before.sum()
         overall = total < curve.overall_ratio_lower or total > curve.overall_ratio_upper
         of_band = np.abs(curve.difference - gap).max() > curve.difference_band
-        yield np.concatenate([of_difference, of_ratio, of_benefit, [overall, of_band]])
+        yield np.concatenate([of_difference, of_ratio, [overall, of_band]])
 
 
 # Worlds in which the normal intervals were nearest to failing, of 14 worlds, 4 maps and 5 to 2000 rows.

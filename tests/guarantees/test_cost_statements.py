@@ -10,7 +10,7 @@ from scipy.stats import binom, multinomial
 
 from calibrant import ScoreTable
 from calibrant.decisions import cost_curve, cost_forecast, net_benefit
-from calibrant.decisions.comparison import normal_half_width
+from calibrant.decisions.cost_curves import normal_half_width
 from support.counting import assert_probability_within, assert_seldom
 from support.worlds import WORLDS, World, at, true_cost, true_forecast
 

@@ -10,8 +10,8 @@ import pytest
 from benchmarks.few_clusters import RATIOS, FewClusters
 from calibrant import audit
 from calibrant.auditing.summary import summary
-from calibrant.certificates import calibration_test, certify, cutoff_interval
-from calibrant.distributions import rotations
+from calibrant.certificates import calibration_test, certify
+from calibrant.distributions import null_distribution
 from support.counting import assert_failures_within
 
 # Worlds in which the test rejects most often, and rare events.
@@ -78,7 +78,7 @@ def default_failures(samples: int) -> np.ndarray:
         failures[0] += calibration_test(y, p, clusters=g).p_value <= 0.05
         y, p, g, error = sample(rng, 0.6)
         failures[1] += certify(y, p, clusters=g).lower_bound > error
-        failures[2] += cutoff_interval(y, p, clusters=g, method="asymptotic").lower > error
+        failures[2] += certify(y, p, clusters=g, method="asymptotic", confidence_level=0.975).lower_bound > error
         failures[3] += certify(y, p, clusters=g, max_rows_per_cluster=None).lower_bound > error
         failures[4] += certify(y, p, clusters=g, direction="too high").lower_bound > error
     return failures
@@ -118,14 +118,14 @@ def test_twelve_hospitals_that_are_half_as_often_positive():
 
 @pytest.mark.slow
 def test_narrower_rotations_are_caught(monkeypatch):
-    monkeypatch.setattr(rotations, "_WIDER", 0.8)
+    monkeypatch.setattr(null_distribution, "_WIDER", 0.8)
     with pytest.raises(AssertionError, match="failures"):
         assert_failures_within(rejected(WORLDS["20 clusters"], 2_000), 2_000, 0.05)
 
 
 @pytest.mark.slow
 def test_without_independent_rows_rare_events_are_rejected_too_often(monkeypatch):
-    kept = rotations.rotate
+    kept = null_distribution.rotate
     monkeypatch.setattr(
         "benchmarks.few_clusters.rotate", lambda walks, size, variance, *rest: kept(walks, size, 0 * variance, *rest)
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from calibrant.certificates import certify, cutoff_interval
+from calibrant.certificates import certify
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions import cluster_bound
 from calibrant.distributions.cluster_bound import ClusterSums, largest_ratio
@@ -169,7 +169,7 @@ def test_defaults_on_fresh_data():
     failures = np.zeros(5, dtype=int)
     for _ in range(40):
         y, s, g = outbreak(rng, 60, 2.5)
-        found, interval = certify(y, s, clusters=g), cutoff_interval(y, s, clusters=g)
+        found, interval = certify(y, s, clusters=g), certify(y, s, clusters=g, confidence_level=0.975)
         costs = cluster_saving(cluster_rows(y, s, g), false_positive_cost=1.0, false_negative_cost=9.0, unseen=True)
         error = float((2.5 / 60 * np.where(np.bincount(g) < 10, 3.0, 0.3) @ np.bincount(g)) / len(g) * 0.98)
         cost = 9.0 * (error + 0.02)  # a score of .02 is below the threshold of .1: one never acts
@@ -177,7 +177,7 @@ def test_defaults_on_fresh_data():
         failures += [
             found.bound < capped - 1e-9,
             found.lower_bound > capped + 1e-9,
-            not interval.lower - 1e-9 <= capped <= interval.upper + 1e-9,
+            not interval.lower_bound - 1e-9 <= capped <= interval.bound + 1e-9,
             not costs.cost_lower - 1e-9 <= cost <= costs.cost_upper + 1e-9,
             costs.saving_bound < saving - 1e-9,
         ]

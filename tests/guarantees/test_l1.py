@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import fisher_exact
 
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
-from calibrant.papers.l1 import l1_cannot_be_certified, l1_from_repeats
+from calibrant.papers.theorems import l1_cannot_be_certified, l1_from_repeats
 from support.counting import (
     FALSE_ALARM,
     assert_failures_within,

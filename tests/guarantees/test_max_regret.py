@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import multinomial
 
 from calibrant import ScoreTable
-from calibrant.decisions.max_regret import max_regret
+from calibrant.decisions.regret import max_regret
 from support.counting import (
     assert_probability_within,
     assert_seldom,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant import OutcomeTable
-from calibrant.certificates import isotonic_mean_band, mean_band
+from calibrant.certificates import bands, isotonic_mean_band
 from support.counting import assert_seldom
 
 LOW, HIGH = -1.0, 3.0
@@ -75,8 +75,8 @@ def test_rows_that_do_not_count_the_same(name, weighting):
 
 
 def test_a_narrower_band_would_be_caught(monkeypatch):
-    width = mean_band.interval_width
-    monkeypatch.setattr(mean_band, "interval_width", lambda *how: 0.75 * width(*how))
+    width = bands.interval_width
+    monkeypatch.setattr(bands, "interval_width", lambda *how: 0.75 * width(*how))
     with pytest.raises(AssertionError, match="failures"):
         assert_seldom(misses("flat, coins", 300, 200), 200, 0.05)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant import OutcomeTable, audit_means
+from calibrant import OutcomeTable, audit
 from calibrant.curves import binned_means
 from calibrant.distributions.cluster_jackknife import LOG, Jackknife
 from calibrant.metrics import mean_bias
@@ -102,7 +102,7 @@ def test_right_amounts_are_seldom_recalibrated(world, n, runs):
     rng, advised, off = np.random.default_rng(4), 0, 0
     for _ in range(runs):
         z, f, w, ratio = world(rng, n)
-        advised += audit_means(z, f).advice.action == "recalibrate"
+        advised += audit(z, f, kind="amount").advice.action == "recalibrate"
         lower, upper = alone(z, f, w)
         off += not lower <= ratio <= upper
     print(advised, off)

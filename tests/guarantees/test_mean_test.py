@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from calibrant import OutcomeTable
-from calibrant.certificates import mean_calibration_test
+from calibrant.certificates import calibration_test
 from calibrant.certificates.mean_test import _tail_factor
-from calibrant.distributions.self_normalised import range_p_value
+from calibrant.distributions.total_ratio import range_p_value
 from calibrant.errors import ArgumentError
-from support.counting import assert_seldom
+from support.counting import assert_failures_within, assert_seldom
 
 RNG = np.random.default_rng
 # Amounts of mean 1 with ever heavier tails.
@@ -53,7 +53,7 @@ def rejected(draw, repetitions: int, level: float, seed: int, p_value=None, **ke
     for _ in range(repetitions):
         table = draw(rng)
         try:
-            p = (p_value or (lambda t: mean_calibration_test(t, **keywords).p_value))(table)
+            p = (p_value or (lambda t: calibration_test(t, **keywords, kind="amount").p_value))(table)
         except ArgumentError:  # too few claims: nothing is said
             p = 1.0
         yield p <= level
@@ -91,7 +91,7 @@ def test_right_shares_and_counts_are_seldom_rejected(draw):
 @pytest.mark.parametrize("n", [20, 300])
 def test_named_distributions_have_their_level(n):
     def p_value(table):
-        return mean_calibration_test(table, distribution="poisson", n_simulations=19).distribution_p_value
+        return calibration_test(table, distribution="poisson", n_simulations=19, kind="amount").distribution_p_value
 
     assert_seldom(rejected(lambda rng: counts(1.0, n, rng), 1000, 0.05, 4, p_value), 1000, 0.05)
     over = rejected(lambda rng: counts(3.0, n, rng), 300, 0.05, 5, p_value)
@@ -106,3 +106,45 @@ def test_wrong_means_are_rejected():
         return OutcomeTable.from_outcomes(rows.outcome, rows.prediction / 1.4, exposure=rows.weight)
 
     assert np.mean(list(rejected(draw, 60, 0.05, 6, distribution="poisson", n_simulations=19))) > 0.9
+
+
+def looked_at(rng, *, turned=False, amounts=False):
+    """Right predictions of .1 of some 500 rows that weigh little, and of ten that weigh a hundred times as much."""
+    many, few = rng.poisson(500), rng.poisson(10)
+    chance, score = np.repeat([0.5, 0.005], [many, few]), np.full(many + few, 0.1)
+    outcome = (rng.random(many + few) < score).astype(float)
+    if turned:
+        outcome, score = 1.0 - outcome, 1.0 - score
+    if amounts:
+        outcome, score = outcome * rng.gamma(2.0, 1.5, many + few), 3.0 * score
+    return outcome, score, chance
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [{}, {"turned": True}, {"amounts": True}], ids=["labels", "turned", "amounts"])
+def test_right_predictions_of_few_rows_that_weigh_much_are_seldom_rejected(how):
+    """In a third of samples none of the ten has an event; by the range alone a fifth and more would be rejected."""
+    rng, samples, small, unmended_small = RNG(8), 300, 0, 0
+    asked = {"kind": "amount"} if how.get("amounts") else {}
+    for _ in range(samples):
+        outcome, score, chance = looked_at(rng, **how)
+        small += calibration_test(outcome, score, chance=chance, **asked).p_value <= 0.05
+        order = np.argsort(score, kind="stable")
+        ends = np.flatnonzero(np.append(np.diff(score[order]) != 0.0, True))
+        unmended_small += range_p_value(((outcome - score) / chance)[order], ends) <= 0.05
+    assert_failures_within(small, samples, SLACK * 0.05)
+    assert unmended_small > 0.15 * samples
+
+
+@pytest.mark.slow
+def test_wrong_predictions_of_rows_that_weigh_differently_are_rejected():
+    """Chances of events .7 and 1.3 times what is predicted, of 1,000 rows looked at with chances from .25 to 1."""
+    rng, samples = RNG(9), 60
+    for factor in (0.7, 1.3):
+        rejected_at = 0
+        for _ in range(samples):
+            kind = rng.integers(3, size=1000)
+            score = np.array([0.1, 0.2, 0.3])[kind] * rng.uniform(0.7, 1.3, 1000)
+            label = rng.random(1000) < factor * score
+            rejected_at += calibration_test(label, score, chance=np.array([0.25, 0.5, 1.0])[kind]).p_value <= 0.05
+        assert rejected_at > 0.8 * samples

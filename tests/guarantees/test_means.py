@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant import certify, certify_means
+from calibrant import certify
 from calibrant.certificates import required_sample_size_means
 from support.counting import assert_failures_within
 from support.mean_worlds import exponential, half_wrong, lognormal, one_score, pareto
@@ -31,7 +31,7 @@ def failures(world, n, runs, seed, **how):
     rng, errors, count = np.random.default_rng(seed), world.errors, np.zeros(len(WRONG), dtype=int)
     for _ in range(runs):
         outcome, prediction, exposure = world.draw(n, rng)
-        count += wrong(certify_means(outcome, prediction, exposure=exposure, **how), errors)
+        count += wrong(certify(outcome, prediction, exposure=exposure, **how, kind="amount"), errors)
     return count
 
 
@@ -50,7 +50,7 @@ def atoms(point, n, runs, seed, **how):
     for _ in range(runs):
         draw = rng.random(n)
         outcome = np.where(draw < chance, 1.0, np.where(draw < chance + chance_a, a, 0.0))
-        count += wrong(certify_means(outcome, np.full(n, predicted), outcome_limits=(0, 1), **how), errors)
+        count += wrong(certify(outcome, np.full(n, predicted), outcome_limits=(0, 1), **how, kind="amount"), errors)
     return count
 
 
@@ -141,8 +141,8 @@ def test_clusters_of_any_dependence(together, how):
         prediction = np.where(rng.random(len(cluster)) < 0.5, 0.15, 0.25)
         draw = np.where(rng.random(clusters) < together, rng.random(clusters), np.nan)[cluster]
         outcome = np.where(np.isnan(draw), rng.random(len(cluster)), draw) < chance
-        certificate = certify_means(
-            outcome, prediction, clusters=cluster, outcome_limits=(0, 1), cluster_limit=9, **how
+        certificate = certify(
+            outcome, prediction, clusters=cluster, outcome_limits=(0, 1), cluster_limit=9, **how, kind="amount"
         )
         count += wrong(certificate, (0.125, 0.125))  # of the rows at each prediction: 0.05 beside 0.2, of half of them
     assert_seldom_wrong(count, runs)
@@ -161,7 +161,7 @@ def test_clusters_with_a_limit(how):
         claims = rng.random(clusters) * 9 * 2  # in a cluster of m rows that of row k if it is between k and k + 1
         position = np.arange(len(cluster)) - np.searchsorted(cluster, cluster)
         outcome = (claims[cluster] // 1).astype(int) == position
-        certificate = certify_means(outcome, prediction, clusters=cluster, cluster_limit=1, **how)
+        certificate = certify(outcome, prediction, clusters=cluster, cluster_limit=1, **how, kind="amount")
         count += wrong(certificate, errors)
     assert_seldom_wrong(count, runs)
 
@@ -185,7 +185,10 @@ def test_planned_rows_certify(name):
     rng, missed, limits = np.random.default_rng(2), 0, (0, plan["cap"] * world.prediction.mean())
     for _ in range(40):
         outcome, prediction, _ = world.draw(n, rng)
-        missed += certify_means(outcome, prediction, outcome_limits=limits, tolerance=tolerance).verdict != "certified"
+        missed += (
+            certify(outcome, prediction, outcome_limits=limits, tolerance=tolerance, kind="amount").verdict
+            != "certified"
+        )
     print(f"{name}: {n} rows, {missed} of 40 not certified")
     assert_failures_within(missed, 40, 0.2)
 
@@ -198,7 +201,7 @@ def test_narrower_bounds_would_be_seen():
     rng, error, narrow, high = np.random.default_rng(1), (predicted - chance) / predicted, 0, 0
     for _ in range(120):
         outcome = (rng.random(n) < chance).astype(float)
-        certificate = certify_means(outcome, np.full(n, predicted), outcome_limits=(0, 1))
+        certificate = certify(outcome, np.full(n, predicted), outcome_limits=(0, 1), kind="amount")
         narrow += 0.8 * certificate.estimate + 0.2 * certificate.bound < error
         high += 0.8 * certificate.estimate + 0.2 * certificate.lower_bound > error
     for count in (narrow, high):
@@ -217,7 +220,7 @@ def test_weights_of_rows_that_were_looked_at_by_chance():
         seen = rng.random(20_000) < chance
         label, predicted = (rng.random(20_000) < np.where(bad, 3.0, 1.0) * predicted)[seen], predicted[seen]
         how = {"outcome_limits": (0, 1), "relative_to": "exposure", "sample_weight": 1.0 / chance[seen]}
-        known = certify_means(label, predicted, **how)
+        known = certify(label, predicted, **how, kind="amount")
         off, width = error - known.estimate, np.array([known.bound, known.lower_bound]) - known.estimate
         for part, missed in ((1.0, whole), (0.1, tenth)):
             missed += [off > part * width[0], off < part * width[1]]
@@ -239,6 +242,6 @@ def test_few_rows_with_the_largest_prediction(cap):
     for _ in range(runs):
         wide = rng.random(500) < chance
         prediction, outcome = np.where(wide, largest, 1.0), np.where(wide, 0.0, 1.0)
-        certificate = certify_means(outcome, prediction, outcome_limits=(0, cap))
+        certificate = certify(outcome, prediction, outcome_limits=(0, cap), kind="amount")
         count += wrong(certificate, (0.0, error if wide.any() else 0.0))  # of the population up to the largest
     assert_seldom_wrong(count, runs)

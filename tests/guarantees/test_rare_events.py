@@ -9,10 +9,9 @@ import pytest
 from scipy.stats import binom
 
 from calibrant import ScoreTable
-from calibrant.certificates import certify, cutoff_interval
-from calibrant.certificates.widths.default import _betting_bound, charged_bound
-from calibrant.distributions.rare_events import choose_bound
-from calibrant.distributions.sharp_mean import simultaneous_width
+from calibrant.certificates import certify
+from calibrant.certificates.widths.default import _Bets, charged_bound
+from calibrant.distributions.mean_limits import choose_bound, simultaneous_width
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import assert_probability_within, assert_seldom
 from support.search import Claim, worst_failure
@@ -73,7 +72,8 @@ def test_a_bound_with_two_thirds_of_its_width_is_caught(events):
 def test_a_bet_without_the_price_of_its_confidence_is_caught():
     def without(table):
         choice = choose_bound(table.total, table.mean_variance, DELTA)
-        return max(_betting_bound(table, rate, 1.0) for rate in choice.bets[0].rates)
+        bets = _Bets(table, extremes(cumulative_residuals(table)), 0)
+        return max(bets.bound(rate, 1.0) for rate in choice.bets[0].rates)
 
     with pytest.raises(AssertionError, match="failure probability"):
         assert_probability_within(one_score(2_000, 6, without), DELTA)
@@ -152,8 +152,8 @@ def test_a_shrunk_bound_is_caught_by_counting(name):
 def test_intervals_contain_the_true_error():
     for n, world in FEW.values():
         tables = world.samples(n, 400, np.random.default_rng([n, 7]))
-        intervals = (cutoff_interval(table) for table in tables)
-        assert_seldom((not each.lower <= world.error <= each.upper for each in intervals), 400, DELTA)
+        intervals = (certify(table, confidence_level=0.975) for table in tables)
+        assert_seldom((not each.lower_bound <= world.error <= each.bound for each in intervals), 400, DELTA)
 
 
 @pytest.mark.slow

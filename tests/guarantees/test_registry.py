@@ -12,7 +12,7 @@ from typing import get_args
 
 import pytest
 
-from guarantees.registry import ELSEWHERE, NO_LIMITS, SAYS_NOTHING, SEARCH, WORST_CASES, public_functions
+from guarantees.registry import ELSEWHERE, NO_LIMITS, OTHER_KINDS, SAYS_NOTHING, SEARCH, WORST_CASES, public_functions
 from guarantees.test_search import CLAIMS
 from support.statements import STATEMENTS
 
@@ -36,8 +36,10 @@ def test_every_public_function_is_registered_once():
 
 
 def test_every_registered_test_exists():
-    ids = [*(test for tests in ELSEWHERE.values() for test in tests), *WORST_CASES.values()]
-    assert all(ELSEWHERE.values())
+    listed = [*ELSEWHERE.values(), *OTHER_KINDS.values()]
+    ids = [*(test for tests in listed for test in tests), *WORST_CASES.values()]
+    assert all(listed)
+    assert OTHER_KINDS.keys() <= STATEMENTS.keys()
     missing = [test for test in ids if test.partition("::")[2] not in functions_of(test.partition("::")[0])]
     assert not missing
 

@@ -19,7 +19,6 @@ from calibrant.certificates import (
     certify_recalibrated,
     certify_sample,
     cumulative_band,
-    cutoff_interval,
     isotonic_band,
 )
 from calibrant.decisions import cost_forecast, max_regret, saving_bound
@@ -75,8 +74,8 @@ def priced(function, share: float, **keywords):
 
 CLAIMS = {
     "certify, lower": lower(lambda table: certify(table).lower_bound, error),
-    "cutoff_interval": Claim(
-        lambda table: both(cutoff_interval(table), "lower", "upper"), lambda world, _: world.error
+    "certify, both bounds": Claim(
+        lambda table: both(certify(table, confidence_level=0.975), "lower_bound", "bound"), lambda world, _: world.error
     ),
     "isotonic_band": Claim(
         lambda table: both(isotonic_band(table), "lower", "upper"),

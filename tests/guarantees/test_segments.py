@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from scipy.special import rel_entr
 from scipy.stats import binom, norm
 
-from calibrant import audit_means, audit_segments, find_segments
+from calibrant import audit, audit_segments, find_segments
 
 DELTA = 0.05
 
@@ -316,14 +316,37 @@ def test_bounds_of_amounts_in_segments_hold_together(kind, cap):
             factor = np.minimum(np.exp(rng.normal(-0.5, 1.0, rows)), 50.0)
         outcome = prediction * factor if kind == "heavy" else rng.poisson(prediction * factor).astype(float)
         asked = {"by": {"s": segment}, "clusters": cluster, "outcome_limits": (0, cap)}
-        wrong += bool((audit_means(outcome, prediction, **asked).segments.lower > 0.0).any())
+        wrong += bool((audit(outcome, prediction, **asked, kind="amount").segments.lower > 0.0).any())
         shown = np.where(segment == "a", prediction / 1.4, prediction)
-        found = audit_means(outcome, shown, **asked).segments
+        found = audit(outcome, shown, **asked, kind="amount").segments
         missed += found.upper[0] < 0.4
         shrunk += found.error[0] < 0.4
     allowed = DELTA * samples + 2.0 * math.sqrt(DELTA * samples)
     assert wrong <= allowed
     assert missed <= allowed
+    assert shrunk > allowed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["clusters", "amounts", "heavy amounts"])
+def test_p_values_of_right_totals_are_seldom_small(kind):
+    """In 12 clusters, or of amounts; a fifth of the p-value, or that of clusters taken for rows, is small too often."""
+    rng, samples, small, shrunk = np.random.default_rng(13), 300, 0, 0
+    for _ in range(samples):
+        if kind == "clusters":
+            label, score, cluster, segment = clustered_segments(rng, 12, 60, 0.8)
+            asked = {"by": {"s": segment}, "min_rows": 1}
+            p_value = audit_segments(label, score, clusters=cluster, **asked).p_value[0]
+            less = audit_segments(label, score, **asked).p_value[0]
+        else:
+            segment, mean = np.where(np.arange(400) % 3 == 0, "a", "b"), rng.uniform(0.5, 2.0, 400)
+            sigma = 1.5 if kind == "heavy amounts" else 0.5
+            factor = np.exp(rng.normal(-0.5 * sigma**2, sigma, 400))
+            p_value = audit(mean * factor, mean, by={"s": segment}, kind="amount").segments.p_value[0]
+            less = p_value / 5.0
+        small, shrunk = small + (p_value <= DELTA), shrunk + (less <= DELTA)
+    allowed = DELTA * samples + 2.0 * math.sqrt(DELTA * samples)
+    assert small <= allowed
     assert shrunk > allowed
 
 

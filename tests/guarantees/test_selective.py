@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.distributions.walk_boundary import WalkBoundary, walk_boundary
+from calibrant.distributions.binomial import WalkBoundary, walk_boundary
 from support.counting import assert_failures_within, assert_probability_within, assert_seldom
 
 DELTA = 0.05

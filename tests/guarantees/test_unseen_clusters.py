@@ -10,7 +10,7 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.auditing.performance import Performance, performance_of
-from calibrant.distributions import cluster_draws
+from calibrant.distributions import cluster_jackknife
 from calibrant.table.clusters import cluster_rows
 from support.counting import assert_failures_within, decided
 
@@ -133,7 +133,7 @@ def test_shrunk_intervals_are_caught():
 @pytest.mark.slow
 def test_rows_as_draws_are_caught(monkeypatch):
     """With a design effect alone, what no cluster has shown is not allowed for."""
-    monkeypatch.setattr(cluster_draws, "equal_draws", lambda size, delta: float(size.sum()))
+    monkeypatch.setattr(cluster_jackknife, "equal_draws", lambda size, delta: float(size.sum()))
     counts, valid = missed("fifty clusters, all positive", 50)
     for name in ("brier", "log_loss", "observed_minus_predicted", "observed_expected", "calibration_intercept"):
         with pytest.raises(AssertionError, match="failures in"):

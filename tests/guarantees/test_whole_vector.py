@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.auditing.class_facts import MARGINAL
+from calibrant.auditing.wording import MARGINAL
 from calibrant.table.seeding import scramble
 
 

@@ -16,12 +16,10 @@ from calibrant.curves import local_curve
 from calibrant.fits.local_polynomial import local_fit
 from calibrant.metrics import (
     integrated_calibration_index,
-    local_calibration,
     local_calibration_score,
-    weighted_mean_squared_error,
 )
-from calibrant.metrics.local import reflected_density
-from calibrant.papers import distorted_probabilities
+from calibrant.papers import distorted_probabilities, lcs, wmse
+from calibrant.papers.local import reflected_density
 from support.data import LOCFIT
 
 DATA = ["smooth_50", "smooth_2000", "ties_500", "narrow_500", "extreme_500"]
@@ -69,13 +67,13 @@ def test_exact_fits_are_those_of_locfit(data, kernel, degree):
 @pytest.mark.parametrize("data", DATA)
 def test_talk_weights_and_score_are_those_of_r(data):
     table, theirs, points = table_of(data), summary("lcs_summary.csv")[data], columns(f"lcs_{data}.csv")
-    assert reflected_density(table, 100) == pytest.approx(points["w_density"], rel=1e-8)
-    found = local_calibration(table, weights="machado2024")
+    density = reflected_density(np.repeat(table.score, table.n), points["l"])
+    assert density == pytest.approx(points["w_density"], rel=1e-8)
+    found = lcs(table)
     inside = points["in_range"] == 1
     assert found.score == pytest.approx(points["l"][inside], abs=1e-15)
     assert found.rate == pytest.approx(points["g_exact"][inside], abs=1e-9)
     assert found.value == pytest.approx(float(theirs["lcs_exact"]), rel=1e-9)
-    assert local_calibration_score(table, weights="machado2024") == found.value
 
 
 @pytest.mark.parametrize("data", DATA)
@@ -88,11 +86,11 @@ def test_density_weights_come_close_to_the_mean_over_rows(data):
 
 
 @pytest.mark.parametrize("data", DATA)
-def test_weighted_mean_squared_error_is_theirs_without_ties(data):
+def test_wmse_is_theirs_without_ties(data):
     """With ties theirs depends on the order of the rows."""
     theirs = float(summary("lcs_summary.csv")[data]["wmse"])
     allowed = 6e-4 if data.startswith("ties") else 1e-10
-    assert weighted_mean_squared_error(table_of(data)) == pytest.approx(theirs, rel=0, abs=allowed)
+    assert wmse(table_of(data)) == pytest.approx(theirs, rel=0, abs=allowed)
 
 
 @pytest.mark.parametrize("data", DATA)
@@ -124,21 +122,21 @@ def test_published_simulation(transform, scale):
     """
     repetitions = 400
     factor = {"1/3": 1 / 3, "1": 1.0, "3": 3.0}[scale]
-    lcs, wmse = [], []
+    scores, errors = [], []
     for seed in range(repetitions):
         world = distorted_probabilities(800, **{transform: factor}, random_state=seed)
         table = ScoreTable.from_scores(world.y_true, world.y_proba)
-        lcs.append(local_calibration_score(table, weights="machado2024"))
-        wmse.append(weighted_mean_squared_error(table))
+        scores.append(lcs(table).value)
+        errors.append(wmse(table))
     row = (transform, scale, "No Calibration", "test")
 
     def margin(sd):
         return 4.0 * sd * np.sqrt(1 / 200 + 1 / repetitions)
 
     mean, sd = published(*row, "lcs_exact", "reproduced")
-    assert np.mean(lcs) == pytest.approx(mean, abs=margin(sd))
-    assert np.std(lcs) == pytest.approx(sd, rel=0.3)
+    assert np.mean(scores) == pytest.approx(mean, abs=margin(sd))
+    assert np.std(scores) == pytest.approx(sd, rel=0.3)
     mean, sd = published(*row, "lcs", "published")
-    assert np.mean(lcs) == pytest.approx(mean, abs=margin(sd) + 5e-4)
+    assert np.mean(scores) == pytest.approx(mean, abs=margin(sd) + 5e-4)
     mean, sd = published(*row, "wmse", "published")
-    assert np.mean(wmse) == pytest.approx(mean, abs=margin(sd) + 5e-5)
+    assert np.mean(errors) == pytest.approx(mean, abs=margin(sd) + 5e-5)

@@ -9,10 +9,9 @@ import pytest
 import calibrant
 from calibrant.auditing import audit_index
 from calibrant.errors import ArgumentError, SourceError
-from calibrant.metrics import confusion_metrics
 from calibrant.plots.style import DARK
 from calibrant.report import render
-from support import class_audits, mean_audits
+from support import class_audits, mean_audits, oracles
 from support.browser import INSTALLED, browser
 
 needs_browser = pytest.mark.skipif(not INSTALLED, reason="no chromium and chromedriver on this machine")
@@ -175,12 +174,12 @@ class TestSlider:
                 " (cell) => [cell.dataset.column, cell.textContent])"
             )
             cells = {int(column): text for column, text in shown}
-            found = confusion_metrics(*rows["rare"], threshold=curve.threshold[i])
+            counts = oracles.decided(*rows["rare"], curve.threshold[i])
             assert cells[0] == f"{curve.threshold[i]:.4g}"
-            assert [cells[j] for j in (5, 6, 7, 8)] == [f"{n:,}" for n in (found.tp, found.fp, found.fn, found.tn)]
+            assert [cells[j] for j in (5, 6, 7, 8)] == [f"{n:,}" for n in counts]
             ratio = (1 - curve.threshold[i]) / curve.threshold[i]
             assert float(cells[2].replace(",", "")) == pytest.approx(
-                (found.fp + ratio * found.fn) / 20_000, rel=1e-3, abs=1e-4
+                (counts[1] + ratio * counts[2]) / 20_000, rel=1e-3, abs=1e-4
             )
             here = window.run("return Array.from(document.querySelectorAll('.here'), (bar) => bar.textContent)")
             assert len(here) == 1

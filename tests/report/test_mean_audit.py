@@ -38,8 +38,8 @@ def test_sides_and_numbers_are_those_of_the_audit(html):
 def test_markdown_tells_pictures_in_words():
     text = losses_given_default().to_markdown()
     assert "## No verdict" in text
-    assert "In 10 bins the observed mean goes from" in text
-    assert "The sums of observed less predicted range over" in text
+    assert "Observed mean by mean prediction, at 10 points: " in text
+    assert "Cumulative residual by prediction, at" in text
     assert "as Poisson counts" in counts().to_markdown()
 
 

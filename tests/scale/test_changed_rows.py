@@ -13,8 +13,7 @@ from calibrant.cells import refinement
 from calibrant.cells.frame_rows import LazyRows
 from calibrant.errors import DataError, SourceError
 from calibrant.sources import files, frames
-from calibrant.sources.file_slices import FileSlices
-from calibrant.sources.files import read_table
+from calibrant.sources.files import FileSlices, read_table
 from support.routes import CASES, few_in_memory
 
 NAMES = {"label": "y", "score": "s"}
@@ -59,14 +58,13 @@ def replace_after(monkeypatch, module, name, path, columns):
 @pytest.mark.parametrize("route", ["file", "duckdb"])
 def test_a_score_that_cannot_be_used_after_the_check(path, monkeypatch, route, value, message):
     columns = {"y": 2 * Y - 1, "s": [value, *S[1:].tolist()]}
-    module, name = (files, "check") if route == "file" else (frames, "checked_rows")
-    replace_after(monkeypatch, module, name, path, columns)
+    replace_after(monkeypatch, files if route == "file" else frames, "inspect", path, columns)
     with pytest.raises(DataError, match=f"the same rows at every reading, found .*{message}"):
         read(path, route)
 
 
 def test_another_column_after_the_check(path, monkeypatch):
-    replace_after(monkeypatch, files, "check", path, {"y": 2 * Y - 1, "p": S})
+    replace_after(monkeypatch, files, "inspect", path, {"y": 2 * Y - 1, "p": S})
     with pytest.raises(SourceError, match=r"the same columns at every reading, found others in .*a\.parquet"):
         read_table(path, **NAMES)
 

@@ -20,7 +20,7 @@ from calibrant.atomic_write import replacing
 from calibrant.errors import SourceError
 from calibrant.sources import connection
 from calibrant.sources.files import read_table
-from calibrant.sources.protocol import Columns
+from calibrant.sources.schema import Schema
 from support.routes import held_rows
 
 if os.name == "nt":
@@ -239,7 +239,7 @@ class TestFullDisks:
         """The same reading succeeds where there is space, so that the space was what the test above took away."""
         monkeypatch.setattr(connection, "_MEMORY", LITTLE_MEMORY)
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-        assert len(held_rows(scores, Columns("y", "p", clusters=("id",))).clusters) == N
+        assert len(held_rows(scores, Schema("y", "p", cluster=("id",))).clusters) == N
         assert contents(tmp_path) == {}
 
 

@@ -22,7 +22,7 @@ from calibrant.metrics import cutoff_calibration
 from calibrant.sources.connection import open_source
 from calibrant.sources.files import read_table
 from calibrant.sources.paths import find_files
-from calibrant.sources.protocol import Columns
+from calibrant.sources.schema import Schema
 from support.routes import few_in_memory, held_rows
 
 N = 1500
@@ -104,10 +104,10 @@ def test_together_as_one_file(ending, shuffled, rows, tmp_path, monkeypatch):
         [str(paths[0]), f"{tmp_path}/parts/part-[1-9]*"],
     ):
         assert_equal(read_table(place, **NAMES), whole)
-    columns = Columns(**NAMES, clusters=("g",))
+    columns = Schema("y", "s", count="w", cluster=("g",))
     together, apart = held_rows(paths, columns), held_rows(tmp_path / f"whole.{ending}", columns)
-    for ours, theirs in zip(together[:4], apart[:4], strict=True):
-        np.testing.assert_array_equal(ours, theirs)  # in the order of the files
+    for name in ("label", "score", "count", "clusters"):
+        np.testing.assert_array_equal(getattr(together, name), getattr(apart, name))  # in the order of the files
     if shuffled:
         return
     few_in_memory(monkeypatch)
@@ -249,7 +249,7 @@ def test_rows_of_many_files_keep_their_order(tmp_path):
     for i, name in enumerate(names):
         name.write_text(f"y,s,g\n{i % 2},{i / 32},{i}\n")
     for _ in range(5):  # DuckDB 1.4 does not keep the order of a UNION ALL, though mostly
-        found = held_rows(names, Columns("y", "s", clusters=("g",)))
+        found = held_rows(names, Schema("y", "s", cluster=("g",)))
         np.testing.assert_array_equal(found.score, np.arange(20) / 32)
 
 
@@ -258,11 +258,11 @@ def test_groups_of_different_types(tmp_path):
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, 9007199254740993 AS g").write_parquet(str(tmp_path / "b.parquet"))
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, 9007199254740992 AS g").write_parquet(str(tmp_path / "c.parquet"))
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, 2::SMALLINT AS g").write_parquet(str(tmp_path / "d.parquet"))
-    found = held_rows(f"{tmp_path}/*.parquet", Columns("y", "s", clusters=("g",)))
+    found = held_rows(f"{tmp_path}/*.parquet", Schema("y", "s", cluster=("g",)))
     assert found.clusters.tolist() == [0, 2, 1, 0]  # names in order as text: 2, ...992, ...993
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, [1] AS g").write_parquet(str(tmp_path / "c.parquet"))
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, {'a': 1} AS g").write_parquet(str(tmp_path / "d.parquet"))
-    found = held_rows([tmp_path / "c.parquet", tmp_path / "d.parquet"], Columns("y", "s", clusters=("g",)))
+    found = held_rows([tmp_path / "c.parquet", tmp_path / "d.parquet"], Schema("y", "s", cluster=("g",)))
     assert found.clusters.tolist() == [0, 1]
 
 

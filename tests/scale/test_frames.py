@@ -17,11 +17,14 @@ import pytest
 from calibrant import ScoreTable
 from calibrant.cells import frame_rows as lazy_rows
 from calibrant.cells import gathering, refinement
+from calibrant.cells.frame_rows import fetch_arrays
 from calibrant.errors import CalibrantError, DataError, SourceError
 from calibrant.metrics import cutoff_calibration
 from calibrant.segments.totals import Request
 from calibrant.sources import frames, segment_scan
-from calibrant.sources.protocol import Columns
+from calibrant.sources.columns import LazyColumns
+from calibrant.sources.fit_rows import unchecked_rows
+from calibrant.sources.schema import Schema
 from support.frame_cases import RIGHT, WRONG
 from support.routes import BROKEN, CASES, assert_same, expected, few_in_memory, summary, weighing
 
@@ -71,8 +74,8 @@ def test_what_can_be_used(library, case):
 
 NOTHING = {
     "y": "a label in every row, found (nan|None|<NA>|an empty value) in {}column y and 2 more like it; drop",
-    "p": "(numbers as|finite) scores, found (nan|None|an empty value) in {}column p and 2 more like it; drop",
-    "w": "weights.*, found (nan|None|an empty value) in {}column w and 2 more like it; drop",
+    "p": "(numbers as|finite) scores, found (nan|None|an empty value( or nan)?) in {}column p and 2 more like it; drop",
+    "w": "weights.*, found (nan|None|an empty value( or nan)?) in {}column w and 2 more like it; drop",
 }
 FULL = {"y": [0, 1, 1], "p": [0.1, 0.2, 0.3], "w": [1.0, 2.0, 1.0]}
 
@@ -173,7 +176,7 @@ def test_columns_in_memory_are_not_copied(library):
         "polars": lambda: pl.DataFrame({"p": pl.Series(p), "y": np.ones(1000)}),
         "pyarrow": lambda: pa.table({"p": p, "y": np.ones(1000)}),
     }[library]()
-    found = frames.open_frame(frame, Columns("y", "p", None, None))
+    found = frames.open_frame(frame, Schema("y", "p", None, None))
     if library == "polars":
         assert np.shares_memory(found.score, frame["p"].to_numpy(allow_copy=False))
     else:
@@ -217,7 +220,9 @@ def test_frames_of_narwhals():
 def nan_behind_limits(tmp_path):
     """A Parquet file that declares scores from 0.1 to 0.9, as they are apart from a NaN."""
     path = tmp_path / "nan.parquet"
-    pq.write_table(pa.table({"y": [0, 1, 1], "p": [0.1, math.nan, 0.9], "w": [1.0, 1.0, math.nan]}), path)
+    pq.write_table(
+        pa.table({"y": [0, 1, 1], "p": [0.1, math.nan, 0.9], "w": [1.0, 1.0, math.nan], "q": [0.1, 0.5, 0.9]}), path
+    )
     declared = pq.ParquetFile(path).metadata.row_group(0).column(1).statistics
     assert (declared.min, declared.max) == (0.1, 0.9)
     return str(path)
@@ -225,10 +230,10 @@ def nan_behind_limits(tmp_path):
 
 def test_nan_behind_declared_limits(nan_behind_limits):
     for scan in (connect().read_parquet, pl.scan_parquet):
-        with pytest.raises(DataError, match="finite scores, found nan in column p;"):
+        with pytest.raises(DataError, match=r"scores, found (nan|an empty value or nan) in column p;"):
             ScoreTable.from_frame(scan(nan_behind_limits), **NAMES)
-        with pytest.raises(DataError, match="found nan in column w;"):
-            ScoreTable.from_frame(scan(nan_behind_limits), label="y", score="y", weight="w")
+        with pytest.raises(DataError, match=r"found (nan|an empty value or nan) in column w;"):
+            ScoreTable.from_frame(scan(nan_behind_limits), label="y", score="q", weight="w")
 
 
 class TestErrorsOfEngines:
@@ -274,7 +279,7 @@ class TestErrorsOfEngines:
         monkeypatch.setattr(nw.LazyFrame, "group_by", refuse)
         monkeypatch.setattr(segment_scan, "_MOST_EXACT", 1)
         relation = in_duckdb({"y": [0, 1], "p": [0.2, 0.7], "site": ["a", "b"]})
-        rows = frames.open_frame(relation, Columns(**NAMES, by=("site",)))
+        rows = frames.open_frame(relation, Schema("y", "p", by=("site",)))
         for ask in (rows.table, lambda: rows.segments(Request(1, 1, {}))):
             with pytest.raises(SourceError, match=": Non-trivial complex aggregation found; collect it") as found:
                 ask()
@@ -285,6 +290,12 @@ def table_of(make, name):
     y, s, w = CASES[name]
     columns = {"y": y, "p": s} | ({} if w is None else {"w": w})
     return ScoreTable.from_frame(make(columns), **NAMES, **weighing(name, "w"))
+
+
+# How often an engine is asked before it is asked for sums. First all rows are counted, which most know without a scan.
+LOOKS = 2
+# Estimates of DuckDB, from 64 registers, have a standard error of 13%, and differ with its version: three of them.
+NEAR_300_000 = 180_000, 430_000
 
 
 class TestScans:
@@ -305,27 +316,19 @@ class TestScans:
     def make(self, request):
         return LIBRARIES[request.param]
 
-    @pytest.fixture
-    def looks(self, make):
-        """How often an engine is asked before it is asked for sums: DuckDB counts different scores by themselves.
-
-        First of all rows are counted, which most engines know without a scan.
-        """
-        return 2 if isinstance(make({"y": [1]}), pl.LazyFrame) else 3
-
-    def test_once_more_if_few_scores_are_different(self, make, scans, looks):
+    def test_once_more_if_few_scores_are_different(self, make, scans):
         y, s, _ = CASES["calibrated"]
         ScoreTable.from_frame(make({"y": y, "p": s}), **NAMES)
-        assert len(scans) == looks + 1
+        assert len(scans) == LOOKS + 1
 
-    def test_one_more_for_each_division(self, make, scans, looks, monkeypatch):
+    def test_one_more_for_each_division(self, make, scans, monkeypatch):
         y, s, _ = CASES["calibrated"]
         few_in_memory(monkeypatch)
         monkeypatch.setattr(gathering, "FIRST_BITS", 16)
         table = ScoreTable.from_frame(make({"y": y, "p": s}), **NAMES)
         assert_same(table, "calibrated")
         # Rows are handed over in batches, which is not counted here, until they are few enough to be kept.
-        assert looks <= len(scans) <= looks + 6
+        assert LOOKS <= len(scans) <= LOOKS + 6
         scans.clear()
         monkeypatch.setattr(frames, "_batches", lambda frame: None)
         table = ScoreTable.from_frame(make({"y": y, "p": s}), **NAMES)
@@ -365,41 +368,42 @@ class TestScans:
         table = ScoreTable.from_frame(frame, **NAMES)
         assert (table.cells is not None, table.total, table.positives) == (True, 2, 1)
 
-    def test_once_more_for_broken_weights(self, make, scans, looks):
+    def test_once_more_for_broken_weights(self, make, scans):
         y, s, w = CASES["weights of tenths"]
         ScoreTable.from_frame(make({"y": y, "p": s, "w": w}), **NAMES, weight="w")
-        assert len(scans) == looks + 1
+        assert len(scans) == LOOKS + 1
 
     @pytest.mark.parametrize(("column", "more"), [({"p": [0.2, math.inf]}, 0), ({"p": [0.2, 1.2]}, 1)])
-    def test_once_if_a_value_is_wrong(self, make, scans, column, more):
-        """Once more where the advice depends on where scores lie."""
+    def test_twice_more_if_a_value_is_wrong(self, make, scans, column, more):
+        """To count what is wrong and for an example; once more where the advice depends on where scores lie."""
         with pytest.raises(CalibrantError):
             ScoreTable.from_frame(make({"y": [0, 1]} | column), **NAMES)
-        assert len(scans) == 2 + more  # one of them counts the rows
+        assert len(scans) == LOOKS + 2 + more
 
     def test_different_scores_are_estimated(self, make):
         rng = np.random.default_rng(5)
         few, many = rng.integers(0, 1000, 300_000) / 1000, rng.random(300_000)
-        for scores, least, most in ((few, 0, 10_000), (many, 250_000, 350_000)):
-            found = frames.open_frame(make({"y": few > 0.5, "p": scores}), Columns("y", "p", None, None))
+        for scores, least, most in ((few, 0, 10_000), (many, *NEAR_300_000)):
+            found = frames.open_frame(make({"y": few > 0.5, "p": scores}), Schema("y", "p", None, None))
             assert least <= found.checked.distinct <= most
 
     def test_different_weights_are_estimated(self, make):
         # Few scores, but each row with a weight of its own: the pairs are as many as the rows.
         rng = np.random.default_rng(6)
         columns = {"y": rng.integers(0, 2, 300_000), "p": rng.integers(0, 10, 300_000) / 10, "w": rng.random(300_000)}
-        found = frames.open_frame(make(columns), Columns("y", "p", "w", None))
-        assert 250_000 <= found.checked.distinct <= 350_000
+        found = frames.open_frame(make(columns), Schema("y", "p", "w", None))
+        least, most = NEAR_300_000
+        assert least <= found.checked.distinct <= most
 
 
 @pytest.mark.parametrize("library", ["duckdb", "lazy polars"])
 def test_many_buckets_can_be_looked_into(library):
     # A hundred thousand numbers would be too many to write into a condition.
-    from calibrant.cells.grid import BucketSet, Grid
+    from calibrant.cells.bucket_sums import BucketSet, Grid
 
     units = np.arange(200_000, dtype=np.int64) << 20
     frame = LIBRARIES[library]({"y": np.arange(200_000) % 2, "p": units * 2.0**-42})
-    rows = frames.open_frame(frame, Columns("y", "p", None, None)).checked.rows
+    rows = unchecked_rows(LazyColumns(nw.from_native(frame), Schema("y", "p"), fetch_arrays))
     score, n, k = rows.pool_scores(BucketSet(Grid(20), np.arange(0, 200_000, 2)))
     np.testing.assert_array_equal(score, units[::2] * 2.0**-42)
     assert (n.sum(), k.sum()) == (100_000, 0)

@@ -16,8 +16,8 @@ from calibrant import ScoreTable, audit_segments
 from calibrant.cli.main import app
 from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.sources.files import read_table
-from calibrant.sources.protocol import Columns
 from calibrant.sources.query import Query
+from calibrant.sources.schema import Schema
 from support.postgresql import running_server
 from support.routes import held_rows
 
@@ -70,7 +70,7 @@ def test_a_database_file(request, database, end):
 @pytest.mark.parametrize("database", ["in_duckdb", "in_sqlite"])
 def test_rows_with_groups(request, database):
     path = request.getfixturevalue(database)
-    rows = held_rows(Query("SELECT * FROM scores", path), Columns("y", "p", clusters=("w",)))
+    rows = held_rows(Query("SELECT * FROM scores", path), Schema("y", "p", cluster=("w",)))
     np.testing.assert_array_equal(rows.score, P)
     np.testing.assert_array_equal(rows.clusters, W - 1)
 

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 
 import duckdb
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -14,14 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.cells import fine_sums, gathering
-from calibrant.cells.grid import BucketSet, Grid
+from calibrant.cells import gathering, slices
+from calibrant.cells.bucket_sums import BucketSet, Grid
+from calibrant.cells.frame_rows import LazyRows, fetch_arrays
 from calibrant.errors import DataError, SourceError
-from calibrant.sources import files, query_runner, source, text_copy
-from calibrant.sources.checks import check
+from calibrant.sources import files, query_runner, source
+from calibrant.sources.checks import inspect
 from calibrant.sources.connection import open_source
-from calibrant.sources.file_slices import FileSlices
-from calibrant.sources.files import read_table
+from calibrant.sources.files import FileSlices, read_table
 from calibrant.sources.query import Query
 from calibrant.table.progress import job
 from support.routes import CASES, assert_same, few_in_memory, weighing
@@ -52,8 +53,12 @@ def write(path, name="calibrated", *, groups=300, also=()):
 
 def slices_of(path):
     with open_source(path) as opened:
-        rows = f"SELECT s, CAST(y AS TINYINT) AS y FROM ({opened.sql})"
-        return [part._replace(score=part.score.copy()) for part in FileSlices(opened, rows).all()]
+        return [part._replace(score=part.score.copy()) for part in slices_in(opened).all()]
+
+
+def slices_in(opened):
+    relation = opened.relation(f"SELECT s, y FROM ({opened.sql})")
+    return FileSlices(opened, LazyRows(nw.from_native(relation), "none", fetch_arrays))
 
 
 def test_all_rows_once(tmp_path, copies):
@@ -70,8 +75,7 @@ def test_rows_in_some_buckets_are_few(tmp_path, shift, more):
     number = grid.bucket_of(s)
     asked = np.array([number.min(), number.max()])
     with open_source(write(tmp_path / "a.parquet", "skewed")) as opened:
-        rows = FileSlices(opened, f"SELECT s, CAST(y AS TINYINT) AS y FROM ({opened.sql})")
-        fetched = rows.inside(BucketSet(grid, asked))
+        fetched = slices_in(opened).inside(BucketSet(grid, asked))
     exact = np.isin(number, asked)
     assert np.isin(s[exact], fetched.score).all()
     assert len(fetched.score) <= np.isin(number >> more, asked >> more).sum()
@@ -81,7 +85,7 @@ def test_rows_in_some_buckets_are_few(tmp_path, shift, more):
 def checks(monkeypatch):
     """How often all rows were checked before they were added up."""
     listed = []
-    monkeypatch.setattr(files, "check", lambda *args: listed.append(args) or check(*args))
+    monkeypatch.setattr(files, "inspect", lambda *args: listed.append(args) or inspect(*args))
     return listed
 
 
@@ -144,7 +148,7 @@ def write_text(path, name, *, change=lambda columns: None):
 @pytest.mark.parametrize("most", [-1, 5000])
 @pytest.mark.parametrize("name", ["calibrated", "ties", "weights"])
 def test_text_is_checked_where_it_was_copied_to(tmp_path, checks, copies, monkeypatch, name, most):
-    monkeypatch.setattr(text_copy, "LOOK", 100)
+    monkeypatch.setattr(files, "LOOK", 100)
     monkeypatch.setattr(gathering, "MOST_DISTINCT", most)
     assert_same(read_table(write_text(tmp_path / "a.csv", name), **NAMES, **weighing(name, "w")), name)
     assert (len(checks), len(copies)) == (0, 1)
@@ -152,7 +156,7 @@ def test_text_is_checked_where_it_was_copied_to(tmp_path, checks, copies, monkey
 
 @pytest.mark.parametrize(("column", "value"), [("s", "none"), ("s", "1.5"), ("y", "3"), ("y", ""), ("w", "-1")])
 def test_text_that_is_not_fit_is_named(tmp_path, checks, monkeypatch, column, value):
-    monkeypatch.setattr(text_copy, "LOOK", 100)
+    monkeypatch.setattr(files, "LOOK", 100)
 
     def change(columns):
         columns[column][2345] = value
@@ -163,7 +167,7 @@ def test_text_that_is_not_fit_is_named(tmp_path, checks, monkeypatch, column, va
 
 
 def test_text_with_weights_that_are_no_whole_numbers(tmp_path, checks, copies, monkeypatch):
-    monkeypatch.setattr(text_copy, "LOOK", 100)
+    monkeypatch.setattr(files, "LOOK", 100)
     table = read_table(write_text(tmp_path / "a.csv", "weights of halves"), **NAMES, weight="w")
     assert_same(table, "weights of halves", rounded=True)
     assert (len(checks), len(copies)) == (1, 2)  # copied again with what is left to be looked at
@@ -245,7 +249,7 @@ def test_progress_in_rows(tmp_path, monkeypatch):
 
 def test_progress_of_text_from_a_database(tmp_path, monkeypatch):
     """How many rows it has is not known before they are copied."""
-    monkeypatch.setattr(text_copy, "LOOK", 100)
+    monkeypatch.setattr(files, "LOOK", 100)
     y, s, _ = CASES["calibrated"]
     with sqlite3.connect(tmp_path / "a.sqlite") as database:
         database.execute("CREATE TABLE cases (y INTEGER, s REAL)")
@@ -285,8 +289,8 @@ def test_a_file_that_is_replaced_between_the_scans(tmp_path, monkeypatch, other)
             replaced = True
         return found
 
-    sums = fine_sums.FineSums.sums
-    monkeypatch.setattr(fine_sums.FineSums, "sums", sums_and_replace)
+    sums = slices.FineSums.sums
+    monkeypatch.setattr(slices.FineSums, "sums", sums_and_replace)
     with pytest.raises((DataError, SourceError), match=r"the same rows at every reading|damaged or cut short"):
         read_table(path, **NAMES)
 
@@ -318,7 +322,7 @@ def test_no_thread_stays_behind(tmp_path, monkeypatch):
     def broken(self, rows):
         raise ValueError("stopped midway")
 
-    monkeypatch.setattr("calibrant.cells.fine_sums.FineSums.add", broken)
+    monkeypatch.setattr("calibrant.cells.slices.FineSums.add", broken)
     with pytest.raises(ValueError, match="stopped midway"):
         read_table(path, **NAMES)
     assert threading.active_count() == before

@@ -15,7 +15,7 @@ from calibrant import ScoreTable, audit
 from calibrant.cells import frame_rows as lazy_rows
 from calibrant.errors import DataError, SourceError
 from calibrant.sources import frames
-from calibrant.sources.protocol import Columns
+from calibrant.sources.schema import Schema
 from support.frame_cases import RIGHT, WRONG
 from support.routes import BROKEN, CASES, ROUNDED, assert_same, few_in_memory, weighing
 
@@ -182,10 +182,10 @@ def test_number_of_jobs(parquet, monkeypatch):
 
 
 def test_many_buckets_can_be_looked_into(spark):
-    from calibrant.cells.grid import BucketSet, Grid
+    from calibrant.cells.bucket_sums import BucketSet, Grid
 
     frame = spark.range(100_000).selectExpr("id % 2 AS y", "id * 1048576 / 4398046511104D AS s")
-    rows = frames.open_frame(frame, Columns("y", "s", None, None)).checked.rows
+    rows = frames.open_frame(frame, Schema("y", "s", None, None)).checked.rows
     _, n, k = rows.pool_scores(BucketSet(Grid(20), np.arange(0, 100_000, 2)))
     assert (n.sum(), k.sum()) == (50_000, 0)
 

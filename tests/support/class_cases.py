@@ -13,7 +13,7 @@ import numpy as np
 
 from calibrant.calibrators import MulticlassAutoCalibrator
 from calibrant.export import save_model
-from calibrant.fits.class_pool import MEMBERS
+from calibrant.fits.pool import MEMBERS
 
 FOLDER = Path(__file__).parents[1] / "unit" / "export" / "golden" / "classes"
 CLASSES = ("ant", "bee", "cat", "dog")

@@ -9,8 +9,12 @@ NAN, INF = math.nan, math.inf
 
 # Columns, keywords and what the error says. Frames in memory also say in which row.
 WRONG = {
-    "score missing": ({"y": [0, 1, 1], "p": [0.1, None, 0.3]}, {}, "scores, found (nan|an empty value) in"),
-    "score nan": ({"y": [0, 1, 1], "p": [0.1, NAN, 0.3]}, {}, "found (nan|an empty value) in"),
+    "score missing": (
+        {"y": [0, 1, 1], "p": [0.1, None, 0.3]},
+        {},
+        "scores, found (nan|an empty value|an empty value or nan) in",
+    ),
+    "score nan": ({"y": [0, 1, 1], "p": [0.1, NAN, 0.3]}, {}, "found (nan|an empty value|an empty value or nan) in"),
     "scores infinite": ({"y": [0, 1, 1], "p": [INF, INF, 0.3]}, {}, "finite scores, found inf in"),
     "score minus infinite": ({"y": [0, 1, 1], "p": [0.1, -INF, 0.3]}, {}, "finite scores, found -inf in"),
     "no number at all": ({"y": [0, 1], "p": [INF, -INF]}, {}, "finite scores, found -?inf in"),
@@ -38,17 +42,17 @@ WRONG = {
     "label missing": (
         {"y": [0, None, 1], "p": [0.1, 0.2, 0.3]},
         {},
-        "label in every row, found (nan|None|<NA>|an empty value) in",
+        "label in every row, found (nan|None|<NA>|an empty value|an empty value or nan) in",
     ),
     "text missing": (
         {"y": ["a", None, "b"], "p": [0.1, 0.2, 0.3]},
         {"pos_label": "a"},
-        "a label in every row, found (nan|None|<NA>|an empty value) in",
+        "a label in every row, found (nan|None|<NA>|an empty value|an empty value or nan) in",
     ),
     "label nan": (
         {"y": [0.0, NAN, 1.0], "p": [0.1, 0.2, 0.3]},
         {},
-        "label in every row, found (nan|an empty value) in",
+        "label in every row, found (nan|an empty value|an empty value or nan) in",
     ),
     "label infinite": ({"y": [0.0, 1.0, INF], "p": [0.1, 0.2, 0.3]}, {}, "a label in every row, found inf in"),
     "three classes": (
@@ -80,7 +84,7 @@ WRONG = {
     "several faults": (
         {"y": [0, None, 1], "p": [None, 0.2, 1.5]},
         {},
-        r"\(1\) (nan|an empty value) in .*p, \(2\) 1.5 in .*p, \(3\) (nan|None|<NA>|an empty value) in .*'drop'; pass",
+        r"\(1\) (nan|an empty value).*p, \(2\) 1.5 in .*p, \(3\) (nan|None|<NA>|an empty value).* in .*'drop'; pass",
     ),
     "no such text": (
         {"y": ["a", "b", "a"], "p": [0.1, 0.2, 0.3]},
@@ -92,9 +96,13 @@ WRONG = {
     "weight missing": (
         {"y": [0, 1], "p": [0.1, 0.2], "w": [1.0, None]},
         {"weight": "w"},
-        "weights.*, found (nan|an empty value) in",
+        "weights.*, found (nan|an empty value|an empty value or nan) in",
     ),
-    "weight nan": ({"y": [0, 1], "p": [0.1, 0.2], "w": [NAN, 1.0]}, {"weight": "w"}, "found (nan|an empty value) in"),
+    "weight nan": (
+        {"y": [0, 1], "p": [0.1, 0.2], "w": [NAN, 1.0]},
+        {"weight": "w"},
+        "found (nan|an empty value|an empty value or nan) in",
+    ),
     "weight infinite": ({"y": [0, 1], "p": [0.1, 0.2], "w": [INF, 1.0]}, {"weight": "w"}, "not negative, found inf in"),
     "weight negative": (
         {"y": [0, 1, 1], "p": [0.1, 0.2, 0.3], "w": [1.0, -0.5, 2.0]},

@@ -161,8 +161,8 @@ def _certificates():
     found = {method: cal.certify(*rows, method=method) for method in ("default", "asymptotic", "anytime")}
     found |= {way: cal.certify(*rows, direction=way, tolerance=0.2) for way in ("too low", "too high")}
     found["clusters"] = cal.certify(*rows, clusters=PATIENT, max_rows_per_cluster=5)
-    found["each class"] = cal.certify_each_class(CLASSES, PROBABILITIES)
-    found["top label"] = cal.certify_classes(CLASSES, PROBABILITIES, notion="top_label")
+    found["each class"] = cal.certify(CLASSES, PROBABILITIES).parts
+    found["top label"] = cal.certify(CLASSES, PROBABILITIES, notion="top_label")
     return found
 
 
@@ -171,7 +171,7 @@ def _tests():
     found["asymptotic"] = cal.calibration_test(Y_HIGH, P_HIGH, method="asymptotic")
     found["clusters"] = cal.calibration_test(Y_HIGH, P_HIGH, clusters=PATIENT, method="asymptotic")
     found["classes"] = cal.calibration_test(CLASSES, PROBABILITIES)
-    found["means"] = certificates.mean_calibration_test(OUTCOMES, MEANS)
+    found["means"] = certificates.calibration_test(OUTCOMES, MEANS, kind="amount")
     return found
 
 
@@ -195,9 +195,9 @@ def _refusals():
         "method": lambda: cal.audit(y, p, method="exakt"),
         "column": lambda: cal.audit(FRAME, label="y", score="prob"),
         "file": lambda: cal.audit("nowhere.csv", label="y", score="p"),
-        "rows that do not add up": lambda: cal.audit_classes([0, 1, 2], [[0.5, 0.2, 0.2]] * 3),
-        "means without a cap": lambda: cal.audit_means(OUTCOMES, MEANS, tolerance=0.1, outcome_limits=(5, 0)),
-        "predictions": lambda: cal.audit_means([1, 2], [0.0, 1.0]),
+        "rows that do not add up": lambda: cal.audit([0, 1, 2], [[0.5, 0.2, 0.2]] * 3),
+        "means without a cap": lambda: cal.audit(OUTCOMES, MEANS, tolerance=0.1, outcome_limits=(5, 0), kind="amount"),
+        "predictions": lambda: cal.audit([1, 2], [0.0, 1.0], kind="amount"),
         "grades": lambda: cal.audit_grades(y, p, ["A", "B"]),
         "segments": lambda: cal.audit_segments(FRAME, label="y", score="p", by="region"),
         "one model": lambda: cal.compare(y, {"a": p}),
@@ -257,20 +257,20 @@ SITUATIONS: dict[str, Callable[[], Any]] = {
     "perfect": lambda: cal.audit(Y, Y.astype(float)),
     "two rows": lambda: cal.audit([0, 1], [0.25, 0.75]),
     "ten rows": _few(10),
-    "three classes": lambda: cal.audit_classes(CLASSES, PROBABILITIES, tolerance=0.2),
+    "three classes": lambda: cal.audit(CLASSES, PROBABILITIES, tolerance=0.2),
     "three classes by names": lambda: cal.audit("classes.csv", label="y", scores="p_*", classes=["cat", "dog", "eel"]),
-    "three classes turned": lambda: cal.audit_classes(*several(turned=1), tolerance=0.05),
-    "three classes with costs": lambda: cal.audit_classes(
-        CLASSES, PROBABILITIES, costs=[[0, 1, 4], [2, 0, 1], [1, 1, 0]]
+    "three classes turned": lambda: cal.audit(*several(turned=1), tolerance=0.05),
+    "three classes with costs": lambda: cal.audit(CLASSES, PROBABILITIES, costs=[[0, 1, 4], [2, 0, 1], [1, 1, 0]]),
+    "five classes": lambda: cal.audit(*several(300, 5, 6), tolerance=0.3),
+    "twelve classes": lambda: cal.audit(*several(600, 12, 11), tolerance=0.2),
+    "means": lambda: cal.audit(OUTCOMES, MEANS, kind="amount"),
+    "means with limits": lambda: cal.audit(OUTCOMES, MEANS, outcome_limits=(0, 20), tolerance=0.5, kind="amount"),
+    "means with exposure": lambda: cal.audit(OUTCOMES, MEANS, exposure=EXPOSURE, relative_to="exposure", kind="amount"),
+    "means with clusters": lambda: cal.audit(OUTCOMES, MEANS, clusters=np.arange(len(MEANS)) % 50, kind="amount"),
+    "means with weights": lambda: cal.audit(OUTCOMES, MEANS, sample_weight=EXPOSURE, tolerance=0.5, kind="amount"),
+    "means of shares": lambda: cal.audit(
+        OUTCOMES / 20, MEANS / 20, outcome_limits=(0, 1), tolerance=0.1, kind="amount"
     ),
-    "five classes": lambda: cal.audit_classes(*several(300, 5, 6), tolerance=0.3),
-    "twelve classes": lambda: cal.audit_classes(*several(600, 12, 11), tolerance=0.2),
-    "means": lambda: cal.audit_means(OUTCOMES, MEANS),
-    "means with limits": lambda: cal.audit_means(OUTCOMES, MEANS, outcome_limits=(0, 20), tolerance=0.5),
-    "means with exposure": lambda: cal.audit_means(OUTCOMES, MEANS, exposure=EXPOSURE, relative_to="exposure"),
-    "means with clusters": lambda: cal.audit_means(OUTCOMES, MEANS, clusters=np.arange(len(MEANS)) % 50),
-    "means with weights": lambda: cal.audit_means(OUTCOMES, MEANS, sample_weight=EXPOSURE, tolerance=0.5),
-    "means of shares": lambda: cal.audit_means(OUTCOMES / 20, MEANS / 20, outcome_limits=(0, 1), tolerance=0.1),
     "grades": lambda: cal.audit_grades(FRAME["y"], FRAME["p"], FRAME["g"]),
     "grades of rare events": lambda: cal.audit_grades(*_RARE, [0.2, 0.5, 0.7], direction="too low"),
     "segments": lambda: cal.audit_segments(FRAME, label="y", score="p", by=["g", "h"], depth=2, tolerance=0.3),

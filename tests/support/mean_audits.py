@@ -26,14 +26,14 @@ def flat_tariff(**settings):
     """Audit the losses."""
     loss, premium, years, *_ = tariff()
     asked = {"exposure": years, "outcome_limits": (0, CAP), "tolerance": 0.02, "name": "flat tariff"}
-    return cal.audit_means(loss, premium, **asked | settings)
+    return cal.audit(loss, premium, **asked | settings, kind="amount")
 
 
 @cache
 def counts():
     """Audit the numbers of claims, whose rates are right."""
     *_, years, claims, rate = tariff()
-    return cal.audit_means(claims, rate, exposure=years, outcome_limits=(0, 30), tolerance=0.2, name="claims")
+    return cal.audit(claims, rate, exposure=years, outcome_limits=(0, 30), tolerance=0.2, name="claims", kind="amount")
 
 
 @cache
@@ -41,4 +41,6 @@ def losses_given_default():
     """Audit shares in [0, 1], predictions of which are right but for their level; without a tolerance."""
     rng = np.random.default_rng(2)
     mean = rng.beta(2, 4, 2_000).clip(0.02, 0.9)
-    return cal.audit_means(rng.beta(0.6 * mean, 0.6 * (1 - mean)), 1.1 * mean, outcome_limits=(0, 1), name="LGD")
+    return cal.audit(
+        rng.beta(0.6 * mean, 0.6 * (1 - mean)), 1.1 * mean, outcome_limits=(0, 1), name="LGD", kind="amount"
+    )

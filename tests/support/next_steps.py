@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 
 import calibrant as cal
 from calibrant.auditing.next_steps import Asked
+from calibrant.certificates.kinds import kind_of, refusals
 from calibrant.cli.main import app
 
 # Options that say what rows are, by their first name.
@@ -30,7 +31,9 @@ def asked_of(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> 
     """Return a call with all its arguments, defaults included."""
     bound = inspect.signature(function).bind(*arguments, **keywords)
     bound.apply_defaults()
-    return Asked(function, bound.arguments)
+    kind = kind_of(function, bound.arguments)
+    refused = refusals(function, kind)
+    return Asked(function, {name: one for name, one in bound.arguments.items() if name not in refused}, kind)
 
 
 def words_of(command: str) -> list[str]:

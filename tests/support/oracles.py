@@ -11,13 +11,19 @@ from fractions import Fraction
 
 import numpy as np
 
+from calibrant.table.rules import WeightSums
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.table_sums import CellSums
-from calibrant.table.weights import WeightSums
 
 
 def weights_or_ones(y, w):
     return [1.0] * len(y) if w is None else [float(v) for v in w]
+
+
+def decided(y, s, threshold):
+    """True and false positives, false and true negatives of calling scores of at least the threshold positive."""
+    pairs = [(bool(si >= threshold), bool(yi)) for yi, si in zip(y, s, strict=True)]
+    return [pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False))]
 
 
 def interval_residual(y, s, w, low, high) -> float:

@@ -10,7 +10,7 @@ from calibrant import ScoreTable
 from calibrant.cells import gathering, refinement
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import cutoff_calibration
-from calibrant.sources.rows import rows_of
+from calibrant.sources.given import rows_of
 
 N = 3000
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.curves import binned_curve
 from calibrant.fits.local_polynomial import local_fit
 from calibrant.fits.score_map import fit_part
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -214,21 +213,6 @@ def wrong_local(found: Any, world: World, table: ScoreTable) -> list[bool]:
     return [outside(found.lower[i], truth[i], found.upper[i]) for i in some(found.score)]
 
 
-def wrong_confusion(found: Any, world: World, _: ScoreTable) -> list[bool]:
-    acted = world.score >= found.threshold
-    hit, miss = world.mass * world.eta, world.mass * (1.0 - world.eta)
-    truth = {
-        "accuracy": hit[acted].sum() + miss[~acted].sum(),
-        "sensitivity": hit[acted].sum() / hit.sum(),
-        "specificity": miss[~acted].sum() / miss.sum(),
-        "precision": hit[acted].sum() / world.mass[acted].sum(),
-        "negative_predictive_value": miss[~acted].sum() / world.mass[~acted].sum(),
-        "prevalence": hit.sum(),
-    }
-    assert found.intervals.keys() == truth.keys()
-    return [outside(low, truth[name], high) for name, (low, high) in found.intervals.items()]
-
-
 def wrong_slope(found: Any, _: World, __: ScoreTable) -> list[bool]:
     """Of calibrated scores the intercept is 0 and the slope 1."""
     return [
@@ -277,16 +261,9 @@ STATEMENTS = {
         ]
     ),
     "certificates.cumulative_band": Statement(wrong_hull),
-    "certificates.cutoff_interval": Statement(
-        lambda found, world, _: [outside(found.lower, world.error, found.upper)], worlds=ANY | APART
-    ),
     "certificates.isotonic_band": Statement(
         lambda found, world, table: [outside(found.lower, rates_at(table, world), found.upper), not found.consistent],
         worlds=NONDECREASING,
-    ),
-    "certificates.window_band": Statement(
-        lambda found, world, table: [outside(found.lower, window_means(found, world, table), found.upper)],
-        arguments=lambda table: (binned_curve(table), table),
     ),
     "curves.binned_curve": Statement(wrong_bins, worlds=CALIBRATED, n=1000, at_most=0.08),
     "curves.local_curve": Statement(wrong_local, worlds={"even": CALIBRATED["even"]}, n=400, at_most=0.08),
@@ -299,18 +276,6 @@ STATEMENTS = {
             for i in some(found.threshold)
         ]
     ),
-    "decisions.net_benefit_difference": Statement(
-        lambda found, world, _: [
-            outside(
-                found.lower[i],
-                net_benefits(world, world.score**2, found.threshold)[i]
-                - net_benefits(world, world.score, found.threshold)[i],
-                found.upper[i],
-            )
-            for i in some(found.threshold)
-        ],
-        arguments=with_squares,
-    ),
     "decisions.saving_bound": Statement(wrong_decision, required=COSTS),
     "metrics.calibration_in_the_large": Statement(
         lambda found, world, _: [outside(found.lower, float(world.mass @ (world.eta - world.score)), found.upper)],
@@ -319,17 +284,11 @@ STATEMENTS = {
     "metrics.calibration_slope": Statement(
         wrong_slope, worlds={name: CALIBRATED[name] for name in ("grades", "even")}, n=1000, at_most=0.06
     ),
-    "metrics.confusion_metrics": Statement(
-        wrong_confusion, worlds={name: GRADES[name] for name in ("several atoms", "grades")}, n=1000, at_most=0.06
-    ),
     "metrics.cutoff_calibration": Statement(
         lambda found, _, __: [found.value > found.null_q95 + ROUNDING], worlds=CALIBRATED
     ),
     "metrics.hosmer_lemeshow": Statement(
         rejects, worlds={name: CALIBRATED[name] for name in ("grades", "even")}, n=1000, at_most=0.06
-    ),
-    "metrics.ks_calibration_test": Statement(
-        rejects, worlds={name: CALIBRATED[name] for name in ("grades", "even")}, n=1000
     ),
     "metrics.observed_expected_ratio": Statement(
         lambda found, world, _: [

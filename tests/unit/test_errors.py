@@ -14,22 +14,20 @@ from calibrant.errors import ROWS, DataError
 
 AUDIT = {param.name: param for param in typer.main.get_command(app).commands["audit"].params}
 RECALIBRATE = {param.name: param for param in typer.main.get_command(app).commands["recalibrate"].params}
-AUDIT |= (OF_MEANS := {f"calibrant.audit_means::{name}": param for name, param in AUDIT.items()})
+AUDIT |= (OF_MEANS := {f"calibrant.audit::{name}": param for name, param in AUDIT.items()})
 
 
 def test_what_the_caller_does_not_have_is_left_out():
     """Unless nothing else would be said."""
-    several = DataError("rows", "none", "name others; lower `min_rows`; `calibrant.audit_means` with `exposure`")
-    alone, sql = DataError("rows", "none", "lower `min_rows`"), DataError("rows", "none", f"drop; `query=FROM {ROWS}`")
-    assert several.text(partial(as_option, AUDIT)).endswith(
-        "; name others; calibrant audit FILE --outcome z --prediction f with --exposure"
-    )
+    several = DataError("rows", "none", "name others; lower `n_bins`; `calibrant.audit` with `exposure`")
+    alone, sql = DataError("rows", "none", "lower `n_bins`"), DataError("rows", "none", f"drop; `query=FROM {ROWS}`")
+    assert several.text(partial(as_option, AUDIT)).endswith("; name others; calibrant audit with --exposure")
     # Options of another command are spelled as it has them, not as this one has, or lacks, them.
-    other = DataError("rows", "none", "`calibrant.audit_means` with `relative_to='exposure'`")
-    assert other.text(partial(as_option, RECALIBRATE | OF_MEANS)).endswith("f with --relative-to exposure")
+    other = DataError("rows", "none", "`calibrant.audit` with `relative_to='exposure'`")
+    assert other.text(partial(as_option, RECALIBRATE | OF_MEANS)).endswith("audit with --relative-to exposure")
     several.known = {"y_true"}
-    assert several.remedy == "name others; calibrant.audit_means with exposure"
-    assert alone.text(partial(as_option, AUDIT)).endswith("; lower min_rows")
+    assert several.remedy == "name others; calibrant.audit with exposure"
+    assert alone.text(partial(as_option, AUDIT)).endswith("; lower n_bins")
     assert sql.remedy == "drop"
     sql.fill(ROWS, "read_csv('f.csv')")
     assert sql.remedy == """drop; calibrant.Query("FROM read_csv('f.csv')")"""

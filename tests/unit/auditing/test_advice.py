@@ -252,7 +252,7 @@ def test_rows_that_are_not_in_memory():
 
 def test_a_refuted_tolerance_is_explained_where_the_diagonal_is_inside_the_band():
     score = np.array([0.2, 0.6])
-    certificate = SimpleNamespace(estimate=0.06, lower_bound=0.04, bound=0.1, tolerance=0.01)
+    certificate = SimpleNamespace(estimate=0.06, lower_bound=0.04, bound=0.1, tolerance=0.01, relative_to=None)
     inside = SimpleNamespace(score=score, lower=score - 0.1, upper=score + 0.1, consistent=True)
     above = SimpleNamespace(score=score, lower=score + 0.01, upper=score + 0.1, consistent=True)
 

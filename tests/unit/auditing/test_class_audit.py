@@ -8,18 +8,18 @@ import polars as pl
 import pytest
 
 import calibrant as cal
-from calibrant.auditing.class_advice import advise_on_classes
+from calibrant.auditing.advice import advise_on_parts
 from calibrant.auditing.class_audit import _null_errors
-from calibrant.auditing.class_facts import MARGINAL
 from calibrant.auditing.class_recalibration import class_recalibration
 from calibrant.auditing.summary import details, summary
 from calibrant.auditing.warnings import wide_for_classes
+from calibrant.auditing.wording import MARGINAL
 from calibrant.metrics import class_wise_calibration, confidence_calibration_error, top_label_calibration
 from calibrant.table.numbers import write_upper
 from support.class_audits import COSTS, many, six, world, wrong
 from support.next_steps import asked_of
 
-ASKED = asked_of(cal.audit_classes, [0], [[0.5, 0.5]])
+ASKED = asked_of(cal.audit, [0], [[0.5, 0.5]])
 
 
 def scores_of(*arguments, **keywords):
@@ -28,13 +28,13 @@ def scores_of(*arguments, **keywords):
 
 def test_the_verdict_names_the_worst_class_and_is_that_of_the_certificate():
     y, proba = world(500, power=4.0)
-    certificate = cal.certify_classes(y, proba, tolerance=0.01)
+    certificate = cal.certify(y, proba, tolerance=0.01)
     assert wrong().certificate.to_json() == certificate.to_json()
     assert wrong().certificate.verdict == "refuted"
-    first = str(wrong()).partition("Where")[0]
+    first = str(wrong()).partition("Error")[0]
     assert first.startswith("REFUTED")
-    assert f"class {certificate.worst_class}" in first
-    assert f"worst={certificate.worst_class!r}" in repr(wrong())
+    assert f"Where      class {certificate.parts.worst_name} is" in first
+    assert f"worst={certificate.parts.worst_name!r}" in repr(wrong())
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_the_verdict_names_the_worst_class_and_is_that_of_the_certificate():
     ],
 )
 def test_verdicts_in_words(n, tolerance, begin):
-    certificate = cal.certify_classes(*world(n), tolerance=tolerance)
+    certificate = cal.certify(*world(n), tolerance=tolerance)
     result = replace(wrong(), certificate=certificate, test=replace(wrong().test, p_value=0.5), n=n)
     assert str(result).startswith(begin)
     assert "no evidence against the probabilities" in str(result)
@@ -93,7 +93,7 @@ def test_a_tolerance_is_wide_for_rare_classes():
     y = np.repeat(np.arange(4), [500, 300, 180, 20])
     proba = np.tile([0.5, 0.3, 0.18, 0.02], (1000, 1))
     for tolerance, words in ((0.1, ["2.0% are of class 3 (and for 1 other)"]), (0.005, []), (None, [])):
-        found = list(wide_for_classes(cal.certify_each_class(y, proba, tolerance=tolerance)))
+        found = list(wide_for_classes(cal.certify(y, proba).parts, tolerance))
         assert [warning.code for warning in found] == ["wide_tolerance"] * len(words)
         assert all(word in warning.message for word, warning in zip(words, found, strict=True))  # 9% is within .1 too
 
@@ -120,11 +120,11 @@ def test_advice_without_a_gain():
     ):
         certificate = replace(wrong().certificate, verdict=verdict, tolerance=0.9)
         test = replace(wrong().test, p_value=0.01 if rejected else 0.5)
-        advice = advise_on_classes(replace(wrong(), recalibration=nothing, certificate=certificate, test=test), ASKED)
+        advice = advise_on_parts(replace(wrong(), recalibration=nothing, certificate=certificate, test=test), ASKED)
         assert advice.action == action
         assert why in advice.reason
-    assert advise_on_classes(replace(wrong(), recalibration=None), ASKED).action == "none"
-    worse = advise_on_classes(replace(wrong(), recalibration=replace(wrong().recalibration, gain=-0.1)), ASKED)
+    assert advise_on_parts(replace(wrong(), recalibration=None), ASKED).action == "none"
+    worse = advise_on_parts(replace(wrong(), recalibration=replace(wrong().recalibration, gain=-0.1)), ASKED)
     assert (worse.action, "does not lower the log loss" in worse.reason) == ("leave alone", True)
 
 
@@ -208,7 +208,7 @@ def test_order_of_rows_and_the_way_in_do_not_matter():
         cal.audit(y.tolist(), proba.tolist()),
         cal.audit(y, {f"p_{k}": proba[:, k] for k in range(3)}),
         cal.audit(frame, label="label", scores="p_*"),
-        cal.audit_classes(y, proba),
+        cal.audit(y, proba),
     ]
     assert {other.provenance.fingerprint for other in others} == {result.provenance.fingerprint}
 
@@ -234,9 +234,9 @@ def test_the_order_of_columns_shows_in_rounding_only():
 def test_the_short_text_has_direction_and_bounds_uncut(audit):
     result = audit()
     lines = dict(line.split(maxsplit=1) for line in summary(result, 80).splitlines()[1:] if line[:1].isalpha())
-    worst = result.certificate
+    worst = result.table
     direction = worst.direction[worst.error.argmax()]
-    assert lines["Where"].startswith(f"class {worst.worst_class} is {direction}")
+    assert lines["Where"].startswith(f"class {worst.worst_name} is {direction}")
     assert lines["Sum"].endswith(" cross-fitted")
     assert f"at most {write_upper(result.total.bound, result.total.tolerance)}; " in lines["Sum"]
     assert "..." not in lines["Sum"] + lines["Error"] + lines["Top"]
@@ -259,7 +259,7 @@ def test_one_row_is_one_row():
 def test_advice_says_how_many_rows_were_judged():
     assert "on 500 rows not fitted to, the log loss falls" in wrong().advice.reason
     part = replace(wrong(), recalibration=replace(wrong().recalibration, n=200))
-    assert "on 200 of 500 rows not fitted to" in advise_on_classes(part, ASKED).reason
+    assert "on 200 of 500 rows not fitted to" in advise_on_parts(part, ASKED).reason
 
 
 @pytest.mark.slow
@@ -269,7 +269,7 @@ def test_lists_of_classes_leave_out_what_takes_all():
     rows = cal.ClassScores.from_top(y, listed, np.take_along_axis(proba, listed, axis=1))
     result = cal.audit(rows, tolerance=0.2)
     assert (result.test, result.recalibration, result.advice.action) == (None, None, "none")
-    assert result.certificate.bound == cal.certify_classes(rows).bound
+    assert result.certificate.bound == cal.certify(rows).bound
     text = str(result)
     assert "in the rows that list it, is within 0.2" in " ".join(text.split())
     assert "600 rows, 31 classes of which each row lists 6: no test" in " ".join(text.split())
@@ -294,7 +294,7 @@ def test_plain_data_and_provenance():
     assert document["kind"] == "class audit"
     assert document["certificate"]["verdict"] == "refuted"
     known = wrong().provenance
-    assert known.command.startswith("calibrant.audit_classes(y_true, y_proba, tolerance=0.01, costs={'0': [0, 1, 1], ")
+    assert known.command.startswith("calibrant.audit(y_true, y_proba, tolerance=0.01, costs={'0': [0, 1, 1], ")
     assert known.parameters["tolerance"] == 0.01
     assert len(known.fingerprint) == 16
 
@@ -302,7 +302,7 @@ def test_plain_data_and_provenance():
 @pytest.mark.slow
 def test_names_of_many_classes_are_not_all_in_the_call():
     result = cal.audit(*world(100, 30), classes=list(range(30)))
-    assert result.provenance.command == "calibrant.audit_classes(y_true, y_proba, classes=classes)"
+    assert result.provenance.command == "calibrant.audit(y_true, y_proba, classes=classes)"
 
 
 def test_nothing_says_that_whole_vectors_are_right():
@@ -328,22 +328,15 @@ def test_nothing_says_that_whole_vectors_are_right():
     [
         {"score": "p"},
         {"pos_label": 1},
-        {"weight": "w"},
-        {"sample_weight": [1.0] * 30},
-        {"clusters": [0] * 30},
-        {"max_rows_per_cluster": 1},
-        {"by": "sex"},
-        {"depth": 2},
+        {"grade": [0.1, 0.5]},
         {"target_error": 0.05},
-        {"method": "anytime"},
-        {"guarantee": "unseen clusters"},
     ],
     ids=lambda further: next(iter(further)),
 )
 def test_what_is_for_one_class_is_refused_with_a_way_on(further):
     y, proba = world(30)
     (name,) = further
-    with pytest.raises(cal.ArgumentError, match=rf"several classes without {name}, found both; leave {name} out, or"):
+    with pytest.raises(cal.ArgumentError, match=rf"no {name} with kind 'classes', as .*found it; "):
         cal.audit(y, proba, **further)
 
 
@@ -375,7 +368,7 @@ def test_columns_in_another_order_are_noticed():
 def test_pos_label_with_one_column_is_one_class_against_the_rest():
     y, proba = world(100)
     result = cal.audit(y, proba[:, 1], pos_label=1)
-    assert result.sample.positives == (y == 1).sum()
+    assert result.positives == (y == 1).sum()
 
 
 @pytest.mark.slow

@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import beta, binom, binomtest, chi2, gamma, poisson
+from matplotlib.figure import Figure
+from scipy.stats import beta, binom, binomtest, chi2, gamma, poisson, ttest_1samp
 
 import calibrant as cal
 from calibrant import ArgumentError, DataError, audit_grades
+from calibrant.distributions import binomial
 from calibrant.references import cite
 from support.panels import panel
 
@@ -155,7 +157,7 @@ def test_pds_of_0_and_1_and_grades_without_defaults():
     assert rows["half"]["lower"] == 0.0
     assert rows["half"]["verdict"] == "too high"
     assert (rows["all"]["p_exact"], rows["all"]["upper"]) == (1.0, 1.0)
-    assert "nan" in str(found)
+    assert "nan" not in str(found)
     assert json.loads(found.to_json())["grades"]["observed_expected"][:2] == [None, None]
 
 
@@ -171,11 +173,10 @@ def test_different_pds_within_a_grade():
 
 
 def test_very_many_obligors_of_different_pds_are_taken_for_binomial(monkeypatch):
-    from calibrant.distributions import event_count
 
     default, score = np.arange(60) < 9, np.linspace(0.01, 0.2, 60)
     exact = audit_grades(default, score, ["A"] * 60, direction="too low").grades["p_exact"][0]
-    monkeypatch.setattr(event_count, "_MOST", 50)
+    monkeypatch.setattr(binomial, "_MOST", 50)
     most = audit_grades(default, score, ["A"] * 60, direction="too low").grades["p_exact"][0]
     assert exact < most == pytest.approx(binom.sf(8, 60, score.mean()))
 
@@ -261,8 +262,6 @@ def test_picture(result):
     assert "default rate" in display.how_to_read
     common = audit_grades(*portfolio({"A": (100, 25, 0.2), "B": (100, 50, 0.5)})).plot()
     assert common.ax_.get_xscale() == "linear"
-    with pytest.raises(ArgumentError, match="expected rows without weights"):
-        cal.plots.GradeDisplay.from_predictions([0, 1], [0.1, 0.2], grade=["a", "b"], sample_weight=[1, 2])
 
 
 @pytest.mark.parametrize(
@@ -331,7 +330,8 @@ def test_obligors_of_several_rows_have_the_limits_of_fay_and_feuer():
     p = gamma.cdf(18.41, count**2 / variance, scale=variance / count)
     assert column(found, "p_value") == pytest.approx([p])
     high = clustered({(36, 0): 50, (30, 12): 1, (8, 6): 1, (3, 3): 1}, 0.01, direction="too high")
-    shape, scale = (count + 12) ** 2 / (variance + 144), (variance + 144) / (count + 12)
+    more, variance = count + 36, variance + 36**2  # one of all the rows of the largest
+    shape, scale = more**2 / variance, variance / more
     assert column(high, "upper") == pytest.approx([gamma.ppf(0.95, shape, scale=scale) / 1841])
     assert column(high, "p_value") == pytest.approx([gamma.sf(18.41, shape, scale=scale)])
     seen = {name: column(found, name) for name in ("rows", "obligors", "defaulted", "defaults")}
@@ -364,7 +364,7 @@ def test_a_table_and_several_classes_are_refused():
     default, score, name = portfolio(SCALE)
     with pytest.raises(ArgumentError, match="which row belongs to which cluster or grade"):
         cal.audit(cal.ScoreTable.from_scores(default, score), grade=[0.01])
-    with pytest.raises(ArgumentError, match="several classes without grade"):
+    with pytest.raises(ArgumentError, match="no grade with kind 'classes'"):
         cal.audit([0, 1, 2], np.eye(3), grade=name)
 
 
@@ -406,3 +406,137 @@ def test_limits_of_one_grade_hold_with_three_quarters_at_least(direction, level)
     assert found.grades["lower"][0] == pytest.approx(beta.ppf(0.25, 7, 44))
     if direction == "either":
         assert found.grades["upper"][0] == pytest.approx(beta.ppf(0.75, 8, 43))
+
+
+def lgds(n=300, seed=0):
+    """Losses, exposures, predicted LGDs, pools and obligors."""
+    rng = np.random.default_rng(seed)
+    pool = rng.choice(["a", "b", "c"], n)
+    lgd = np.select([pool == "a", pool == "b"], [0.2, 0.35], 0.6)
+    exposure = rng.lognormal(3.0, 0.5, n).round(2)
+    loss = np.where(rng.random(n) < 0.5, 0.0, 2.0 * lgd) * exposure * rng.uniform(0.5, 1.5, n)
+    columns = {"loss": loss, "lgd": lgd, "ead": exposure, "pool": pool, "obligor": rng.integers(120, size=n)}
+    return pd.DataFrame(columns)
+
+
+@pytest.mark.parametrize("direction", ["either", "too low", "too high"])
+def test_amounts_of_0_and_1_are_judged_as_events(direction):
+    default, predicted, name = portfolio({"A": (400, 1, 0.005), "B": (300, 9, 0.025), "C": (200, 0, 0.06)})
+    events = audit_grades(default, predicted, name, direction=direction)
+    amounts = audit_grades(default, predicted, name, kind="amount", outcome_limits=(0, 1), direction=direction)
+    for field in ("lower", "upper", "observed_rate", "mean_predicted", "observed_expected"):
+        assert amounts.grades[field] == pytest.approx(
+            events.grades[field], rel=1e-4, abs=1e-6
+        )  # Markov at the first count
+    assert amounts.grades["p_value"] == pytest.approx(events.grades["p_exact"], rel=1e-3)
+    assert amounts.grades["verdict"].tolist() == events.grades["verdict"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("direction", "alternative"), [("too low", "greater"), ("too high", "less"), ("either", "two-sided")]
+)
+def test_the_t_test_is_that_of_the_ecb(direction, alternative):
+    frame = lgds()
+    table = audit_grades(
+        frame, grade="pool", label="loss", score="lgd", exposure="ead", kind="amount", direction=direction
+    ).to_frame("pandas")
+    for row in table.itertuples():
+        part = frame[frame.pool == row.grade]
+        other = ttest_1samp(part.loss / part.ead - part.lgd, 0.0, alternative=alternative)
+        assert row.p_t == pytest.approx(other.pvalue)
+        assert row.exposure == pytest.approx(part.ead.sum())
+        assert row.observed_rate == pytest.approx(part.loss.sum() / part.ead.sum())
+        assert row.observed_expected == pytest.approx(part.loss.sum() / (part.ead * part.lgd).sum())
+
+
+def test_limits_and_p_values_of_amounts_agree():
+    """A prediction at a limit has the p-value that the limit stands for, with exposures and clusters too."""
+    frame = lgds()
+    common = {"kind": "amount", "outcome_limits": (0, 400), "confidence_level": 0.9}
+    for columns in ({}, {"clusters": frame.obligor}, {"exposure": frame.ead, "clusters": frame.obligor}):
+        chosen = common | columns
+        one = ["a"] * len(frame)
+        table = audit_grades(frame.loss, frame.lgd * 0.0 + 0.3, one, **chosen).grades
+        for limit in (table["lower"][0], table["upper"][0]):
+            again = audit_grades(frame.loss, np.full(len(frame), limit), one, **chosen)
+            assert again.grades["p_value"][0] == pytest.approx(0.1, rel=1e-4)
+
+
+def test_amounts_from_every_source_and_beside_an_audit(tmp_path):
+    frame = lgds()
+    path = tmp_path / "lgds.csv"
+    frame.to_csv(path, index=False)
+    frame.to_parquet(tmp_path / "lgds.parquet")
+    names = {"outcome": "loss", "prediction": "lgd", "exposure": "ead", "clusters": "obligor", "grade": "pool"}
+    arrays = {"exposure": frame.ead, "clusters": frame.obligor, "grade": frame.pool}
+    first = cal.audit(frame.loss, frame.lgd, **arrays, kind="amount").grades
+    query = cal.Query(f"SELECT * FROM '{path}'")
+    for source in (frame, str(path), str(tmp_path / "lgds.parquet"), query):
+        audit = cal.audit(source, **names, kind="amount")
+        for field in first.grades:
+            assert audit.grades.grades[field].tolist() == pytest.approx(first.grades[field].tolist(), nan_ok=True)
+    assert json.loads(audit.to_json())["grades"]["grades"]["grade"] == first.grades["grade"].tolist()
+    for page in (audit.to_html(), audit.to_markdown(), audit.to_latex()):
+        assert "limits of the means that hold together" in page
+    assert "Predictions are not shown to be off" in str(audit)
+    counted = cal.audit(frame.loss, frame.lgd, grade=frame.pool, count=[2] * len(frame), kind="amount").grades
+    twice = pd.concat([frame, frame])
+    repeated = cal.audit(twice.loss, twice.lgd, grade=twice.pool, kind="amount").grades
+    assert counted.grades["upper"] == pytest.approx(repeated.grades["upper"])
+
+
+def test_amounts_with_gaps_edges_and_pools_that_are_off():
+    frame = lgds()
+    frame.loc[:4, "pool"] = None
+    chosen = {"grade": "pool", "label": "loss", "score": "lgd", "exposure": "ead", "kind": "amount"}
+    assert "missing" in column(audit_grades(frame, **chosen), "grade")
+    left = audit_grades(frame, **chosen, missing="drop")
+    assert (left.left_out.n, left.total["rows"]) == (5, 295)
+    edges = audit_grades(frame.loss, 100.0 * frame.lgd, [25, 50], kind="amount")
+    assert column(edges, "grade") == ["up to 25", "over 25 to 50", "over 50"]
+    wrong = cal.audit(
+        frame.loss, 0.5 * frame.lgd, exposure=frame.ead, grade=[0.15, 0.25], direction="too low", kind="amount"
+    )
+    assert wrong.verdict == "rejected"
+    assert wrong.grades.off_sentence().startswith("Predictions are too low in ")
+    assert "factor for each of these grades" in wrong.advice.reason
+    assert np.isinf(wrong.grades.grades["upper"]).all()
+    assert "inf" not in str(wrong.grades)
+    wrong.grades.plot(ax=Figure().subplots())
+
+
+@pytest.mark.parametrize("clusters", [None, 1])
+@pytest.mark.parametrize("limits", [(0, None), (0, 5), (-2, 5)])
+@pytest.mark.parametrize("amount", [[0.0] * 30, [1.0] * 30, [0.0], [1.0], [0.0, 3.0]])
+def test_amounts_at_the_edges(amount, limits, clusters):
+    """No event, all alike, one row, one cluster: an answer without nan, and no limit that was not seen."""
+    n = len(amount)
+    clusters = None if clusters is None else np.zeros(n)
+    chosen = {"kind": "amount", "outcome_limits": limits, "clusters": clusters}
+    result = audit_grades(amount, [0.5] * n, ["A"] * n, **chosen)
+    assert "nan" not in str(result)
+    table = result.grades
+    assert limits[0] <= table["lower"][0] <= table["observed_rate"][0] <= table["upper"][0]
+    assert table["upper"][0] == (limits[1] or np.inf) or limits[1]
+    result.plot(ax=Figure().subplots())
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"exposure": [1.0, 1.0]}, "pass kind='amount'"),
+        ({"kind": "amount", "pos_label": 1}, "no label counts as 1"),
+        ({"kind": "loss"}, "amount"),
+    ],
+)
+def test_what_amounts_refuse(keywords, message):
+    with pytest.raises(ArgumentError, match=message):
+        audit_grades([0, 1], [0.5, 0.5], ["A", "A"], **keywords)
+
+
+def test_amounts_with_grades_and_segments_are_refused_and_the_hint_works():
+    frame = lgds()
+    with pytest.raises(ArgumentError, match="a column that joins both"):
+        cal.audit(frame, outcome="loss", prediction="lgd", grade="pool", by="obligor")
+    frame["cell"] = frame.pool + (frame.obligor % 2).astype(str)
+    assert len(cal.audit(frame, outcome="loss", prediction="lgd", grade="cell").grades.grades["grade"]) == 6

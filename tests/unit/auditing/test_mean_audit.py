@@ -1,4 +1,4 @@
-"""`calibrant.audit_means`: what it says of predicted means is what their parts say, of any kind of rows."""
+"""`calibrant.audit` of amounts: what it says of predicted means is what their parts say, of any kind of rows."""
 
 import json
 import re
@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import calibrant as cal
-from calibrant.auditing.mean_facts import advise_on_means
+from calibrant.auditing.advice import advise_on_parts
 from calibrant.auditing.mean_warnings import mean_warnings
 from calibrant.auditing.summary import summary
-from calibrant.certificates import certify_means
+from calibrant.certificates import certify
 from calibrant.errors import ArgumentError, CalibrantError, DataError
 from calibrant.metrics import mean_bias, mean_calibration_error
 from calibrant.table.outcome_table import OutcomeTable
@@ -25,7 +25,7 @@ from support.next_steps import asked_of
 def test_numbers_are_those_of_the_functions():
     loss, premium, years, *_ = tariff()
     audit, rows = flat_tariff(), {"exposure": years}
-    known = certify_means(loss, premium, **rows, outcome_limits=(0, CAP), tolerance=0.02)
+    known = certify(loss, premium, **rows, outcome_limits=(0, CAP), tolerance=0.02, kind="amount")
     assert audit.certificate == known
     assert audit.certificate.estimate == mean_calibration_error(loss, premium, **rows)
     assert audit.bias == mean_bias(loss, premium, **rows).balance
@@ -46,29 +46,29 @@ def test_the_band_attains_the_error():
 
 
 def test_the_verdict_names_both_sides_and_what_they_take():
-    undecided = str(counts())
-    assert undecided.startswith("CERTIFIED: the error is within 20%:")
-    assert "too high by more than" in undecided
+    undecided = " ".join(str(counts()).split())
+    assert undecided.startswith("CERTIFIED: the calibration error is within 20%, with 95% confidence.")
+    assert "too high by at most" in undecided
     assert "(proved, no cap needed)" in undecided
     assert "(proved for outcomes up to 30)" in undecided
-    text = str(losses_given_default())
-    assert text.startswith("With 95% confidence each no range of predictions is too high by more than")
+    text = " ".join(str(losses_given_default()).split())
+    assert text.startswith("Predictions are too high by at most")
     assert "no tolerance was given" in text
 
 
 def test_no_cap_is_said():
     loss, premium, years, *_ = tariff()
-    text = " ".join(str(cal.audit_means(loss, premium, exposure=years)).split())
-    assert "(proved, no cap needed) or too low" in text
+    text = " ".join(str(cal.audit(loss, premium, exposure=years, kind="amount")).split())
+    assert "(proved, no cap needed), too low by at most" in text
     assert "(asymptotic, as no cap was given)" in text
-    capped = cal.audit_means(loss, premium, exposure=years, outcome_limits=(0, CAP), method="asymptotic")
+    capped = cal.audit(loss, premium, exposure=years, outcome_limits=(0, CAP), method="asymptotic", kind="amount")
     text = " ".join(str(capped).split())
-    assert "(asymptotic) or too low" in text
+    assert "(asymptotic), too low by at most" in text
     assert "(asymptotic for outcomes up to 50,000)" in text
     few = np.zeros(500)
     few[::20] = 3.0
-    assert "how far any is too low cannot be said without a cap" in " ".join(
-        str(cal.audit_means(few, np.linspace(0.1, 0.2, 500))).split()
+    assert "too low without limit, as there is no cap" in " ".join(
+        str(cal.audit(few, np.linspace(0.1, 0.2, 500), kind="amount")).split()
     )
 
 
@@ -85,7 +85,7 @@ def test_counts_are_tested_as_poisson_and_amounts_are_not():
     assert counts().test.distribution == "poisson"
     assert "as Poisson counts, dispersion" in " ".join(str(counts()).split())
     *_, years, claims, rate = tariff()
-    off = cal.audit_means(claims, 0.7 * rate, exposure=years)
+    off = cal.audit(claims, 0.7 * rate, exposure=years, kind="amount")
     assert "p <= 0.005 as Poisson counts, dispersion" in " ".join(str(off).split())
     assert "p <= 0.005 (exact test of Poisson counts)" in off.test.claim
     assert flat_tariff().test.distribution is None
@@ -95,7 +95,7 @@ def test_counts_are_tested_as_poisson_and_amounts_are_not():
 def test_advice_on_shares_has_their_limit():
     rng = np.random.default_rng(0)
     f = rng.uniform(0.1, 0.9, 5_000)
-    audit = cal.audit_means(rng.beta(np.sqrt(f), 1.0 - np.sqrt(f)), f, outcome_limits=(0, 1))
+    audit = cal.audit(rng.beta(np.sqrt(f), 1.0 - np.sqrt(f)), f, outcome_limits=(0, 1), kind="amount")
     assert audit.recalibration.upper_limit == 1.0
     assert audit.advice.python == "calibrator = cal.AutoMeanCalibrator(upper_limit=1.0).fit(f, z)"
     assert flat_tariff().recalibration.upper_limit is None
@@ -120,12 +120,12 @@ def test_any_kind_of_rows_and_any_order_give_the_same_numbers(tmp_path):
     asked = {"outcome": "z", "prediction": "f", "exposure": "w", "outcome_limits": (0, CAP), "tolerance": 0.02}
     fingerprint = flat_tariff().provenance.fingerprint
     for source in (frame, tmp_path / "rows.parquet", frame.to_pandas()):
-        assert cal.audit_means(source, **asked).provenance.fingerprint == fingerprint
+        assert cal.audit(source, **asked, kind="amount").provenance.fingerprint == fingerprint
     table = OutcomeTable.from_outcomes(loss, premium, exposure=years, outcome_limits=(0, CAP))
-    again = cal.audit_means(table, tolerance=0.02)
+    again = cal.audit(table, tolerance=0.02, kind="amount")
     assert again.provenance.fingerprint == fingerprint
     assert again.provenance.source == "an outcome table"
-    known = cal.audit_means(tmp_path / "rows.parquet", **asked).provenance
+    known = cal.audit(tmp_path / "rows.parquet", **asked, kind="amount").provenance
     assert known.sha256 is not None
     assert "outcome='z', prediction='f', exposure='w'" in known.command
 
@@ -133,7 +133,7 @@ def test_any_kind_of_rows_and_any_order_give_the_same_numbers(tmp_path):
 def test_clusters_are_named_and_not_tested():
     loss, premium, years, *_ = tariff()
     customer = np.arange(len(loss)) // 4
-    audit = cal.audit_means(loss, premium, exposure=years, clusters=customer, outcome_limits=(0, CAP))
+    audit = cal.audit(loss, premium, exposure=years, clusters=customer, outcome_limits=(0, CAP), kind="amount")
     assert audit.clusters == len(loss) // 4
     assert audit.test is None
     assert "1,500 clusters" in str(audit)
@@ -179,7 +179,7 @@ def test_warnings_and_none_without_cause():
 
 def test_a_constant_prediction_has_no_error_and_says_what_it_lacks():
     claims = np.random.default_rng(0).poisson(2.0, 5_000)
-    audit = cal.audit_means(claims, np.full(5_000, claims.mean()), outcome_limits=(0, 50))
+    audit = cal.audit(claims, np.full(5_000, claims.mean()), outcome_limits=(0, 50), kind="amount")
     assert audit.certificate.estimate == pytest.approx(0.0, abs=1e-12)
     assert audit.decomposition.discrimination == pytest.approx(0.0, abs=1e-12)
     assert "tell no row from another" in str(audit)
@@ -188,8 +188,13 @@ def test_a_constant_prediction_has_no_error_and_says_what_it_lacks():
 def test_negative_outcomes_have_squared_deviance_and_no_recalibration():
     rng = np.random.default_rng(0)
     mean = rng.normal(0.0, 1.0, 2_000)
-    audit = cal.audit_means(
-        (mean + rng.uniform(-1, 1, 2_000)).clip(-9, 9), mean, outcome_limits=(-9, 9), relative_to="rows", tolerance=0.2
+    audit = cal.audit(
+        (mean + rng.uniform(-1, 1, 2_000)).clip(-9, 9),
+        mean,
+        outcome_limits=(-9, 9),
+        relative_to="rows",
+        tolerance=0.2,
+        kind="amount",
     )
     assert audit.deviance == "squared"
     assert audit.recalibration is None
@@ -199,16 +204,16 @@ def test_negative_outcomes_have_squared_deviance_and_no_recalibration():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda z, f: cal.audit_means(z, f, outcome_limits=(0, 10)), "outcomes of at most 10"),
-        (lambda z, f: cal.audit_means(z, -f), "predictions above 0"),
-        (lambda z, f: cal.audit_means(z, f, exposure=0 * f), "exposures above 0"),
-        (lambda z, f: cal.audit_means(z, f, exposure=f, sample_weight=f), "exposure or sample_weight"),
-        (lambda z, f: cal.audit_means(np.where(z > 0, np.inf, z), f), "finite outcomes"),
-        (lambda z, f: cal.audit_means(np.where(z > 0, np.nan, z), f), "finite outcomes"),
-        (lambda z, f: cal.audit_means(z, f, tolerance=-1), "tolerance"),
-        (lambda z, f: cal.audit_means(z, f, relative_to="premium"), "relative_to"),
-        (lambda z, f: cal.audit_means({"z": z, "f": f}, outcome="z"), "outcome and prediction"),
-        (lambda z, f: cal.audit_means(z, f, outcome="z", prediction="f"), "no arrays of the same"),
+        (lambda z, f: cal.audit(z, f, outcome_limits=(0, 10), kind="amount"), "outcomes of at most 10"),
+        (lambda z, f: cal.audit(z, -f, kind="amount"), "predictions above 0"),
+        (lambda z, f: cal.audit(z, f, exposure=0 * f, kind="amount"), "exposures above 0"),
+        (lambda z, f: cal.audit(z, f, exposure=f, sample_weight=f, kind="amount"), "exposure or sample_weight"),
+        (lambda z, f: cal.audit(np.where(z > 0, np.inf, z), f, kind="amount"), "finite outcomes"),
+        (lambda z, f: cal.audit(np.where(z > 0, np.nan, z), f, kind="amount"), "finite outcomes"),
+        (lambda z, f: cal.audit(z, f, tolerance=-1, kind="amount"), "tolerance"),
+        (lambda z, f: cal.audit(z, f, relative_to="premium", kind="amount"), "relative_to"),
+        (lambda z, f: cal.audit({"z": z, "f": f}, outcome="z"), "outcome and prediction"),
+        (lambda z, f: cal.audit(z, f, outcome="z", prediction="f"), "no arrays of the same"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_sentence(call, message):
@@ -221,7 +226,7 @@ def test_labels_that_are_amounts_counts_or_shares_lead_here():
     loss, premium, _, claims, _ = tariff()
     share = premium / premium.max()
     for outcome in (loss, claims, np.linspace(0.05, 0.9, len(loss))):
-        with pytest.raises(DataError, match=r"calibrant\.audit_means judges predicted means of"):
+        with pytest.raises(DataError, match=r"calibrant\.audit with kind='amount' judges predicted means of"):
             cal.audit(outcome, share)
 
 
@@ -236,10 +241,10 @@ def test_exposure_that_is_used_twice_is_asked_about():
     assert "exposure_twice" in table_of(claims, rate * years, exposure=years)
     assert "exposure_twice" in table_of(claims / years, rate, exposure=years)
     assert "not_developed" in table_of(claims, rate)
-    text = " ".join(str(cal.audit_means(claims, rate * years, exposure=years)).split())
+    text = " ".join(str(cal.audit(claims, rate * years, exposure=years, kind="amount")).split())
     assert "Are both totals? Then leave the exposure out." in text
     assert "if the units are right" in text
-    forgotten = cal.audit_means(claims, rate)
+    forgotten = cal.audit(claims, rate, kind="amount")
     assert "A rate takes the exposure" in forgotten.warnings[0].message
     assert "if the units are right" not in forgotten.advice.reason
     # A tariff that is too low for all is no matter of units.
@@ -255,7 +260,7 @@ def test_percent_thousands_and_a_cap_in_another_unit_are_asked_about():
     assert table_of(lgd, 100 * mean) == {"other_unit"}
     assert table_of(lgd, mean, outcome_limits=(0, 100)) == {"far_cap"}
     assert table_of(lgd, mean, sample_weight=100 + 900 * mean, outcome_limits=(0, 1)) == set()
-    audit = cal.audit_means(lgd, 5 * mean, outcome_limits=(0, 1))
+    audit = cal.audit(lgd, 5 * mean, outcome_limits=(0, 1), kind="amount")
     assert audit.advice.reason.startswith("if the units are right, one factor")
 
 
@@ -267,7 +272,7 @@ def test_what_to_run_next_names_the_columns():
     frame = pd.DataFrame({"a loss": loss, "b": 2 * premium, "c": years})
     frame.loc[0, "b"] = np.nan
     names = {"outcome": "a loss", "prediction": "b", "exposure": "c", "missing": "drop"}
-    advice = cal.audit_means(frame, **names).advice
+    advice = cal.audit(frame, **names, kind="amount").advice
     assert advice.command is None  # a shell does not see the rows
     fitted = eval(advice.python.partition(" = ")[2], {"cal": cal, "frame": frame})  # as it is printed
     assert fitted.predict([1.0])[0] < 1.0
@@ -275,11 +280,11 @@ def test_what_to_run_next_names_the_columns():
 
 def test_rows_that_lack_a_value_are_left_out_and_counted():
     loss, premium, years, *_ = (np.asarray(column, dtype=float).copy() for column in tariff()[:3])
-    whole = cal.audit_means(loss[5:], premium[5:], exposure=years[5:], missing="drop")
+    whole = cal.audit(loss[5:], premium[5:], exposure=years[5:], missing="drop", kind="amount")
     assert whole.left_out.n == 0
     assert "Left out" not in str(whole)
     loss[:3], premium[2:4], years[4] = np.nan, np.nan, np.nan
-    audit = cal.audit_means(loss, premium, exposure=years, missing="drop")
+    audit = cal.audit(loss, premium, exposure=years, missing="drop", kind="amount")
     assert audit.left_out.causes == {"outcome": 3, "prediction": 2, "exposure": 1}
     assert (audit.left_out.n, audit.n) == (5, len(loss) - 5)
     assert audit.certificate == whole.certificate
@@ -290,9 +295,9 @@ def test_rows_that_lack_a_value_are_left_out_and_counted():
 def test_a_tolerance_in_percent_is_refused():
     loss, premium, *_ = tariff()
     with pytest.raises(ArgumentError, match=r"a share of the predicted total: 0\.05 for 5%"):
-        cal.audit_means(loss, premium, tolerance=5)
+        cal.audit(loss, premium, tolerance=5, kind="amount")
     asked = {"outcome_limits": (0, CAP), "relative_to": "rows"}
-    assert cal.audit_means(loss[:500], premium[:500], tolerance=5, **asked).certificate.tolerance == 5.0
+    assert cal.audit(loss[:500], premium[:500], tolerance=5, **asked, kind="amount").certificate.tolerance == 5.0
 
 
 def _with_level(audit, lower, upper, chosen="scale"):
@@ -303,7 +308,7 @@ def _with_level(audit, lower, upper, chosen="scale"):
 
 
 def _advice(audit):
-    return advise_on_means(audit, asked_of(cal.audit_means, "rows.csv", outcome="z", prediction="f"))
+    return advise_on_parts(audit, asked_of(cal.audit, "rows.csv", outcome="z", prediction="f"))
 
 
 def test_a_total_that_is_shown_to_be_off_is_recalibrated_though_no_gain_is_shown():
@@ -311,7 +316,9 @@ def test_a_total_that_is_shown_to_be_off_is_recalibrated_though_no_gain_is_shown
     audit = replace(_with_level(counts(), 1.05, 1.15), certificate=undecided)
     advice = _advice(audit)
     assert advice.action == "recalibrate"
-    assert advice.reason.startswith("in total predictions are too low; one factor for all brings the error of rows")
+    assert advice.reason.startswith(
+        "the total is 10.0% above prediction, O:E 1.1000 (1.0500 to 1.1500); one factor for"
+    )
     assert advice.command == "calibrant recalibrate rows.csv --outcome z --prediction f --model model.json"
     assert replace(audit, test=replace(audit.test, p_value=0.01)).verdict == "rejected"
     within = _with_level(counts(), 0.95, 1.05)
@@ -327,7 +334,9 @@ def test_where_no_map_is_chosen_one_factor_mends_the_total():
     )
     advice = _advice(audit)
     assert advice.action == "recalibrate"
-    assert advice.reason == "in total predictions are too high, which one factor mends."
+    assert (
+        advice.reason == "the total is 10.0% below prediction, O:E 0.9000 (0.8500 to 0.9500), which one factor mends."
+    )
     assert (
         advice.command == "calibrant recalibrate rows.csv --outcome z --prediction f --method scale --model model.json"
     )
@@ -343,7 +352,9 @@ def test_a_certified_error_does_not_hide_a_total_that_is_off():
     assert audit.certificate.verdict == "certified"
     advice = _advice(audit)
     assert advice.action == "leave alone"
-    assert advice.reason.endswith("though in total predictions are too low. Recalibrate if the total matters.")
+    assert advice.reason.endswith(
+        "though the total is 10.0% above prediction, O:E 1.1000 (1.0500 to 1.1500). Recalibrate if the total matters."
+    )
     assert "--method scale" in advice.command
     assert _advice(_with_level(counts(), 0.95, 1.05)).command is None
 
@@ -354,10 +365,10 @@ def test_the_command_that_is_advised_changes_the_total(chosen, tmp_path):
     rate = rng.gamma(4.0, 0.25, 3_000).round(3)
     pl.DataFrame({"z": rng.poisson(1.1 * rate), "f": rate}).write_csv(tmp_path / "rows.csv")
     names = {"outcome": "z", "prediction": "f"}
-    audit = cal.audit_means(tmp_path / "rows.csv", **names)
+    audit = cal.audit(tmp_path / "rows.csv", **names, kind="amount")
     effect = replace(audit.recalibration, chosen=chosen, deviance_after=audit.recalibration.deviance_before * 1.001)
-    asked = asked_of(cal.audit_means, tmp_path / "rows.csv", **names)
-    advice = advise_on_means(replace(audit, recalibration=effect), asked)
+    asked = asked_of(cal.audit, tmp_path / "rows.csv", **names)
+    advice = advise_on_parts(replace(audit, recalibration=effect), asked)
     fitted = eval(advice.python.partition(" = ")[2], {"cal": cal})  # as it is printed
     assert fitted.predict([1.0])[0] == pytest.approx(audit.observed / audit.predicted)
 
@@ -380,7 +391,7 @@ def test_a_few_rows_and_zeros_are_assessed_as_far_as_they_can_be(z, f, how, erro
     clusters = None if clusters is None else clusters[: len(z)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        audit = cal.audit_means(z, f, clusters=clusters, **how)
+        audit = cal.audit(z, f, clusters=clusters, **how, kind="amount")
         assert audit.certificate.estimate == pytest.approx(error)
         for text in (str(audit), audit.details(), audit.to_json(), audit.to_html()):
             assert not re.search(r"\b(nan|NaN)\b", text)

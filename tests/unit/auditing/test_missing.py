@@ -100,8 +100,8 @@ def test_an_audit_says_what_it_left_out_in_every_form(files):
     assert account in result.to_html()
     data = json.loads(result.to_json())
     assert data["left_out"]["causes"] == {"outcome": 3, "score": 2}
-    assert data["sample"]["classes"] == ["died", "home", "other"]
-    assert any("rows left out" in sentence for sentence in result.provenance.assumptions)
+    assert data["classes"] == ["died", "home", "other"]
+    assert any("no row was left out because of its outcome" in sentence for sentence in result.provenance.assumptions)
 
 
 @pytest.mark.grid
@@ -111,7 +111,7 @@ def test_other_columns_count_too(files, name, keywords):
     result = cal.audit(SOURCES[name](files), **NAMES, **keywords, missing="drop")
     cause = "cluster" if "clusters" in keywords else "value of ward"
     assert result.left_out.causes == {"outcome": 3, "score": 2, cause: 1}
-    assert result.sample.n == N - 5
+    assert result.n == N - 5
     if result.segments is not None:
         assert result.segments.n == N - 5
 
@@ -123,7 +123,7 @@ def test_segments_in_arrays_beside_a_dataframe():
     whole = patients()
     beside, named = (cal.audit(whole, **NAMES, by=by, missing="drop") for by in ({"ward": whole.ward}, "ward"))
     assert beside.left_out.causes.keys() == named.left_out.causes.keys()
-    assert beside.sample.n == named.sample.n
+    assert beside.n == named.n
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_arrays():
     weights[[20, 40]] = np.nan
     result = cal.audit(frame.outcome, frame.risk, pos_label="died", sample_weight=weights, missing="drop")
     assert result.left_out.causes == {"outcome": 3, "score": 2, "weight": 2}
-    assert result.sample.n == N - 5
+    assert result.n == N - 5
     with_segments = cal.audit(
         frame.outcome.tolist(), frame.risk.to_numpy(), pos_label="died", by={"ward": frame.ward}, missing="drop"
     )
@@ -160,7 +160,7 @@ def test_what_is_left_is_checked_with_its_own_numbers_of_rows(files, tmp_path):
 def test_a_word_that_is_the_positive_class_is_no_missing_outcome(tmp_path):
     (tmp_path / "a.csv").write_text("y,p\n" + "na,0.2\nother,0.7\n,0.4\n" * 10)
     result = cal.audit(tmp_path / "a.csv", label="y", score="p", pos_label="na", missing="drop")
-    assert (result.sample.positives, result.left_out.causes) == (10, {"outcome": 10})
+    assert (result.positives, result.left_out.causes) == (10, {"outcome": 10})
 
 
 def test_nothing_left():
@@ -259,8 +259,8 @@ READERS = {
         lambda d, **how: cal.audit(d["class"], d[OF_CLASSES], classes=[*"abc"], **how),
         {"label": "class", "scores": "p_*"},
     ),
-    "audit_means": (
-        lambda d, **how: cal.audit_means(d["z"], d["f"], **OF_MEANS, **how),
+    "audit of amounts": (
+        lambda d, **how: cal.audit(d["z"], d["f"], **OF_MEANS, **how, kind="amount"),
         {"outcome": "z", "prediction": "f", **OF_MEANS},
     ),
     "audit_grades": (
@@ -286,17 +286,13 @@ READERS = {
         lambda d, **how: cal.certificates.calibration_test(d["class"], d[OF_CLASSES], n_simulations=99, **how),
         None,
     ),
-    "certify_classes": (
-        lambda d, **how: cal.certify_classes(d["class"], d[OF_CLASSES], **how),
+    "certify of classes": (
+        lambda d, **how: cal.certify(d["class"], d[OF_CLASSES], **how),
         {"label": "class", "scores": OF_CLASSES},
     ),
-    "certify_each_class": (
-        lambda d, **how: cal.certify_each_class(d["class"], d[OF_CLASSES], **how),
-        {"label": "class", "scores": "p_*"},
-    ),
-    "certify_means": (lambda d, **how: cal.certify_means(d["z"], d["f"], **OF_MEANS, **how), None),
-    "mean_calibration_test": (
-        lambda d, **how: cal.certificates.mean_calibration_test(d["z"], d["f"], random_state=1, **how),
+    "certify of amounts": (lambda d, **how: cal.certify(d["z"], d["f"], **OF_MEANS, **how, kind="amount"), None),
+    "calibration_test of amounts": (
+        lambda d, **how: cal.certificates.calibration_test(d["z"], d["f"], random_state=1, **how, kind="amount"),
         None,
     ),
 }

@@ -111,7 +111,7 @@ def test_of_means_too(said, missing):
     of_fit = {{"clusters": "groups"}.get(name, name): columns[name][kept] for name in said}
     expected = cal.calibrators.ScaleCalibrator().fit(FRAME["f"].to_numpy()[kept], OUTCOME[kept], **of_fit)
     for source, names in sources(HOLES if missing else FRAME):
-        asked = asked_of(cal.audit_means, source, **MEANS, **said, **({"missing": "drop"} if missing else {}))
+        asked = asked_of(cal.audit, source, **MEANS, **said, **({"missing": "drop"} if missing else {}))
         step = recalibration(asked, "calibrators.ScaleCalibrator()", method="scale", cap=None)
         assert_fitted(step, names, expected, [0.5, 1.5])
 
@@ -129,7 +129,7 @@ def test_of_several_classes_too():
         ((label, proba), {"classes": ["a", "b", "c"]}),
     ):
         step = recalibration(
-            asked_of(cal.audit_classes, *arguments, **keywords), "MulticlassAutoCalibrator(members=['temperature'])"
+            asked_of(cal.audit, *arguments, **keywords), "MulticlassAutoCalibrator(members=['temperature'])"
         )
         assert step.command is None  # no command fits several classes
         found = run_python(step.python, **names, classes=["a", "b", "c"])

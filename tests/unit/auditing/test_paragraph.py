@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant.auditing.wording import sides_text
 from support import class_audits, mean_audits
 
 
@@ -19,7 +20,7 @@ def test_of_labels(rows):
     audit = cal.audit(*rows, costs=(1, 4), tolerance=0.1, clusters=np.arange(2_000) // 20)
     text = audit.sentence(rows="patients", events="deaths", clusters="hospitals")
     ratio = audit.performance.observed_expected
-    assert text.startswith(f"Among 2,000 patients in 100 hospitals there were {audit.sample.positives:.0f} deaths (")
+    assert text.startswith(f"Among 2,000 patients in 100 hospitals there were {audit.positives:.0f} deaths (")
     assert f"O:E was {ratio.value:.3f} (95% CI " in text
     assert text.count("CI") == 1
     assert "Net benefit at a threshold of 20.0% was " in text
@@ -50,4 +51,4 @@ def test_of_classes_and_means():
     classes, means = class_audits.wrong(), mean_audits.flat_tariff()
     assert f" of {len(classes.classes)} classes, " in classes.sentence()
     assert f"Among {means.n:,.0f} policies" in means.sentence(rows="policies")
-    assert means.certificate.too_high.sentence in means.sentence()
+    assert sides_text(means.certificate) in means.sentence()

@@ -1,6 +1,7 @@
 """Audits of segments: what they say, in every form, and what they refuse."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 from scipy import stats
 
 import calibrant
-from calibrant import ScoreTable, audit, audit_means, audit_segments, certify_means, find_segments
+from calibrant import ScoreTable, audit, audit_segments, certify, find_segments
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.numbers import write_upper
 
@@ -88,6 +89,30 @@ def test_claim(result):
         f"None of the 11 segments listed (at least 100 rows each) is off by more than {write_upper(result.bound)}, "
         "with 95% confidence"
     )
+
+
+def test_an_audit_asks_of_segments_what_their_own_audit_does(frame):
+    asked = {"by": ["branch", "age"], "min_rows": 30, "cuts": {"age": [30, 60]}}
+    alone = audit_segments(frame, **asked, **NAMED)
+    assert audit(frame, **asked, **NAMED).segments.to_dict() == alone.to_dict()
+    outcome = audit(frame, outcome=NAMED["label"], prediction=NAMED["score"], **asked).segments
+    assert outcome.segment.tolist() == alone.segment.tolist()
+
+
+def test_limitations_are_those_of_an_audit_with_segments(frame):
+    predicted = {"outcome": NAMED["label"], "prediction": NAMED["score"]}
+    for whole in (partial(audit, frame, **NAMED), partial(audit, frame, **predicted)):
+        limits = [" ".join(one.provenance.limitations) for one in (whole(), whole(by="sex", direction="too low"))]
+        assert ["all of these rows together" in text for text in limits] == [True, False]
+        assert ["parts of the rows other than the segments listed" in text for text in limits] == [False, True]
+        assert ["predictions that are too low" in text for text in limits] == [False, True]
+
+
+@pytest.mark.parametrize("asked", [{"min_rows": 30}, {"cuts": {"age": [30]}}, {"depth": 2}])
+@pytest.mark.parametrize("function", [audit, partial(audit, outcome="y", prediction="p")])
+def test_what_is_asked_of_segments_needs_some(frame, asked, function):
+    with pytest.raises(ArgumentError, match=rf"expected {next(iter(asked))} with by, found it alone"):
+        function(frame, **asked, **(NAMED if function is audit else {}))
 
 
 def test_small_segments_are_counted_not_judged(frame):
@@ -202,7 +227,7 @@ def test_refused_beside_arrays(frame):
         with pytest.raises((ArgumentError, DataError)) as caught:
             audit_segments(*arguments, **keywords)
         assert says in str(caught.value)
-    with pytest.raises(ArgumentError, match="their bounds hold at one number of rows"):
+    with pytest.raises(ArgumentError, match="bounds of segments hold at one number of rows"):
         audit(y, p, by={"sex": frame["sex"]}, method="anytime")
     with pytest.raises(DataError, match="weights that count no rows"):
         audit(y, p, by={"sex": frame["sex"]}, sample_weight=np.linspace(0.5, 2.0, len(y)))
@@ -431,14 +456,21 @@ def amounts(n=3000):
 def test_a_segment_of_amounts_is_judged_as_its_rows_alone(direction, clusters):
     outcome, prediction, exposure, region = amounts()
     asked = {"outcome_limits": (0, 30), "direction": direction}
-    found = audit_means(
-        outcome, prediction, exposure=exposure, by={"region": region}, clusters=clusters, tolerance=0.3, **asked
+    found = audit(
+        outcome,
+        prediction,
+        exposure=exposure,
+        by={"region": region},
+        clusters=clusters,
+        tolerance=0.3,
+        **asked,
+        kind="amount",
     ).segments
     level, bounds = 1.0 - (1.0 - found.confidence_level) / 3.0, []
     for name, error, ratio in zip(found.segment, found.error, found.observed_expected, strict=True):
         of = region == name.removeprefix("region = ")
         further = {"exposure": exposure[of], "clusters": None if clusters is None else clusters[of]}
-        alone = certify_means(outcome[of], prediction[of], **further, **asked, confidence_level=level)
+        alone = certify(outcome[of], prediction[of], **further, **asked, confidence_level=level, kind="amount")
         bounds.append(alone.bound)
         assert error == pytest.approx(alone.estimate, rel=1e-9)
         assert ratio == pytest.approx(outcome[of].sum() / (exposure[of] * prediction[of]).sum(), rel=1e-9)
@@ -456,11 +488,11 @@ def test_a_segment_of_amounts_is_judged_as_its_rows_alone(direction, clusters):
 
 def test_amounts_without_a_cap_are_never_certified_by_segment():
     outcome, prediction, exposure, region = amounts()
-    found = audit_means(outcome, prediction, exposure=exposure, by={"region": region}, tolerance=0.9).segments
+    found = audit(outcome, prediction, exposure=exposure, by={"region": region}, tolerance=0.9, kind="amount").segments
     assert found.verdicts.tolist() == ["undecided", "undecided"]
     assert "if the largest outcomes were seen" in found.claim
     few = np.where(np.arange(len(outcome)) < 40, outcome, 0.0)
-    found = audit_means(few, prediction, by={"region": region}).segments
+    found = audit(few, prediction, by={"region": region}, kind="amount").segments
     assert found.bound == np.inf
     assert "Pass the largest outcome" in found.claim
     found.plot()
@@ -469,7 +501,7 @@ def test_amounts_without_a_cap_are_never_certified_by_segment():
 def test_amounts_of_zero_and_one_are_events_in_segments_too(frame):
     y, p, by = frame["y"].to_numpy(), frame["p"].to_numpy(), {"sex": frame["sex"]}
     one = audit_segments(y, p, by=by)
-    two = audit_means(y, p, by=by, outcome_limits=(0, 1), relative_to="rows").segments
+    two = audit(y, p, by=by, outcome_limits=(0, 1), relative_to="rows", kind="amount").segments
     for name in ("rows", "error", "observed_rate", "mean_predicted", "observed_expected", "low", "high"):
         np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-6, atol=1e-9)
     assert two.bound <= 1.25 * one.bound
@@ -481,19 +513,42 @@ def test_segments_of_amounts_from_every_source(tmp_path):
     table.to_csv(tmp_path / "rows.csv", index=False)
     table.to_parquet(tmp_path / "rows.parquet")
     named = {"outcome": "z", "prediction": "f", "exposure": "e", "by": "region", "outcome_limits": (0, 30)}
-    of_arrays = audit_means(outcome, prediction, exposure=exposure, by={"region": region}, outcome_limits=(0, 30))
+    of_arrays = audit(
+        outcome, prediction, exposure=exposure, by={"region": region}, outcome_limits=(0, 30), kind="amount"
+    )
     for source in (table, pl.from_pandas(table), tmp_path / "rows.csv", tmp_path / "rows.parquet"):
-        assert audit_means(source, **named).segments.to_dict() == of_arrays.segments.to_dict()
-    mixed = audit_means(table, **(named | {"by": table["region"], "exposure": exposure}))
+        assert audit(source, **named, kind="amount").segments.to_dict() == of_arrays.segments.to_dict()
+    mixed = audit(table, **(named | {"by": table["region"], "exposure": exposure}), kind="amount")
     assert mixed.segments.to_dict() == of_arrays.segments.to_dict()
 
 
 def test_a_tariff_says_which_segments_are_off():
     outcome, prediction, exposure, region = amounts()
-    result = audit_means(
-        outcome, prediction, exposure=exposure, by={"region": region}, outcome_limits=(0, 30), tolerance=0.4
+    result = audit(
+        outcome,
+        prediction,
+        exposure=exposure,
+        by={"region": region},
+        outcome_limits=(0, 30),
+        tolerance=0.4,
+        kind="amount",
     )
     assert result.verdict in (result.segments.verdict, "rejected")
     assert "region = coast" in str(result)
     assert "segments" in result.to_html()
     assert "factor for each" in result.advice.reason
+
+
+def test_amounts_have_segments_as_in_an_audit():
+    rng = np.random.default_rng(3)
+    predicted, region = rng.gamma(2.0, size=2_000), rng.choice(["north", "south"], 2_000)
+    amount = np.minimum(rng.poisson(predicted * np.where(region == "north", 1.6, 1.0)), 20)
+    asked = {"by": {"region": region}, "kind": "amount", "outcome_limits": (0, 20), "tolerance": 0.3}
+    alone = audit_segments(amount, predicted, **asked)
+    assert alone.to_json() == audit(amount, predicted, **asked).segments.to_json()
+    assert alone.verdicts.tolist() == ["refuted", "certified"]
+    assert alone.upper.tolist() == certify(amount, predicted, **asked).parts.upper.tolist()
+    del asked["tolerance"]
+    search = find_segments(amount, predicted, **asked)
+    assert search.worst == "region = north"
+    assert "% of the predicted total, with 95% confidence (asymptotic)." in search.claim

@@ -31,8 +31,8 @@ def forms(audit) -> str:
 def test_whole_euros_are_no_rows_anywhere():
     y, p, ead = loans()
     found = cal.audit(y, p, sample_weight=ead)
-    assert (found.certificate, found.test, found.max_regret, found.sample.positives) == (None, None, None, None)
-    assert found.sample.n == found.provenance.rows == 400
+    assert (found.certificate, found.test, found.max_regret, found.positives) == (None, None, None, None)
+    assert found.n == found.provenance.rows == 400
     said = forms(found)
     assert "CERTIFIED" not in said.upper().replace("NO CERTIFICATE", "")
     for total in (ead.sum(), ead[y == 1].sum()):
@@ -52,8 +52,8 @@ def test_a_shell_certifies_no_euros(tmp_path):
     done = CliRunner().invoke(app, [*asked, "--weight", "ead", "--tolerance", "0.2"])
     assert done.exit_code == 2
     assert "pass --count" in re.sub(r"\s+", " ", done.stderr)
-    assert json.loads(CliRunner().invoke(app, [*asked, "--weight", "ead", "--json"]).stdout)["sample"]["n"] == 400
-    assert json.loads(CliRunner().invoke(app, [*asked, "--count", "ead", "--json"]).stdout)["sample"]["n"] == ead.sum()
+    assert json.loads(CliRunner().invoke(app, [*asked, "--weight", "ead", "--json"]).stdout)["n"] == 400
+    assert json.loads(CliRunner().invoke(app, [*asked, "--count", "ead", "--json"]).stdout)["n"] == ead.sum()
 
 
 @pytest.mark.parametrize("clustered", [False, True])
@@ -61,7 +61,7 @@ def test_a_shell_certifies_no_euros(tmp_path):
 def test_the_unit_of_weights_changes_nothing_of_means(scale, clustered):
     z, f, w = loans()
     how = {"outcome_limits": (0, 1), "tolerance": 0.1, "clusters": np.arange(400) // 4 if clustered else None}
-    one, other = (cal.audit_means(z, f, sample_weight=unit * w, **how) for unit in (1.0, scale))
+    one, other = (cal.audit(z, f, sample_weight=unit * w, **how, kind="amount") for unit in (1.0, scale))
     assert (str(one), one.provenance.digest) == (str(other), other.provenance.digest)
     assert one.provenance.fingerprint == other.provenance.fingerprint
     assert (one.observed, one.predicted) == pytest.approx([np.average(values, weights=w) for values in (z, f)])

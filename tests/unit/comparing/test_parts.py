@@ -9,10 +9,9 @@ from scipy.stats import beta, norm
 from calibrant.comparing import calibration
 from calibrant.comparing.calibration import _cut, _parts, _shortfall, calibration_limits
 from calibrant.comparing.compare import _difference
-from calibrant.comparing.joint import Limits, critical_value, paired_limits
+from calibrant.comparing.joint import Limits, Units, critical_value, paired_limits
 from calibrant.comparing.losses import MEASURES, Possible, measures_of, possible_changes, terms_of
-from calibrant.comparing.units import Units
-from calibrant.distributions.cluster_draws import equal_draws, hidden_share
+from calibrant.distributions.cluster_jackknife import equal_draws, hidden_share
 from calibrant.metrics import cutoff_calibration_error, roc_auc, roc_auc_interval
 
 AUC = MEASURES["roc_auc"]

@@ -1,10 +1,7 @@
-"""Maps of several classes that went through JSON, Python, SQL or ONNX predict what they did; the rest is refused."""
+"""Maps of several classes that went through JSON, Python or ONNX predict what they did; the rest is refused."""
 
 import json
-import sqlite3
-from functools import partial
 
-import duckdb
 import numpy as np
 import onnxruntime
 import pandas as pd
@@ -13,7 +10,7 @@ import pytest
 from calibrant.calibrators import MulticlassAutoCalibrator, PlattCalibrator
 from calibrant.cli.main import app
 from calibrant.errors import ArgumentError, SourceError
-from calibrant.export import classes_to_sql, from_json, load_model, save_model, to_json, to_onnx, to_python, to_sql
+from calibrant.export import from_json, load_model, save_model, to_json, to_onnx, to_python, to_sql
 from calibrant.export.json_file import _checksum
 from support.class_cases import CLASSES, FOLDER, fitted_rows, rows
 from support.damage import damaged
@@ -117,66 +114,6 @@ def test_onnx(fitted, alone):
     np.testing.assert_allclose(session.run(None, {"scores": [[0.2, 0.3, 0.5]]})[0], [[0.2, 0.3, 0.5]])
 
 
-BAD = [[0.5, 0.5, 0.5, 0.5], [-0.1, 0.5, 0.5, 0.1], [None, 0.3, 0.3, 0.4], [0.0, 0.0, 0.0, 0.0]]
-
-
-@pytest.fixture(params=["duckdb", "sqlite"])
-def ask(request):
-    """Return a function that runs a query on the rows of a table with two odd names, in some engine."""
-
-    def asked(values, write):
-        query = write(['p "a"', "p`b", "c", "d"][: len(values[0])], table="t", keep=["id"], dialect=request.param)
-        con = duckdb.connect() if request.param == "duckdb" else sqlite3.connect(":memory:")
-        names = ['"p ""a"""', '"p`b"', "c", "d"][: len(values[0])]
-        con.execute(f"CREATE TABLE t(id INTEGER, {', '.join(f'{name} DOUBLE' for name in names)})")
-        con.executemany(
-            f"INSERT INTO t VALUES ({', '.join('?' * (1 + len(names)))})", [[i, *v] for i, v in enumerate(values)]
-        )
-        found = con.execute(f"{query} ORDER BY id").fetchall()
-        assert [row[0] for row in found] == list(range(len(values)))
-        return [row[1:] for row in found]
-
-    return asked
-
-
-def test_sql(fitted, alone, ask):
-    new = rows(50, seed=2)[0]
-    found = ask([*new.tolist(), *BAD], partial(classes_to_sql, fitted))
-    np.testing.assert_allclose(np.array(found[:50]), fitted.predict(new), rtol=1e-11)
-    assert found[50:] == [(None,) * 4] * len(BAD)
-    assert ask([[0.2, 0.3, 0.5]], partial(classes_to_sql, alone)) == [pytest.approx((0.2, 0.3, 0.5))]
-
-
-@pytest.mark.parametrize(
-    ("columns", "choices", "match"),
-    [
-        (["a", "b"], {}, "the names of 4 columns of scores, in the order of the classes"),
-        ("abcd", {}, "the names of 4 columns of scores"),
-        (["a", "b", "c", "d"], {"dialect": "oracle"}, "dialect"),
-    ],
-)
-def test_what_sql_refuses(fitted, columns, choices, match):
-    with pytest.raises(ArgumentError, match=match):
-        classes_to_sql(fitted, columns, table="t", **choices)
-
-
-@pytest.mark.slow
-def test_fifty_classes_in_sql():
-    rng = np.random.default_rng(0)
-    true = rng.dirichlet(np.ones(51), 400)
-    label = (rng.random((400, 1)) > true.cumsum(axis=1)).sum(axis=1).clip(0, 49)
-    model = MulticlassAutoCalibrator(["vector", "shared isotonic", "isotonic"])
-    with pytest.raises(ArgumentError, match="at most 50 classes in SQL, found 51; write the map as Python or ONNX"):
-        classes_to_sql(model.fit(true, label, classes=range(51)), ["p"] * 51, table="t")
-    sharp = true[:, :50] ** 3 / (true[:, :50] ** 3).sum(axis=1, keepdims=True)
-    model.fit(sharp, label, classes=range(50))
-    names = [f"p{k}" for k in range(50)]
-    con = sqlite3.connect(":memory:")
-    pd.DataFrame(sharp[:20], columns=names).to_sql("t", con, index=False)
-    found = con.execute(classes_to_sql(model, names, table="t", dialect="sqlite")).fetchall()
-    np.testing.assert_allclose(np.array(found), model.predict(sharp[:20]), rtol=1e-11)
-
-
 def test_thirty_classes():
     rng = np.random.default_rng(0)
     true = rng.dirichlet(np.ones(30), 200)
@@ -202,17 +139,9 @@ def test_the_command_writes_what_the_function_does(fitted, tmp_path):
 
 
 def test_what_takes_one_score_says_so(fitted):
-    message = (
-        "a map of one score, found MulticlassAutoCalibrator, of several classes; write it as Python, as ONNX, or by"
-    )
+    message = "a map of one score, found MulticlassAutoCalibrator, of several classes; write it as Python or as ONNX"
     with pytest.raises(ArgumentError, match=message):
         to_sql(fitted, "p")
 
-
-@pytest.mark.parametrize("column", [["a", "b", "c"], "a", None])
-def test_as_an_expression_of_one_column_the_way_on_is_named(column):
-    fitted = MulticlassAutoCalibrator().fit(np.eye(3)[[0, 1, 2] * 8] * 0.7 + 0.1, [0, 1, 2] * 8)
-    with pytest.raises(ArgumentError, match="classes_to_sql"):
-        to_sql(fitted, column)
     with pytest.raises(ArgumentError, match="column to name the column of scores"):
         to_sql(PlattCalibrator().fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]), ["p"])

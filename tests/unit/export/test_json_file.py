@@ -16,7 +16,6 @@ from calibrant.calibrators import (
     AutoCalibrator,
     HistogramCalibrator,
     IsotonicCalibrator,
-    LipschitzIsotonicCalibrator,
     LocalCalibrator,
     PlattCalibrator,
 )
@@ -54,10 +53,10 @@ def test_the_name_of_the_column_is_kept():
         again.predict(frame.rename(columns={"p": "q"}))
 
 
-def test_parameters_of_numpy_and_infinity_are_kept():
-    calibrator = LipschitzIsotonicCalibrator(lipschitz=np.float64(np.inf), log_safe=np.bool_(False))
+def test_parameters_of_numpy_are_kept():
+    calibrator = IsotonicCalibrator(log_safe=np.bool_(False))
     again = from_json(to_json(calibrator.fit([0.2, 0.6], [0, 1])))
-    assert again.get_params() == {"lipschitz": np.inf, "log_safe": False}
+    assert again.get_params() == {"interpolation": "linear", "log_safe": False}
     again = from_json(to_json(HistogramCalibrator(n_bins=np.int64(3)).fit([0.2, 0.6], [0, 1])))
     assert again.get_params()["n_bins"] == 3
 
@@ -106,7 +105,7 @@ DAMAGED = {
     "a parameter nobody has": document("isotonic", "parameters", "interpolation", value="cubic"),
     "text for a number": document("platt", "fitted", "slope_", value="steep"),
     "true for a number": document("platt", "fitted", "slope_", value=True),
-    "a number for a text": document("cutoff", "fitted", "message_", value=1.0),
+    "a number for a text": document("auto", "fitted", "reason_", value=1.0),
     "infinite slope": document("platt", "fitted", "slope_", value={"float": "inf"}),
     "number beyond floats": document("beta", "fitted", "c_", value=10**400),
     "falling power": document("beta", "fitted", "a_", value=-1.0),
@@ -122,9 +121,9 @@ DAMAGED = {
     "blocks of one number less": document("isotonic", *FIT, value=ISOTONIC | {"n": [5.0]}),
     "nan in blocks": document("isotonic", *FIT, value=ISOTONIC | {"n": [5.0, {"float": "nan"}]}),
     "no blocks": document("isotonic", *FIT, value={name: [] for name in ISOTONIC}),
-    "no knots": document("lipschitz", *FIT, value={"score": [], "value": []}),
+    "no knots": document("local", "fitted", value={"score_": [], "value_": []}),
     "knots in another order": document("local", "fitted", "score_", value=[0.5, 0.2]),
-    "more values than knots": document("lipschitz", *FIT, value={"score": [0.2], "value": [0.2, 0.3]}),
+    "more values than knots": document("local", "fitted", value={"score_": [0.2], "value_": [0.2, 0.3]}),
     "edges in another order": document(
         "histogram", "fitted", value={"edges_": [0.5, 0.2], "value_": [0.1] * 3, "count_": [1.0] * 3}
     ),
@@ -139,7 +138,6 @@ DAMAGED = {
         "venn-abers", *FIT, value=VENN_ABERS | {"upper_edge": [0.5, 0.1], "upper_value": [0.1] * 3}
     ),
     "negative probability": document("venn-abers", *FIT, value=VENN_ABERS | {"lower_value": [-0.1, 0.4]}),
-    "another family inside": document("cutoff", "parameters", "family", value="platt"),
     "weights that are not shares": document("auto", "fitted", "weights_", value=[0.5, 0.5, 0.5, 0.5, 0.5]),
     "one weight less": document("auto", "fitted", "weights_", value=[0.25, 0.25, 0.25, 0.25]),
     "negative weight": document("auto", "fitted", "weights_", value=[-0.5, 0.5, 0.5, 0.25, 0.25]),

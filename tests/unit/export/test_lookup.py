@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from calibrant.calibrators import IsotonicCalibrator, VennAbersCalibrator
-from calibrant.export import lookup
+from calibrant.export import sql
 from calibrant.export.layouts import formula_of
-from calibrant.export.lookup import predictions
+from calibrant.export.sql import predictions
 from support import export_cases as cases
 from support.strategies import small_rows
 
@@ -28,7 +28,7 @@ def connection():
 def always():
     """Even two pieces are looked up."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "_FEW", 1)
+        patch.setattr(sql, "_FEW", 1)
         yield
 
 
@@ -84,7 +84,7 @@ def test_thousands_of_pieces_close_to_each_other(connection, interpolation, widt
 def test_grid(start, affordable):
     """Bounds from the definition: for every bucket count the pieces that begin in it."""
     start = np.sort(np.array(start))
-    buckets, first, most = lookup._grid(start, 1 << affordable)
+    buckets, first, most = sql._grid(start, 1 << affordable)
     assert len(first) == buckets + 1
     for bucket in {0, int(buckets), *np.floor(start * buckets).astype(int).tolist()}:
         inside = np.count_nonzero((start >= bucket / buckets) & (start < (bucket + 1) / buckets))

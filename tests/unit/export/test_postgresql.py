@@ -7,12 +7,11 @@ from sklearn.base import clone
 from calibrant.calibrators import (
     AutoCalibrator,
     IsotonicCalibrator,
-    MulticlassAutoCalibrator,
     OffsetCalibrator,
     PlattCalibrator,
     SegmentCalibrator,
 )
-from calibrant.export import classes_to_sql, to_sql
+from calibrant.export import to_sql
 from calibrant.sources.formats import quote_name
 from support.export_cases import CALIBRATORS, OUTSIDE, WORLDS, assert_same, probes, world
 from support.postgresql import running_server
@@ -99,15 +98,3 @@ def test_a_repair_by_segment_equals_predict(rows_of):
     expression = to_sql(fitted, "p", dialect="postgresql")
     (found,) = rows_of(score.tolist(), f"(SELECT {expression} FROM (SELECT p, {arrays}) AS given)")
     np.testing.assert_allclose(found, fitted.predict(score, columns), **close(fitted))
-
-
-def test_several_classes_equal_predict(run):
-    rng = np.random.default_rng(1)
-    proba = rng.dirichlet([0.3, 0.3, 0.3], 400)
-    label = (rng.random((400, 1)) > (0.5 * proba + 1.0 / 6.0).cumsum(axis=1)).sum(axis=1).clip(0, 2)
-    fitted = MulticlassAutoCalibrator().fit(proba, label)
-    values = ", ".join(f"({i}, {', '.join(map(repr, row))})" for i, row in enumerate(proba[:50].tolist()))
-    names = ["a", "b", "c"]
-    query = classes_to_sql(fitted, names, table=f"(VALUES {values}) AS t(i, a, b, c)", keep=["i"], dialect="postgresql")
-    found = np.array([[float(value) for value in line.split("|")] for line in run(f"{query} ORDER BY i;")])
-    np.testing.assert_allclose(found[:, 1:], fitted.predict(proba[:50]), rtol=1e-10)

@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 from calibrant.calibrators import IsotonicCalibrator, PlattCalibrator, SegmentCalibrator
-from calibrant.calibrators.segment.offsets import LogOddsOffsets, OffsetTable
-from calibrant.calibrators.segment.repair import SegmentRepair
+from calibrant.calibrators.segment.repair import LogOddsOffsets, OffsetTable, SegmentRepair
 from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.export import from_json, load_model, save_model, to_json, to_onnx, to_python, to_sql
 from calibrant.export.apply import apply_to_file

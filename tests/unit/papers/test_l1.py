@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from calibrant import ArgumentError, DataError
-from calibrant.papers import l1 as module
-from calibrant.papers.l1 import l1_cannot_be_certified, l1_from_repeats
+from calibrant.papers import theorems as module
+from calibrant.papers.theorems import l1_cannot_be_certified, l1_from_repeats
 from calibrant.references import cite
 from calibrant.table.numbers import claim_lower, claim_upper
 

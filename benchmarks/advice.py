@@ -29,10 +29,10 @@ import calibrant
 from calibrant.auditing import cross_fitted
 from calibrant.auditing.advice import advise
 from calibrant.auditing.evidence import _affordable_test
+from calibrant.auditing.findings import Findings
 from calibrant.auditing.next_steps import Asked
 from calibrant.metrics import cutoff_calibration
-from calibrant.metrics.estimates import SampledRows
-from calibrant.metrics.in_the_large import ratio_of
+from calibrant.metrics.estimates import SampledRows, ratio_of
 from calibrant.metrics.slope import slope_of
 
 Numbers = npt.NDArray[np.float64]
@@ -116,7 +116,8 @@ def advised(sample: Sample) -> tuple[Any, Any]:
     table = calibrant.ScoreTable.from_scores(*sample)
     rows = SampledRows(table, None, 0.95, "ordinary")
     slope = slope_of(rows)
-    facts: Any = SimpleNamespace(
+    facts: Any = object.__new__(Findings)  # with no more than advice takes
+    vars(facts).update(
         certificate=calibrant.certify(table),
         test=_affordable_test(table, 0),
         cutoff=cutoff_calibration(table),
@@ -125,7 +126,9 @@ def advised(sample: Sample) -> tuple[Any, Any]:
             observed_expected=ratio_of(rows),
             calibration_slope=rows.estimate(slope.slope, slope.slope_interval, ""),
         ),
-        sample=SimpleNamespace(base_rate=table.base_rate, clusters=None),
+        base_rate=table.base_rate,
+        clusters=None,
+        weights="rows",
         warnings=(),
         segments=None,
         heterogeneity=None,

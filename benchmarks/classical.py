@@ -20,11 +20,8 @@ from benchmarks.rows import HEADLINE, Labels, Scores, calibrated
 from calibrant import ScoreTable
 from calibrant.metrics import (
     calibration_slope,
-    confusion_metrics,
     hosmer_lemeshow,
-    ks_calibration_test,
     roc_auc_interval,
-    roc_curve,
     smooth_calibration_error,
     spiegelhalter,
 )
@@ -40,12 +37,9 @@ def contestants() -> Iterator[tuple[str, Contestant]]:
     yield "calibrant spiegelhalter", spiegelhalter
     yield from mapie_contestants()
     yield "calibrant hosmer_lemeshow", hosmer_lemeshow
-    yield "calibrant ks_calibration_test", ks_calibration_test
     yield "calibrant calibration_slope (2 fits)", calibration_slope
     yield from statsmodels_contestants()
-    yield "calibrant roc_curve", roc_curve
     yield "calibrant roc_auc_interval", roc_auc_interval
-    yield "calibrant confusion_metrics", confusion_metrics
     yield from scikit_learn_contestants()
 
 
@@ -59,11 +53,10 @@ def relplot_contestants() -> Iterator[tuple[str, Contestant]]:
 
 def mapie_contestants() -> Iterator[tuple[str, Contestant]]:
     try:
-        from mapie.metrics.calibration import kolmogorov_smirnov_p_value, spiegelhalter_p_value
+        from mapie.metrics.calibration import spiegelhalter_p_value
     except ImportError:
         return
     yield "MAPIE spiegelhalter_p_value", spiegelhalter_p_value
-    yield "MAPIE kolmogorov_smirnov_p_value", kolmogorov_smirnov_p_value
 
 
 def statsmodels_contestants() -> Iterator[tuple[str, Contestant]]:
@@ -82,9 +75,7 @@ def statsmodels_contestants() -> Iterator[tuple[str, Contestant]]:
 def scikit_learn_contestants() -> Iterator[tuple[str, Contestant]]:
     from sklearn import metrics
 
-    yield "scikit-learn roc_curve", metrics.roc_curve
     yield "scikit-learn roc_auc_score", metrics.roc_auc_score
-    yield "scikit-learn confusion_matrix", lambda label, score: metrics.confusion_matrix(label, score >= 0.5)
 
 
 def main() -> None:

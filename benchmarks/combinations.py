@@ -165,6 +165,7 @@ _NO_SHELL, _COLUMNS, _NO_ROWS = "arrays frames mixed lazy files", "arrays frames
 KINDS = {
     "events": Kind("y", "p", "audit", "audit", "calibration_test"),
     "certify": Kind("y", "p", "certify", skip=_REST, ways=_NO_SHELL),
+    "certify amounts": Kind("z", "f", "certify_means certify", skip=_REST | _AMOUNTS, ways=_NO_SHELL),
     "classes": Kind("c", _P, "audit", "audit", "calibration_test", skip=_options("grade"), **_CLASSES),
     "top label": Kind(
         "c", _P, "certify_classes certify", roles={"notion": "top_label"}, skip=_REST, ways=_NO_SHELL, **_CLASSES
@@ -305,7 +306,7 @@ def _function(name: str) -> tuple[Callable[..., Any], frozenset[str]]:
 def _calls(kind: Kind) -> list[Call]:
     """Return the spellings of a plain call: with the words of version 0.2, then with those that follow."""
     words = (("label", "score" if isinstance(kind.prediction, str) else "scores"), ("outcome", "prediction"))
-    more: list[dict[str, Any]] = [{}, {"kind": "amount"}] if kind.outcome == "z" else [{}]
+    more: list[dict[str, Any]] = [{"kind": "amount"}, {}] if kind.outcome == "z" else [{}]
     return list(itertools.starmap(Call, itertools.product(kind.functions.split(), words, more)))
 
 

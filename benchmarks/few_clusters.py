@@ -23,7 +23,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from calibrant.certificates.clusters import LEAST_GROUPS
-from calibrant.distributions.rotations import rotate
+from calibrant.distributions.null_distribution import rotate
 
 FloatArray = npt.NDArray[np.float64]
 

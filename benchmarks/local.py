@@ -39,10 +39,6 @@ def contestants() -> Iterator[tuple[str, Contestant]]:
         for degree in (0, 1, 2):
             yield f"local_curve, {kernel}, degree {degree}", curve_of(degree, kernel)
     yield "local_calibration_score", lambda label, score, table: local_calibration_score(table)
-    yield (
-        "local_calibration_score, weights='machado2024'",
-        lambda label, score, table: local_calibration_score(table, weights="machado2024"),
-    )
     yield "integrated_calibration_index", lambda label, score, table: integrated_calibration_index(table)
     yield (
         "integrated_calibration_index, span=.15, degree 0",

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates import mean_calibration_test
+from calibrant.certificates import calibration_test
 from calibrant.metrics import concentration, mean_bias, mean_calibration_error, mean_decomposition
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "mean_measures.md"
@@ -141,7 +141,7 @@ def rejected(kind: str, n: int) -> list[str]:
         lambda z, f, w: check_auto_calibration(z / w, f, w, **resampled).p_value < LEVEL,
         lambda z, f, w: check_balance(z / w, f, w, bootstrap_n=1, seed=0).p_value < LEVEL,
         lambda z, f, w: not check_balance(z / w, f, w, **resampled).is_balanced,
-        lambda z, f, w: mean_calibration_test(z, f, exposure=w).p_value < LEVEL,
+        lambda z, f, w: calibration_test(z, f, exposure=w, kind="amount").p_value < LEVEL,
         lambda z, f, w: not _holds_1(mean_bias(z, f, exposure=w).balance),
     ]
     counts, rng = np.zeros(len(tests)), np.random.default_rng(0)
@@ -169,7 +169,7 @@ def main() -> None:
     head += ["MCB, squared", "MCB, Poisson", "MCB, gamma", "Gini"]
     first = [head, ["---"] * len(head), *map(beside_model_diagnostics, real_books())]
     head = ["claims", "n", "`check_auto_calibration`, bins", "bootstrap", "`check_balance`, p-value", "bootstrap"]
-    head += ["`mean_calibration_test`", "`mean_bias`"]
+    head += ["`calibration_test`", "`mean_bias`"]
     second = [head, ["---"] * len(head)]
     second += [rejected(kind, n) for kind in (*COUNTS, "amounts, exponential") for n in (1000, 5000)]
     names = ("model-diagnostics", "insurance-calibration", "insurance-datasets", "statsmodels", "scikit-learn", "numpy")

@@ -18,9 +18,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from calibrant import Monitor
-from calibrant.monitoring.components import log_odds
 from calibrant.monitoring.evidence import Evidence
-from calibrant.monitoring.families import GroupedRows
+from calibrant.monitoring.families import GroupedRows, log_odds
 from calibrant.monitoring.settings import Settings
 
 LEVELS = 40
@@ -621,7 +620,7 @@ def covtype_stream(window: int, folder: Path | None) -> None:
     """Print when a monitor finds a classifier of COVTYPE out of calibration, in the order of the file and shuffled."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    from calibrant.certificates import cutoff_interval
+    from calibrant.certificates import certify
     from reproductions.datasets import covtype
 
     data = covtype(folder)
@@ -637,9 +636,9 @@ def covtype_stream(window: int, folder: Path | None) -> None:
         for at in range(0, len(rest) - window + 1, window):
             part = slice(at, at + window)
             state = monitor.update(y[part], score[part])
-            interval = cutoff_interval(y[part], score[part])
+            interval = certify(y[part], score[part], confidence_level=0.975)
             errors.append(interval.estimate)
-            if interval.lower > tolerance:
+            if interval.lower_bound > tolerance:
                 refuted.append(at + window)
         shown = " ".join(f"{error:.3f}" for error in errors[:12])
         print(f"{name}: {len(rest):,} rows, alarm at row {state.alarm_row}, evidence {state.evidence:.3g}")

@@ -90,7 +90,7 @@ PYTHON = (
     Package(
         "mapie",
         "from mapie.metrics.calibration import cumulative_differences, expected_calibration_error\n"
-        "from mapie.metrics.calibration import kolmogorov_smirnov_p_value, kuiper_p_value, kuiper_statistic\n"
+        "from mapie.metrics.calibration import kuiper_p_value, kuiper_statistic\n"
         "from mapie.metrics.calibration import length_scale, spiegelhalter_p_value",
         (
             Move("expected_calibration_error(y, p, num_bins=11)", _UNIFORM, "`num_bins` counts edges; " + _EDGES),
@@ -107,13 +107,6 @@ PYTHON = (
                 "theirs leaves out the point 0 where the curve starts, so an interval cannot begin at the first row",
             ),
             Move("kuiper_p_value(y, p)", _ASYMPTOTIC, _CORRECTED, "", ".p_value"),
-            Move(
-                "kolmogorov_smirnov_p_value(y, p)",
-                "cal.metrics.ks_calibration_test(y, p)",
-                _CORRECTED,
-                "",
-                ".p_value",
-            ),
             Move(
                 "spiegelhalter_p_value(y, p)",
                 "cal.metrics.spiegelhalter(y, p)",
@@ -221,7 +214,7 @@ PYTHON = (
                 "ties: theirs go where quantiles put them, ours where the middle of them belongs",
             ),
             Move("probcal.metrics.ece(y, p, n_bins=10, strategy='width')", _UNIFORM, _EDGES),
-            Move("probcal.metrics.ecce(y, p)", "cal.metrics.ks_calibration_test(y, p)", "", ".stat_max", ".statistic"),
+            Move("probcal.metrics.ecce(y, p)", "cal.cutoff_calibration(y, p)", "", ".stat_max", ".ks"),
             Move(
                 "probcal.metrics.smooth_ece(y, p)",
                 "cal.metrics.smooth_calibration_error(y, p)",

@@ -57,14 +57,12 @@ CLASSIFIERS = {
 CALIBRATORS = {
     "isotonic": ours.IsotonicCalibrator(),
     "isotonic steps": ours.IsotonicCalibrator(interpolation="step"),
-    "Lipschitz": ours.LipschitzIsotonicCalibrator(),
     "Venn-Abers": ours.VennAbersCalibrator(),
     "histogram": ours.HistogramCalibrator(),
     "local": ours.LocalCalibrator(),
     "Platt": ours.PlattCalibrator(),
     "temperature": ours.TemperatureCalibrator(),
     "beta": ours.BetaCalibrator(),
-    "cutoff": ours.CutoffCalibrator(),
     "offset": ours.OffsetCalibrator(offset=-1.0),
     "auto": ours.AutoCalibrator(),
 }

@@ -194,7 +194,7 @@ JOBS: list[tuple[str, Contestant, dict[str, Callable[[Any], Contestant] | None]]
     ),
     (
         "largest cumulative residual",
-        lambda y, s: metrics.ks_calibration_test(y, s).statistic,
+        lambda y, s: metrics.cutoff_calibration(y, s).ks,
         {
             "mapie.metrics.calibration.kolmogorov_smirnov_statistic": (
                 lambda f: lambda y, s: f(y, s) * np.sqrt(np.sum(s * (1.0 - s))) / len(s)
@@ -231,18 +231,6 @@ JOBS: list[tuple[str, Contestant, dict[str, Callable[[Any], Contestant] | None]]
         {"statsmodels.nonparametric.smoothers_lowess.lowess": lambda f: lambda y, s: np.clip(lowess(y, s), 0.0, 1.0)},
     ),
     ("area under the ROC curve", metrics.roc_auc, {"sklearn.metrics.roc_auc_score": None}),
-    (
-        "ROC curve",
-        lambda y, s: metrics.roc_curve(y, s, corners_only=False).true_positive_rate[::1000],
-        {
-            "sklearn.metrics.roc_curve": lambda f: lambda y, s: f(y, s, drop_intermediate=False)[1][::1000],
-        },
-    ),
-    (
-        "confusion matrix",
-        lambda y, s: [(found := metrics.confusion_metrics(y, s)).tn, found.fp, found.fn, found.tp],
-        {"sklearn.metrics.confusion_matrix": lambda f: lambda y, s: f(y, s >= CUTOFF).ravel()},
-    ),
     (
         "Platt",
         fitted(fits.PlattCalibrator),

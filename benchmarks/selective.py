@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from calibrant.distributions.walk_boundary import rows_without_error, walk_boundary
+from calibrant.distributions.binomial import rows_without_error, walk_boundary
 
 Array = np.ndarray[Any, Any]
 Rule = Callable[[Array, Array], Array]  # errors and whether a cut-off may be here, by rank -> rows that are certified

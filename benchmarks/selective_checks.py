@@ -17,7 +17,7 @@ from scipy.special import gammaln
 from scipy.stats import beta, binom
 
 from benchmarks.selective import DELTA, last, limits, worlds
-from calibrant.distributions.walk_boundary import walk_boundary
+from calibrant.distributions.binomial import walk_boundary
 
 Array = np.ndarray[Any, Any]
 

@@ -1,11 +1,11 @@
-"""Time to fit Venn-Abers, Lipschitz isotonic and local calibration and to predict, side by side with other packages.
+"""Time to fit Venn-Abers and local calibration and to predict, side by side with other packages.
 
 Run it on a quiet machine; every round times every contestant once, in turn, and the median of the rounds is shown:
 
     python -m benchmarks.shape --sizes 100000 1000000 --rounds 5
 
 Every contestant fits on all rows and predicts 10,000 new scores. The package venn-abers is left out if it is not
-installed, and above 100,000 rows. No other package is known to fit an isotonic map with a limited slope.
+installed, and above 100,000 rows.
 `difference` is the largest one between its predictions and ours of the same job.
 """
 
@@ -21,7 +21,6 @@ from benchmarks import timing
 from benchmarks.rows import HEADLINE, Labels, Scores, calibrated, headline
 from calibrant.calibrators import (
     IsotonicCalibrator,
-    LipschitzIsotonicCalibrator,
     LocalCalibrator,
     VennAbersCalibrator,
 )
@@ -59,11 +58,6 @@ def contestants(n: int) -> Iterator[tuple[str, Callable[[Sample], Scores]]]:
 
         if n <= MOST_ROWS_OF_VENN_ABERS:
             yield "Venn-Abers: venn-abers", package
-    for limit in (1.0, 5.0, 20.0):
-        yield (
-            f"Lipschitz {limit:g}: calibrant",
-            lambda d, limit=limit: LipschitzIsotonicCalibrator(lipschitz=limit).fit(d.score, d.y).predict(d.new),
-        )
     for degree in (0, 1, 2):
         yield (
             f"local {degree}: calibrant",

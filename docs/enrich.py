@@ -87,8 +87,10 @@ def example_of(cls: type) -> list[str]:
 
 
 def returned(function: Any) -> list[type]:
-    """Return the public classes that a function returns."""
+    """Return the public classes that a function returns: by its type, or where that says nothing by its docstring."""
     words = _words(str(function.__annotations__.get("return", "")))
+    if "Any" in words:
+        words = _words((inspect.getdoc(function) or "").partition("Returns\n-------\n")[2].partition("\n")[0])
     return [thing for name, (_, thing) in public().items() if name in words and inspect.isclass(thing)]
 
 

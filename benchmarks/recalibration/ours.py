@@ -12,7 +12,7 @@ from calibrant.calibrators import (
     TemperatureCalibrator,
     VennAbersCalibrator,
 )
-from calibrant.calibrators.auto import AutoCalibrator
+from calibrant.calibrators.one_column import AutoCalibrator
 
 
 def fitted(make: type, **parameters: object) -> Method:

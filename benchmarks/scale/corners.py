@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from benchmarks import timing
-from calibrant.cells.bounds import can_hold_extreme, find_corners, rounding_slack
+from calibrant.cells.refinement import can_hold_extreme, find_corners, rounding_slack
 
 A, B = 0.7, 1.6
 BITS = (16, 18, 20)

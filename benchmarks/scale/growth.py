@@ -17,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import calibrant as cal
 from benchmarks import timing
 from benchmarks.rows import arrays
@@ -30,7 +32,18 @@ IN_MEMORY: dict[str, Callable[[Any, Any], object]] = {
     "calibrant ScoreTable.from_scores": cal.ScoreTable.from_scores,
     "calibrant IsotonicCalibrator": lambda label, score: cal.calibrators.IsotonicCalibrator().fit(score, label),
     "calibrant audit": cal.audit,
+    "calibrant certify, 100 classes": lambda _, score: certify_classes(score, 100),
+    "calibrant certify, 1,000 classes": lambda _, score: certify_classes(score, 1_000),
 }
+
+
+def certify_classes(score: Any, n_classes: int) -> object:
+    """Bound the error of classes whose probabilities are right; there is one row to so many scores."""
+    proba = score.reshape(-1, n_classes)
+    proba = proba / proba.sum(axis=1, keepdims=True)
+    drawn = np.random.default_rng(0).random(len(proba))
+    label = [int(np.searchsorted(np.cumsum(row), at)) for row, at in zip(proba, drawn * (1.0 - 1e-9), strict=True)]
+    return cal.certify(label, proba, kind="classes", tolerance=0.02)
 
 
 def one(name: str, n: int) -> None:

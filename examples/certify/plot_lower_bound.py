@@ -13,7 +13,7 @@ bound: chance makes it too large.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from calibrant.certificates import certify, cutoff_interval
+from calibrant.certificates import certify
 from calibrant.certificates.widths import brownian_width, monotone_width
 
 rng = np.random.default_rng(0)
@@ -22,18 +22,18 @@ found, lower = [], []
 for shift in shifts:
     p = rng.uniform(0.2, 0.8, size=1_000)
     y = rng.uniform(size=len(p)) < p - shift
-    found.append(cutoff_interval(y, p))
+    found.append(certify(y, p, confidence_level=0.975))
     lower.append(certify(y, p).lower_bound)
 
 # %%
-# Points are empirical errors, at 0 all of them too large. Vertical lines are 95% intervals
-# (``CutoffInterval``), which cross the dotted line of the true error.
+# Points are empirical errors, at 0 all of them too large. Vertical lines are 95% intervals,
+# of two bounds of 97.5% each, which cross the dotted line of the true error.
 place = shifts + np.tile(np.linspace(-0.008, 0.008, 10), 7)
 figure, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
 ax.vlines(
     place,
-    [i.lower for i in found],
-    [i.upper for i in found],
+    [i.lower_bound for i in found],
+    [i.bound for i in found],
     color="tab:blue",
     alpha=0.5,
     label="95% interval",

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import calibrant as cal
-from calibrant.decisions import net_benefit, net_benefit_difference
+from calibrant.decisions import cost_curve, net_benefit
 from calibrant.plots import DecisionCurveDisplay
 
 rng = np.random.default_rng(0)
@@ -31,13 +31,15 @@ display = DecisionCurveDisplay(
 ).plot()
 
 # %%
-# Recalibrated scores, compared on the same rows: a ``NetBenefitDifference`` with pointwise
-# 95% intervals. Only rows that the two scores decide differently matter, so the difference is
-# known better than each ``NetBenefit``.
-found = net_benefit_difference(y[rest], recalibrated, p[rest], at=np.linspace(0.02, 0.6, 59))
+# Recalibrated scores on the same rows. Only rows that the two scores decide differently
+# matter, so the difference of costs (of a ``CostCurve``) is known better than each
+# ``NetBenefit``; that of net benefits is ``-difference / (1 - threshold)``.
+found = cost_curve(y[rest], p[rest], recalibrated, at=np.linspace(0.02, 0.6, 59))
+price = 1 - found.cost_parameter
 figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
-ax.fill_between(found.threshold, found.lower, found.upper, alpha=0.25, label="95% interval")
-ax.plot(found.threshold, found.difference, label="recalibrated minus original")
+lower, upper = -found.difference_upper / price, -found.difference_lower / price
+ax.fill_between(found.cost_parameter, lower, upper, alpha=0.25, label="95% interval")
+ax.plot(found.cost_parameter, -found.difference / price, label="recalibrated minus original")
 ax.axhline(0, color="0.5", linestyle="--")
 ax.set(xlabel="threshold", ylabel="difference of net benefit")
 ax.legend()

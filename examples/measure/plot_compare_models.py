@@ -36,8 +36,7 @@ DifferenceDisplay(result, name="New model less old model").plot()
 ComparisonDisplay.from_predictions(y, scores, name="Two models")
 
 # %%
-# ``render_comparison`` writes the page that ``to_html`` and ``calibrant compare --report``
-# write to a file.
+# ``to_html`` writes the page that ``calibrant compare --report`` writes to a file.
 page = result.to_html()
 print(f"a page of {len(page) / 1000:.0f} kB")
 plt.show()

@@ -12,12 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from calibrant.curves import local_curve
-from calibrant.metrics import (
-    local_calibration,
-    local_calibration_score,
-    quantile_mean_squared_error,
-    weighted_mean_squared_error,
-)
+from calibrant.metrics import local_calibration, local_calibration_score
 from calibrant.papers import distorted_probabilities
 
 rows = distorted_probabilities(2_000, gamma=2.5)
@@ -46,9 +41,6 @@ axes[0].legend(fontsize=8)
 # %%
 # Perfectly calibrated scores do not get 0: a narrow window picks up chance, and a wide one
 # flattens the curve. ``LocalCalibration`` has this expectation as ``null_mean``, and what
-# exceeds it as ``excess``. Here are two relatives beside it: over bins, and over points in
-# all of [0, 1].
-print(f"LCS   {local_calibration_score(rows.y_true, rows.y_proba):.4f}")
-print(f"QMSE  {quantile_mean_squared_error(rows.y_true, rows.y_proba):.4f}")
-print(f"WMSE  {weighted_mean_squared_error(rows.y_true, rows.y_proba):.4f}")
+# exceeds it as ``excess``.
+print(f"LCS {local_calibration_score(rows.y_true, rows.y_proba):.4f}")
 plt.show()

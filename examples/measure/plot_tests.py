@@ -7,19 +7,18 @@ rejects.
 """
 
 # %%
-# Four tests of the hypothesis that scores are probabilities, at level 0.05. The first three
-# return a ``CalibrationTest``, a ``KsCalibrationTest`` and a ``Spiegelhalter``; the last,
-# over bins, a ``HosmerLemeshow``.
+# Three tests of the hypothesis that scores are probabilities, at level 0.05. The first two
+# return a ``CalibrationTest`` and a ``Spiegelhalter``; the last, over bins, a
+# ``HosmerLemeshow``.
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import expit, logit
 
 from calibrant import calibration_test
-from calibrant.metrics import hosmer_lemeshow, ks_calibration_test, spiegelhalter
+from calibrant.metrics import hosmer_lemeshow, spiegelhalter
 
 tests = {
     "calibration test": lambda y, p: calibration_test(y, p, method="asymptotic"),
-    "Kolmogorov-Smirnov": ks_calibration_test,
     "Spiegelhalter": spiegelhalter,
     "Hosmer-Lemeshow": hosmer_lemeshow,
 }

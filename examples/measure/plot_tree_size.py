@@ -14,8 +14,8 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 import calibrant as cal
-from calibrant.metrics import roc_auc, score_divergence
-from calibrant.papers import true_mse, two_feature_logit
+from calibrant.metrics import roc_auc
+from calibrant.papers import score_divergence, true_mse, two_feature_logit
 
 train, test = (
     two_feature_logit(4_000, random_state=1),

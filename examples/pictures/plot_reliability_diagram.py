@@ -25,7 +25,8 @@ p = cross_val_predict(GaussianNB(var_smoothing=1e-3), X, y, method="predict_prob
 # Predicted probability is on the x-axis and observed rate on the y-axis. On the diagonal,
 # predictions are right. Points are bins of equally many rows, with 95% intervals; the line is
 # the isotonic curve, which has no bins. Below lies the distribution of the scores. On the
-# right, points are below the diagonal: predictions are too high.
+# right, points are below the diagonal: predictions are too high. It is made of predictions,
+# or by ``from_estimator`` of a classifier.
 display = cal.ReliabilityDisplay.from_predictions(y, p, name="Naive Bayes on digits")
 print(display.how_to_read)
 

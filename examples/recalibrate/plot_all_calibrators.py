@@ -13,10 +13,8 @@ import numpy as np
 from calibrant.calibrators import (
     AutoCalibrator,
     BetaCalibrator,
-    CutoffCalibrator,
     HistogramCalibrator,
     IsotonicCalibrator,
-    LipschitzIsotonicCalibrator,
     LocalCalibrator,
     PlattCalibrator,
     TemperatureCalibrator,
@@ -32,11 +30,9 @@ calibrators = {
         TemperatureCalibrator(),
         PlattCalibrator(),
         BetaCalibrator(),
-        CutoffCalibrator(),
     ],
     "steps": [HistogramCalibrator(), IsotonicCalibrator(), VennAbersCalibrator()],
     "smooth, or several": [
-        LipschitzIsotonicCalibrator(lipschitz=1.5),
         LocalCalibrator(),
         AutoCalibrator(),
     ],

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from calibrant.curves import local_curve
-from calibrant.metrics import binned_calibration, expected_calibration_error, local_calibration
-from calibrant.papers import true_mse
+from calibrant.metrics import binned_calibration, local_calibration
+from calibrant.papers import accuracy_ece, lcs, true_mse
 from reproductions.fernandes_machado2024 import distortions_pictures as pictures
 from reproductions.fernandes_machado2024.measures import CALIBRATION, STANDARD, their_lcs, their_wmse, values_of
 from reproductions.fernandes_machado2024.summaries import PUBLISHED, drawn_numbers, spread_of
@@ -69,7 +69,7 @@ def _ours(seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _extra(sample: Sample) -> list[float]:
-    as_in_the_talk = local_calibration(sample.y, sample.score, weights="machado2024")
+    as_in_the_talk = lcs(sample.y, sample.score)
     by_rows = local_calibration(sample.y, sample.score)
     standard = values_of(sample, sample.p)[len(CALIBRATION) :]
     return [as_in_the_talk.null_mean, by_rows.value, by_rows.null_mean, *standard]
@@ -152,12 +152,8 @@ def _seed_1() -> list[Number]:
     rows = first["alpha = 1"].whole
     score = rows.p ** (1 / 3)
     found = {
-        "ECE (accuracy) of alpha = 1/3": expected_calibration_error(
-            rows.y, score, strategy="type7", compare="accuracy"
-        ),
-        "ECE (accuracy) of true probabilities": expected_calibration_error(
-            rows.y, rows.p, strategy="type7", compare="accuracy"
-        ),
+        "ECE (accuracy) of alpha = 1/3": accuracy_ece(rows.y, score),
+        "ECE (accuracy) of true probabilities": accuracy_ece(rows.y, rows.p),
         "share of ones among the 15% of scores nearest to .1": float(
             rows.y[np.argsort(np.abs(rows.p - 0.1))[:300]].mean()
         ),

@@ -11,17 +11,15 @@ from matplotlib.figure import Figure
 from calibrant import ScoreTable
 from calibrant.metrics import (
     brier_score,
-    confusion_metrics,
     cutoff_calibration_error,
     expected_calibration_error,
     local_calibration_score,
-    quantile_mean_squared_error,
     roc_auc,
 )
-from calibrant.papers import true_mse
+from calibrant.papers import accuracy_ece, true_mse
 from calibrant.plots import drawing_style
 from reproductions.fernandes_machado2024.forest_worlds import KINDS, Rows, forest_scores, rows_of
-from reproductions.fernandes_machado2024.measures import their_wmse
+from reproductions.fernandes_machado2024.measures import shares_called, their_wmse
 from reproductions.fernandes_machado2024.recalibrators import METHODS, our_map, their_map
 from reproductions.fernandes_machado2024.world import FloatArray, Sample, repeat
 from reproductions.item import Effort, Item, Measured, Number
@@ -47,16 +45,16 @@ def metrics(rows: Rows, scores: FloatArray, sample: str) -> dict[str, float]:
     """Return the ebook's metrics, computed as it does, and ours."""
     scores = np.clip(scores, 0.0, 1.0)
     table, n_bins = ScoreTable.from_scores(rows.y, scores), _N_BINS[sample]
-    decisions = confusion_metrics(table, strict=True)
+    accuracy, sensitivity, specificity = shares_called(rows.y, scores)
     return {
         "True MSE": true_mse(rows.p, scores),
         "Brier": brier_score(table),
-        "ECE (accuracy)": expected_calibration_error(table, n_bins=n_bins, strategy="type7", compare="accuracy"),
-        "QMSE": quantile_mean_squared_error(table, n_bins=n_bins),
+        "ECE (accuracy)": accuracy_ece(table, n_bins=n_bins),
+        "QMSE": expected_calibration_error(table, n_bins=n_bins, strategy="type7", norm="l2") ** 2,
         "WMSE": their_wmse(rows.y, scores, _N_POINTS),
-        "accuracy": decisions.accuracy,
-        "true positive rate": decisions.sensitivity,
-        "false positive rate": 1.0 - decisions.specificity,
+        "accuracy": accuracy,
+        "true positive rate": sensitivity,
+        "false positive rate": 1.0 - specificity,
         "ECE (observed)": expected_calibration_error(table, n_bins=n_bins, strategy="type7"),
         "cutoff calibration error": cutoff_calibration_error(table),
         "LCS": local_calibration_score(table),

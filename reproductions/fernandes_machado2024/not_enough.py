@@ -10,8 +10,8 @@ import pandas as pd
 from sklearn.linear_model import LogisticRegression
 
 from calibrant import ScoreTable
-from calibrant.metrics import brier_score, integrated_calibration_index, roc_auc, score_divergence
-from calibrant.papers import true_mse
+from calibrant.metrics import brier_score, integrated_calibration_index, roc_auc
+from calibrant.papers import score_divergence, true_mse
 from reproductions.fernandes_machado2024.not_enough_pictures import draw
 from reproductions.fernandes_machado2024.ojeda_worlds import DGPS, ROWS, Part, parts
 from reproductions.fernandes_machado2024.regression_tree import FloatArray, grow

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from calibrant.calibrators import BetaCalibrator, PlattCalibrator
-from calibrant.metrics import expected_calibration_error
+from calibrant.papers import accuracy_ece
 from calibrant.plots import drawing_style
 from reproductions.fernandes_machado2024.distortions import ITEM as UNCALIBRATED
 from reproductions.fernandes_machado2024.measures import CALIBRATION, their_lcs, their_wmse, values_of
@@ -158,9 +158,7 @@ def _last_bits() -> list[Number]:
         split = their_splits(seed)["gamma = 1/3"]
         score = their_map("local, degree 0", split.calibration)(split.test.score)
         nudged = np.where(random.random(len(score)) < 0.5, np.nextafter(score, 0.5), score)
-        found.append(
-            [expected_calibration_error(split.test.y, s, strategy="type7", compare="accuracy") for s in (score, nudged)]
-        )
+        found.append([accuracy_ece(split.test.y, s) for s in (score, nudged)])
     name = "their draws, gamma = 1/3, local, degree 0, test, ECE (accuracy)"
     before, after = np.mean(found, axis=0)
     return [Number(name, float(before), 0.0), Number(f"{name}, last bits changed", float(after), 0.0)]

@@ -9,8 +9,8 @@ import pandas as pd
 
 from calibrant import ScoreTable
 from calibrant.curves import binned_curve, score_histogram
-from calibrant.metrics import brier_score, confusion_metrics, local_calibration_score, roc_auc
-from calibrant.papers import TwoFeatureLogit, true_mse, two_feature_logit
+from calibrant.metrics import brier_score, roc_auc
+from calibrant.papers import TwoFeatureLogit, lcs, true_mse, two_feature_logit
 from reproductions.fernandes_machado2024.measures import their_lcs
 from reproductions.fernandes_machado2024.regression_tree import FloatArray, PrunableTree, cross_validation
 from reproductions.fernandes_machado2024.their_smoother import tree_fit
@@ -61,11 +61,11 @@ def metrics(sample: TwoFeatureLogit, scores: FloatArray, rng: np.random.Generato
     table = ScoreTable.from_scores(sample.y_true, scores)
     return [
         true_mse(sample.p_true, scores),
-        confusion_metrics(table).accuracy,
+        float(((scores >= 0.5) == (sample.y_true == 1)).mean()),
         roc_auc(table),
         brier_score(table),
         their_lcs(sample.y_true, scores, rng.normal(size=len(scores))),
-        local_calibration_score(table, weights="machado2024"),
+        lcs(table).value,
     ]
 
 

@@ -12,8 +12,8 @@ from matplotlib.ticker import NullLocator
 
 from calibrant import ScoreTable
 from calibrant.curves import score_histogram
-from calibrant.metrics import brier_score, local_calibration_score, roc_auc, score_divergence
-from calibrant.papers import TwoFeatureLogit, true_mse, two_feature_logit
+from calibrant.metrics import brier_score, roc_auc
+from calibrant.papers import TwoFeatureLogit, lcs, score_divergence, true_mse, two_feature_logit
 from calibrant.plots import drawing_style
 from reproductions.fernandes_machado2024.regression_tree import FloatArray, grow
 from reproductions.fernandes_machado2024.tree_pictures import draw_shares
@@ -62,7 +62,7 @@ def run(seed: int) -> pd.DataFrame:
                 "MSE": true_mse(test.p_true, scores),
                 "Brier": brier_score(table),
                 "AUC": roc_auc(table),
-                "LCS": local_calibration_score(table, weights="machado2024"),
+                "LCS": lcs(table).value,
             }
             | {f"KL, {n} bins": score_divergence(scores, test.p_true, n_bins=n, empty="machado2024") for n in BINS}
         )

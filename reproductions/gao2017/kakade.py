@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from calibrant.calibrators import LipschitzIsotonicCalibrator
+from calibrant import ScoreTable
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
-from calibrant.papers import SingleIndexClassifier
+from calibrant.papers import SingleIndexClassifier, lipschitz_fit
 from calibrant.plots import drawing_style
 from reproductions.gao2017.index_worlds import DIRECTION, METHODS, TRAINING, TRUTH, WORLDS, Judged, draw_rows, judge_all
 from reproductions.item import Effort, Item, Measured, Number
@@ -112,8 +112,8 @@ def _limited_slope(effort: Effort) -> list[Number]:
         for _ in range(LIPSCHITZ_RUNS[n]):
             score = rng.random(n)
             y = (rng.random(n) < score).astype(int)
-            link = LipschitzIsotonicCalibrator(lipschitz=1.5, log_safe=False).fit(score, y)
-            errors.append(cutoff_calibration_error(y, link.predict(score)))
+            link = lipschitz_fit(ScoreTable.from_scores(y, score), lipschitz=1.5)
+            errors.append(cutoff_calibration_error(y, link.linear(score)))
         numbers.append(mean_number(f"c on the training rows, slope at most 1.5, n = {n}", errors))
     return numbers
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.certificates import cutoff_interval
+from calibrant.certificates import certify
 from calibrant.decisions import CostCurve, cost_curve, max_regret, saving_bound
 from calibrant.metrics import cutoff_calibration, roc_auc
 from reproductions.datasets import Dataset
@@ -90,13 +90,13 @@ def _details(
     label: npt.NDArray[Any], before: npt.NDArray[np.float64], curve: CostCurve, null_mean: float
 ) -> dict[str, Any]:
     """Return the curve, the certified interval, and what was saved beside what could be."""
-    interval, regret = cutoff_interval(label, before), max_regret(label, before)
+    interval, regret = certify(label, before, confidence_level=0.975), max_regret(label, before)
     even = saving_bound(label, before, false_positive_cost=0.5, false_negative_cost=0.5)
     middle = int(np.searchsorted(curve.cost_parameter, 0.5))
     gain = curve.cost_before - curve.cost_after
     return {
-        "low": interval.lower,
-        "high": interval.upper,
+        "low": interval.lower_bound,
+        "high": interval.bound,
         "noise_floor": null_mean,
         "parameter": curve.cost_parameter,
         "ratio": curve.loss_ratio,

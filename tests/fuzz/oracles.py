@@ -43,7 +43,7 @@ def limited() -> Iterator[None]:
     limits = {signal.SIGPROF: (signal.ITIMER_PROF, SECONDS), signal.SIGALRM: (signal.ITIMER_REAL, 20 * SECONDS)}
     before = {number: signal.signal(number, stop) for number in limits}
     for timer, seconds in limits.values():
-        signal.setitimer(timer, seconds)
+        signal.setitimer(timer, seconds, 1.0)  # again and again: an error in a callback is lost
     try:
         yield
     finally:

@@ -257,8 +257,11 @@ class KeyedRows:
         """Residuals that are positive on each side."""
         return {1: self.residual, -1: -self.residual}
 
-    def steepest(self, mine: NumberArray, sides: Sequence[int]) -> Steepest | None:
-        """Interval of keys and side on which the residuals of some draws, so many of each kind, add up to most."""
+    def steepest(self, mine: NumberArray, sides: Sequence[int], above: float = -math.inf) -> Steepest | None:
+        """Interval of keys and side on which the residuals of some draws, so many of each kind, add up to most.
+
+        None if that is not above chance by more than `above`.
+        """
         weight = mine if self.kind is None else mine[self.kind]
         there = np.flatnonzero(weight > 0)  # far faster than a mask of random rows
         key, residual = self.key[there], self.residual[there]
@@ -267,23 +270,28 @@ class KeyedRows:
         step = max(1, len(ends) // _POINTS)
         ends = ends[(len(ends) - 1) % step :: step]
         starts = np.append(0, ends + 1)[: len(ends)]
-        blocks = np.add.reduceat(values, starts) if len(ends) else values
+        up = np.append(0.0, np.cumsum(np.add.reduceat(values, starts) if len(ends) else values))
+        if up.max() - up.min() <= above:
+            return None
         for side in sides:
-            rise, first, stop = largest_rise(side * blocks, np.arange(len(blocks)))
-            if rise <= 0.0:
+            walk = side * up
+            rises = walk - np.minimum.accumulate(walk)
+            stop = int(np.argmax(rises))
+            first = int(np.argmin(walk[: stop + 1]))
+            if (rise := float(rises[stop])) <= max(0.0, above):
                 continue
             inside = slice(starts[first], ends[stop - 1] + 1)
             chance = math.sqrt(float(np.dot(values[inside], residual[inside])))
             # A large part would win by size alone, a tiny one by chance.
             above_chance = rise - _DOUBTS * chance
-            walk = np.append(0.0, np.cumsum(side * blocks))
+            if above_chance <= above:
+                continue
+            above = above_chance
             first -= _leading(walk[:first][::-1] <= walk[first] + _LEEWAY * chance)
             stop += _leading(walk[stop + 1 :] >= walk[stop] - _LEEWAY * chance)
-            inside = slice(starts[first], ends[stop - 1] + 1)
-            if best is None or above_chance > best.above_chance:
-                start = int(np.searchsorted(self.key, key[inside.start]))
-                end = int(np.searchsorted(self.key, key[inside.stop - 1], side="right"))
-                best = Steepest(above_chance, side, slice(start, end))
+            start = int(np.searchsorted(self.key, key[starts[first]]))
+            end = int(np.searchsorted(self.key, key[ends[stop - 1]], side="right"))
+            best = Steepest(above_chance, side, slice(start, end))
         return best
 
     def kinds(self, interval: Steepest) -> slice | IndexArray:
@@ -331,8 +339,9 @@ def worst_event(
     best: list[tuple[Steepest, KeyedRows] | None] = [None] * len(thirds)
     for rows in lists:
         for i, mine in enumerate(thirds):
-            interval, known = rows.steepest(mine, sides), best[i]
-            if interval is not None and (known is None or interval.above_chance > known[0].above_chance):
+            known = best[i]
+            interval = rows.steepest(mine, sides, -math.inf if known is None else known[0].above_chance)
+            if interval is not None:
                 best[i] = interval, rows
 
     def proposal(interval: Steepest, rows: KeyedRows) -> Proposal:

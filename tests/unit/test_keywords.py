@@ -33,6 +33,8 @@ Y, P = [0, 1, 1, 0], [0.1, 0.9, 0.6, 0.3]
         (lambda: cal.compare(Y, P, exposure=Y), f"keyword argument 'exposure'; {MEANS}"),
         (lambda: cal.compare(Y, P, direction="too low"), "got an unexpected keyword argument 'direction'"),
         (lambda: cal.audit_segments(Y, P, by=Y, counts=Y), "did you mean 'count'?"),
+        (lambda: cal.find_segments(Y, P, by=Y, method="asymptotic"), "of calibrant.audit_segments have another one"),
+        (lambda: cal.audit_grades(Y, P, [0.5], method="asymptotic"), "calibrant.audit_segments has bounds by others"),
         (lambda: cal.audit(Y, labels="y"), "did you mean 'label'?"),
         (lambda: cal.audit(Y, labels=Y), "did you mean 'y_true'?"),
         (lambda: cal.metrics.brier_score(Y, y_prob=P), "did you mean 'y_proba'?"),

@@ -36,12 +36,11 @@ from calibrant.metrics.classes import PartErrors
 from calibrant.metrics.estimates import SampledRows, difference_of
 from calibrant.sources.given import READ, class_scores_of, row_options, segment_request, segments_of_classes
 from calibrant.sources.mixed import names_of
-from calibrant.table.class_scores import ClassScores, tables_of
+from calibrant.table.class_scores import ClassScores, known_chances, tables_of
 from calibrant.table.clusters import cluster_rows
 from calibrant.table.parameters import check_method
 from calibrant.table.pooling import FloatArray
 from calibrant.table.progress import report_progress, subtask
-from calibrant.table.rules import clean_chances, need_one_kind
 from calibrant.table.score_table import ScoreTable
 
 FEW_CLASSES = 30  # up to which all pairs of classes are counted
@@ -81,12 +80,10 @@ def audit_classes(asked: Asked) -> ClassAudit:
     with subtask(READ):
         rows = class_scores_of(given["y_true"], given["y_proba"], **row_options("classes", given))
     left_out, rows = rows.left_out, replace(rows, left_out=None)  # said once
-    need_one_kind(chance=rows.chance, smallest_chance=given["smallest_chance"])
-    as_drawn = rows
-    if rows.chance is not None:  # estimates count each row as often as there are others like it
+    chance, as_drawn = known_chances(rows, given["smallest_chance"]), rows
+    if chance is not None:  # estimates count each row as often as there are others like it
         check_method(question.bound_method, of="rows with chances")
-        weight = 1.0 / clean_chances(rows.chance, len(rows), given["smallest_chance"])
-        rows = replace(rows, chance=None, cluster=None, weight=weight)
+        rows = replace(rows, chance=None, cluster=None, weight=1.0 / chance)
     top = rows.of_confidence()
     clustered = None
     if rows.cluster is not None:

@@ -24,7 +24,7 @@ from calibrant.sources.rows import Rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.numbers import given, html_grid, rows, write_lower, write_upper
 from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
-from calibrant.table.parameters import Direction
+from calibrant.table.parameters import BoundMethod, Direction
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.results import Drawable, Report, joined
 from calibrant.table.rules import column_values
@@ -155,12 +155,15 @@ def audit_segments(
     relative_to: str = "predicted",
     pos_label: Any = None,
     count: npt.ArrayLike | str | None = None,
+    chance: npt.ArrayLike | str | None = None,
+    smallest_chance: float | None = None,
     clusters: Clusters | str | Sequence[str] | None = None,
     missing: Literal["raise", "drop"] = "raise",
     depth: int = 1,
     tolerance: float | None = None,
     direction: Direction = "either",
     confidence_level: float = 0.95,
+    method: BoundMethod = "default",
     min_rows: int = MIN_ROWS,
     cuts: Mapping[str, Sequence[float]] | None = None,
 ) -> SegmentAudit:
@@ -180,7 +183,7 @@ def audit_segments(
     kind, label, score, scores, classes, outcome, prediction, exposure, sample_weight, outcome_limits, relative_to, \
 pos_label : optional
         As in `calibrant.audit`; every class is judged in every segment.
-    count, clusters, missing : optional
+    count, chance, smallest_chance, clusters, missing : optional
         As in `calibrant.audit`; rows without a segment are dropped too. With a tolerance clusters count the same.
     depth : {1, 2}
         With 2, also the segments of every pair of columns.
@@ -190,6 +193,8 @@ pos_label : optional
         Predictions that count in errors, bounds, verdicts and p-values, chosen before looking at outcomes.
     confidence_level : float
         Probability with which everything that is said of the segments holds together, in (0, 1).
+    method : {"default", "asymptotic"}
+        Which upper bounds, see `calibrant.certify`.
     min_rows : int
         Rows that a segment needs to be listed.
     cuts : mapping of str to sequence of numbers, optional
@@ -225,7 +230,7 @@ pos_label : optional
     given = dict(locals())
     which, request = kind_of(audit_segments, given), segment_request(by, depth, direction, min_rows, cuts)
     asked: dict[str, Any] = {"tolerance": tolerance, "direction": direction, "confidence_level": confidence_level}
-    question = Question(**asked, most_tolerance=math.inf if which == "amount" else 1.0)
+    question = Question(**asked, method=method, most_tolerance=math.inf if which == "amount" else 1.0)
     return segment_audit(segment_totals(which, request, given), question, min_rows)
 
 

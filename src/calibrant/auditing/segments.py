@@ -165,7 +165,7 @@ class SegmentSearch(SegmentTable):
     n_found : int
         Segments with a lower bound above 0.
     confidence_level : float
-        Probability with which all of `lower` hold together, asymptotically.
+        Probability with which all of `lower` hold together, asymptotically unless the claim leaves that out.
     n, n_segments, n_unlisted, min_rows : int
         Rows; segments searched; segments with rows, but fewer than `min_rows`, which were not.
     errors, unit : str
@@ -221,6 +221,8 @@ def find_segments(
     relative_to: str = "predicted",
     pos_label: Any = None,
     count: npt.ArrayLike | str | None = None,
+    chance: npt.ArrayLike | str | None = None,
+    smallest_chance: float | None = None,
     clusters: Clusters | str | Sequence[str] | None = None,
     missing: Literal["raise", "drop"] = "raise",
     depth: int | None = None,
@@ -237,7 +239,7 @@ def find_segments(
     Parameters
     ----------
     y_true, y_proba, by, kind, label, score, scores, classes, outcome, prediction, exposure, sample_weight, \
-outcome_limits, relative_to, pos_label, count, clusters, missing, direction, min_rows, cuts
+outcome_limits, relative_to, pos_label, count, chance, smallest_chance, clusters, missing, direction, min_rows, cuts
         As in `calibrant.audit_segments`.
     depth : {1, 2}, optional
         With 2, also the segments of every pair of columns; by default where there are two columns.
@@ -290,7 +292,8 @@ outcome_limits, relative_to, pos_label, count, clusters, missing, direction, min
     claim = f"None of {rows(n_segments)} segments is shown to be off in an interval of scores{as_far(direction)}."
     if worst is not None:  # else it is no statement about the population, so none of confidence
         others = f", {rows(n_found)} of {rows(n_segments)} are shown to be miscalibrated" if n_found > 1 else ""
-        sure = f"with {confidence(confidence_level)} confidence (asymptotic){of_mixtures(mixed=judged.mixed)}"
+        sure = f"with {confidence(confidence_level)} confidence{'' if judged.lower_proved else ' (asymptotic)'}"
+        sure += f"{judged.least.scope}{of_mixtures(mixed=judged.mixed)}"
         least = f"{write_lower(most, write=writer(judged.unit))}{in_unit(judged.unit)}"
         claim = f"The segment {worst} is off by at least {least}{others}{as_far(direction)}, {sure}."
     return SegmentSearch(

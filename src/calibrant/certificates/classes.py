@@ -29,12 +29,12 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics.classes import class_fields, pooled_error
 from calibrant.sources.given import class_tables_of
 from calibrant.sources.rows import drawn_labels
-from calibrant.table.class_scores import ClassRows, ClassScores, tables_of
+from calibrant.table.class_scores import ClassRows, ClassScores, known_chances, tables_of
 from calibrant.table.clusters import cluster_rows
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_choice, check_method
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, score_order
-from calibrant.table.rules import PROVED_OF_CLASSES, need_one_kind
+from calibrant.table.rules import PROVED_OF_CLASSES
 from calibrant.table.seeding import generator_for
 from calibrant.table.statements import INDEPENDENT
 
@@ -83,7 +83,7 @@ def certify_classes(
         check_method(question.bound_method, of="rows with chances")
     # Of a file with very many probabilities one class is read at a time.
     with class_tables_of(y_true, y_proba, whole=notion != "worst_class", **columns) as opened:
-        need_one_kind(chance=opened.chance, smallest_chance=smallest_chance)
+        known_chances(opened, smallest_chance)
         return class_certificate(opened, question, notion, smallest_chance)
 
 

@@ -127,7 +127,7 @@ def kind_of(verb: Callable[..., Any], options: Mapping[str, Any]) -> str:
         check_choice("kind", kind, KINDS)
     refused = refusals(verb, kind)
     if "chance" in given and "chance" not in refused:
-        refused |= _WITH_CHANCES[verb.__name__]
+        refused |= _WITH_CHANCES.get(verb.__name__, {})
     for name in given:
         if name in refused:
             why, instead = refused[name]

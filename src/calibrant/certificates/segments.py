@@ -20,7 +20,7 @@ from calibrant.certificates.part_table import PartTable, in_unit, joint_verdicts
 from calibrant.certificates.parts import has_enough, part_of
 from calibrant.certificates.question import Question
 from calibrant.certificates.results import Bounds, Certificate, conclude
-from calibrant.certificates.widths import brownian_width
+from calibrant.certificates.widths import asymptotic_width, brownian_width
 from calibrant.distributions.binomial import level_p_values
 from calibrant.distributions.mean_limits import simultaneous_width
 from calibrant.errors import DataError
@@ -59,14 +59,23 @@ class EventCells(NamedTuple):
     totals: CellTotals
     identical: BoolArray  # whether the rows of each are identically distributed
     side: int
+    method: str = "default"
     # As of a `Part`.
     assumptions: tuple[str, ...] = (COUNTED_ROWS, FIXED_CLASSIFIER, LOWER_ASYMPTOTIC.format("rows"))
     unit_words: str = ""
-    limit: str = ""
     scope: str = ""
-    proved: bool = True
     lower_proved: bool = False
     extrapolated: bool = False
+
+    @property
+    def proved(self) -> bool:
+        """Whether upper bounds are."""
+        return self.method == "default"
+
+    @property
+    def limit(self) -> str:
+        """In what they are asymptotic; empty where they are proved."""
+        return "" if self.proved else "asymptotic in the number of rows"
 
     @property
     def parts(self) -> Sequence[EventCells | Part]:
@@ -86,7 +95,10 @@ class EventCells(NamedTuple):
         n, squares, fourths = (each.astype(np.float64) for each in (of.n, of.squares, of.fourths))
         squares, fourths = (np.minimum(1.0, total / n) for total in (squares, fourths))
         moments, variance = (n, squares, fourths, deltas), of.null_variance
-        width = simultaneous_width(*moments, estimate=of.at_most, identical=self.identical, variance=variance)
+        if self.proved:
+            width = simultaneous_width(*moments, estimate=of.at_most, identical=self.identical, variance=variance)
+        else:
+            width = np.array([asymptotic_width(*one) for one in zip(n, squares, deltas, strict=True)])
         return np.asarray(np.minimum(1.0, of.at_most + width))
 
     def lower(self, deltas: FloatArray) -> FloatArray:
@@ -231,7 +243,9 @@ def judged_segments(found: SegmentTotals, min_rows: int, question: Question) -> 
         if isinstance(totals, CellRows):
             judged = RowParts([part_of(rows_in[cell], question, delta) for cell in cells.tolist()])
         else:
-            judged = EventCells(totals.pick(cells), family.identical[cells] & (len(listed) == 1), question.side)
+            judged = EventCells(
+                totals.pick(cells), family.identical[cells] & (len(listed) == 1), question.side, question.bound_method
+            )
         families.append(Listed(totals.n[cells], found.n * found.times, judged))
         seen.append(_columns(judged, totals.n[cells], found))
     columns = {name: np.concatenate([each[name] for each in seen]) for name in seen[0]}

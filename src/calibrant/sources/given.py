@@ -28,7 +28,7 @@ from calibrant.sources.mixed import columns_by_role, names_of
 from calibrant.sources.rows import ArrayRows, Rows, TableRows, drawn_labels
 from calibrant.sources.schema import AMOUNTS, CLASSES, EVENTS, Schema, is_read
 from calibrant.table.class_checks import ClassLabels
-from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores
+from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores, known_chances
 from calibrant.table.clusters import ClusteredRows, Repeated, cluster_numbers, cluster_rows
 from calibrant.table.missing import Intake
 from calibrant.table.outcome_rows import ANY_OUTCOME, Limits, OutcomeRows, clean_outcomes, outcome_rules
@@ -42,9 +42,7 @@ from calibrant.table.rules import (
     PROVED_OF_CLASSES,
     RowRule,
     chance_rules,
-    clean_chances,
     column_values,
-    need_one_kind,
 )
 from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
 
@@ -338,9 +336,10 @@ def _matrix_of(file: ClassFile, classes: Sequence[Any] | None) -> ClassScores:
     beside |= {role: values[:, -1] for role, name in roles.items() if name is not None}
     labels, further = ClassLabels(file.met, number), {"missing": schema.missing, "copy": False, **beside}
     try:
-        return ClassScores.from_numbered(labels, values[:, :n_classes], list(file.names), classes, **further)
+        rows = ClassScores.from_numbered(labels, values[:, :n_classes], list(file.names), classes, **further)
     except DataError as error:
         raise renumbered(error, range(1, file.n + 1)) from None  # from 1 on in files
+    return replace(rows, order=None if rows.order is None else rows.order + 1)  # as later errors have to
 
 
 def segments_of_outcomes(table: OutcomeTable, request: Request) -> SegmentTotals:
@@ -355,7 +354,7 @@ def segments_of_outcomes(table: OutcomeTable, request: Request) -> SegmentTotals
 
 def segments_of_classes(rows: ClassScores, request: Request, smallest_chance: float | None = None) -> SegmentTotals:
     """Part rows by class and the columns of `by`: every class is judged in every segment of these."""
-    need_one_kind(chance=rows.chance, smallest_chance=smallest_chance)
+    cluster, chance = rows.cluster, known_chances(rows, smallest_chance)
     if rows.weight is not None:
         raise DataError("rows, or a `count` of equal ones", "weights that count no rows", PROVED_OF_CLASSES)
     families, codes = families_of_rows(rows.by, len(rows), request)
@@ -363,13 +362,11 @@ def segments_of_classes(rows: ClassScores, request: Request, smallest_chance: fl
     known: dict[str, Any] = {"families": families_within((classes, *family.columns) for family in families)}
     known |= {"direction": request.direction, "left_out": rows.left_out, "times": len(rows.classes)}
     parts = list(rows.by_class())
-    if rows.chance is None and rows.cluster is None:
+    if chance is None and cluster is None:
         of_class = [totals_of(part.outcome, part.score, families, codes, request) for part in parts]
         totals: Any = map(CellTotals.joined, zip(*of_class, strict=True))
     else:
-        cluster, chance = rows.cluster, rows.chance
         if chance is not None:
-            chance = clean_chances(chance, len(rows), smallest_chance)
             known["unit"] = float((1.0 / chance).sum())
 
         def take(part: ClassRows) -> Callable[[IndexArray], Any]:

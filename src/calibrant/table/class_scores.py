@@ -29,7 +29,15 @@ from calibrant.table.pooling import (
     pool_counts,
     score_order,
 )
-from calibrant.table.rules import WeightSums, column_values, need_one_kind, need_same_length, weighting_of
+from calibrant.table.row_errors import renumbered
+from calibrant.table.rules import (
+    WeightSums,
+    clean_chances,
+    column_values,
+    need_one_kind,
+    need_same_length,
+    weighting_of,
+)
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import digest_rows, hash_rows, scramble
 from calibrant.table.validation import CleanRows
@@ -83,7 +91,7 @@ class ClassScores:
     listed : ndarray of int64, shape (n, m), or None
         Which of the classes each entry of `proba` is of, K or more where it is of none; None if a column is of a class.
     order : ndarray of int64, shape (n,), or None
-        Where each row stood among those that were given, if that is known.
+        Where each row stood among those that were given, in files from 1 on, if that is known.
     left_out : LeftOut or None
         Rows that lack a value, where ``missing="drop"`` asked to leave them out.
     cluster : ndarray of int64, shape (n,), or None
@@ -448,6 +456,23 @@ class ClassScores:
 def tables_of(parts: Iterable[ClassRows]) -> Iterator[tuple[str, ScoreTable]]:
     """Give the table of each of some questions, by the name of its class."""
     return ((part.name, part.table()) for part in parts)
+
+
+def known_chances(rows: Any, smallest: float | None) -> FloatArray | None:
+    """Return the chances of rows of classes, none of them below the smallest of the design.
+
+    They are checked in the order in which they were given, of which errors name a row.
+    """
+    need_one_kind(chance=rows.chance, smallest_chance=smallest)
+    if rows.chance is None:
+        return None
+    row = np.arange(len(rows)) if rows.order is None else rows.order
+    chance, at = np.empty(len(rows)), key_order(row)
+    try:
+        chance[at] = clean_chances(rows.chance[at], len(rows), smallest)
+    except DataError as error:
+        raise renumbered(error, row[at]) from None
+    return chance
 
 
 def are_classes(y_true: Any, y_proba: Any, *named: Any) -> bool:

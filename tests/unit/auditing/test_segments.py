@@ -539,6 +539,17 @@ def test_a_tariff_says_which_segments_are_off():
     assert "factor for each" in result.advice.reason
 
 
+def test_an_asymptotic_bound_is_that_of_the_rows_of_a_segment(frame):
+    default, normal = (audit_segments(frame, by="sex", method=how, **NAMED) for how in ("default", "asymptotic"))
+    alone = [
+        certify(frame[frame.sex == sex], method="asymptotic", **NAMED, confidence_level=1 - 0.05 / 3) for sex in "FM"
+    ]
+    assert normal.bound == pytest.approx(max(one.bound for one in alone))
+    assert (normal.upper < default.upper).all()
+    assert np.array_equal(normal.lower, default.lower)
+    assert "95% confidence (asymptotic in the number of rows)" in normal.claim
+
+
 def test_amounts_have_segments_as_in_an_audit():
     rng = np.random.default_rng(3)
     predicted, region = rng.gamma(2.0, size=2_000), rng.choice(["north", "south"], 2_000)
@@ -551,4 +562,4 @@ def test_amounts_have_segments_as_in_an_audit():
     del asked["tolerance"]
     search = find_segments(amount, predicted, **asked)
     assert search.worst == "region = north"
-    assert "% of the predicted total, with 95% confidence (asymptotic)." in search.claim
+    assert "% of the predicted total, with 95% confidence." in search.claim

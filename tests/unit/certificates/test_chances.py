@@ -1,6 +1,7 @@
 """Rows that were looked at with known chances: what is read, refused and said."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,43 @@ def test_classes_are_events_against_the_rest(rows):
         with pytest.raises(ArgumentError, match="notion 'worst_class' or 'confidence' with chance"):
             certify(rows.y, proba, kind="classes", chance=rows.c, notion=notion)
     assert certify(rows.y, proba, kind="classes", chance=rows.c, notion="confidence").bound < 1.0
+
+
+def test_segments_alone_are_those_of_an_audit(rows):
+    one = {"label": "y", "score": "p", "chance": "c", "smallest_chance": 0.02}
+    several = {"label": "y", "scores": ["q", "p"], "classes": [0, 1], "kind": "classes"}
+    amounts = {"outcome": "y", "prediction": "p", "outcome_limits": (0, 1)}
+    frame = rows.assign(q=1.0 - rows.p)
+    for kind in ({"score": "p", "label": "y"}, several, amounts):
+        for method in ("default", "asymptotic"):
+            how = kind | {"chance": "c", "smallest_chance": 0.02, "by": "s", "method": method}
+            alone, within = cal.audit_segments(frame, **how), cal.audit(frame, **how).segments
+            for name in ("upper", "lower", "bound", "claim", "lower_proved"):
+                assert np.array_equal(getattr(alone, name), getattr(within, name)), name
+            assert ("asymptotic" in alone.claim) == (method == "asymptotic")
+            assert "chances of at least 0.02" in alone.claim
+    search = cal.find_segments(frame, by="s", **one)
+    assert search.lower_bound >= cal.audit_segments(frame, by="s", **one).lower_bound > 0.0
+    assert "95% confidence, for rows with known chances of at least 0.02" in search.claim
+    with pytest.raises(ArgumentError, match="bounds of segments hold at one number"):
+        cal.audit_segments(frame, by="s", **one, method="anytime")
+
+
+def test_a_chance_of_classes_is_named_with_the_row_that_was_given(rows, tmp_path):
+    """Rows of classes are sorted; the first bad one in the order given is named, from 1 on in files."""
+    frame = rows.assign(q=1.0 - rows.p, c=0.5)
+    frame.loc[[5, 217, 300], "c"] = 0.1
+    frame.to_parquet(tmp_path / "rows.parquet")
+    how = {"label": "y", "scores": ["q", "p"], "classes": [0, 1], "kind": "classes", "chance": "c"}
+    for verb in (certify, cal.audit, partial(cal.audit_segments, by="s")):
+        for source, row in ((frame, 5), (str(tmp_path / "rows.parquet"), 6)):
+            with pytest.raises(DataError, match=rf"chances of at least 0.2.* found 0.1 in row {row} and 2 more"):
+                verb(source, **how, smallest_chance=0.2)
+            gap = frame.assign(y=frame.y.where(frame.index != 3))
+            if source is not frame:
+                gap.to_parquet(source := str(tmp_path / "gap.parquet"))
+            with pytest.raises(DataError, match=rf"found 0.1 in row {row} "):
+                verb(gap if source is frame else source, **how, smallest_chance=0.2, missing="drop")
 
 
 def test_a_smaller_chance_of_the_design_is_wider(rows):

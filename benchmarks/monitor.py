@@ -20,7 +20,7 @@ from scipy.special import logsumexp
 from calibrant import Monitor
 from calibrant.monitoring.evidence import Evidence
 from calibrant.monitoring.families import GroupedRows, log_odds
-from calibrant.monitoring.settings import Settings
+from calibrant.monitoring.rows import Settings
 
 LEVELS = 40
 ROWS = 100_000

@@ -231,7 +231,7 @@ def test_heavy_imports_happen_on_first_use():
     # Packages that are scikit-learn's own, and the command line with its parser, are themselves imported on first use.
     own = {"calibrators": {"sklearn"}, "papers": {"sklearn"}, "cli": {"typer", "sklearn"}}
     # So are the files that ask dataframes, engines and databases.
-    asking = {"checks", "columns", "fit_rows", "frames", "segment_scan", "files"}
+    asking = {"columns", "engine", "frames", "files"}
     asking = {f"sources/{name}.py" for name in asking}
     asking.add("cells/frame_rows.py")
 

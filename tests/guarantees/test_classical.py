@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from calibrant import ScoreTable
-from calibrant.fits.logistic import logistic_fit
+from calibrant.fits.log_odds import logistic_fit
 from calibrant.metrics import (
     calibration_slope,
     hosmer_lemeshow,

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 import calibrant as cal
 from calibrant.monitoring.evidence import Evidence
-from calibrant.monitoring.settings import Settings
+from calibrant.monitoring.rows import Settings
 from calibrant.monitoring.state import bias_limits
 from support.counting import assert_failures_within, assert_seldom
 

@@ -14,7 +14,7 @@ from scipy.stats import binom, norm
 from calibrant import ScoreTable
 from calibrant.auditing.performance import Performance, performance_of
 from calibrant.certificates import validation_sample_size
-from calibrant.fits.logistic import logistic_fit
+from calibrant.fits.log_odds import logistic_fit
 from calibrant.metrics import calibration_in_the_large, calibration_slope, observed_expected_ratio, roc_auc_interval
 from calibrant.table.clusters import cluster_rows
 from support.counting import assert_failures_within, assert_probability_within, assert_seldom, decided

@@ -21,9 +21,9 @@ from calibrant.cells.frame_rows import fetch_arrays
 from calibrant.errors import CalibrantError, DataError, SourceError
 from calibrant.metrics import cutoff_calibration
 from calibrant.segments.totals import Request
-from calibrant.sources import frames, segment_scan
+from calibrant.sources import engine, frames
 from calibrant.sources.columns import LazyColumns
-from calibrant.sources.fit_rows import unchecked_rows
+from calibrant.sources.engine import unchecked_rows
 from calibrant.sources.schema import Schema
 from support.frame_cases import RIGHT, WRONG
 from support.routes import BROKEN, CASES, assert_same, expected, few_in_memory, summary, weighing
@@ -277,7 +277,7 @@ class TestErrorsOfEngines:
             raise ValueError("Non-trivial complex aggregation found.\n\nHint: rewrite your query")
 
         monkeypatch.setattr(nw.LazyFrame, "group_by", refuse)
-        monkeypatch.setattr(segment_scan, "_MOST_EXACT", 1)
+        monkeypatch.setattr(engine, "_MOST_EXACT", 1)
         relation = in_duckdb({"y": [0, 1], "p": [0.2, 0.7], "site": ["a", "b"]})
         rows = frames.open_frame(relation, Schema("y", "p", by=("site",)))
         for ask in (rows.table, lambda: rows.segments(Request(1, 1, {}))):

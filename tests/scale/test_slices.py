@@ -20,7 +20,7 @@ from calibrant.cells.bucket_sums import BucketSet, Grid
 from calibrant.cells.frame_rows import LazyRows, fetch_arrays
 from calibrant.errors import DataError, SourceError
 from calibrant.sources import files, query_runner, source
-from calibrant.sources.checks import inspect
+from calibrant.sources.columns import inspect
 from calibrant.sources.connection import open_source
 from calibrant.sources.files import FileSlices, read_table
 from calibrant.sources.query import Query

@@ -13,7 +13,7 @@ from calibrant.certificates.kinds import Kind, kind_of, refusals
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.table.clusters import Clusters
-from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
+from calibrant.table.outcome_table import ANY_OUTCOME, Limits
 from calibrant.table.parameters import BoundMethod, Direction
 
 

@@ -21,8 +21,7 @@ from calibrant.sources.given import EACH_ALONE, given_outcomes, given_rows
 from calibrant.sources.rows import ArrayRows
 from calibrant.table import numbers
 from calibrant.table.clusters import Clusters, cluster_numbers
-from calibrant.table.outcome_rows import ANY_OUTCOME
-from calibrant.table.outcome_table import OutcomeTable
+from calibrant.table.outcome_table import ANY_OUTCOME, OutcomeTable
 from calibrant.table.parameters import SIDES, Direction, check_choice, failure_probability
 from calibrant.table.pooling import FloatArray, IntArray, distinct_numbers, number_values, places_of, score_order
 from calibrant.table.results import Drawable, WithTable

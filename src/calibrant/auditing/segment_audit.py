@@ -23,7 +23,7 @@ from calibrant.sources.given import segment_request, segment_totals, segments_of
 from calibrant.sources.rows import Rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.numbers import given, html_grid, rows, write_lower, write_upper
-from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
+from calibrant.table.outcome_table import ANY_OUTCOME, Limits
 from calibrant.table.parameters import BoundMethod, Direction
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.results import Drawable, Report, joined

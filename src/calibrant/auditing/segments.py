@@ -32,7 +32,7 @@ from calibrant.table.numbers import (
     text_grid,
     write_lower,
 )
-from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
+from calibrant.table.outcome_table import ANY_OUTCOME, Limits
 from calibrant.table.parameters import Direction, failure_probability
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.results import Tabular

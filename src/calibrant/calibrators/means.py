@@ -14,8 +14,7 @@ from calibrant.calibrators.one_column import clones_of
 from calibrant.errors import ArgumentError
 from calibrant.fits.mean_maps import AutoMean, IsotonicMean, MeanMap, Power, Scale
 from calibrant.table.clusters import Clusters
-from calibrant.table.outcome_rows import clean_predictions
-from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
+from calibrant.table.outcome_table import OutcomeTable, as_outcome_table, clean_predictions
 from calibrant.table.pooling import FloatArray
 
 

@@ -390,15 +390,8 @@ class BucketSums(_Counted):
         """Return the sums as cells of a score table, with the losses of all rows."""
         residual = self.away[0] - self.away[1] if self.counts.dtype.kind == "i" else None
         rise, fall = self.sums()
-        return CellSums(
-            low=self.low + 0.0,  # -0.0 becomes 0.0
-            high=self.high + 0.0,
-            rise=rise,
-            fall=fall,
-            squared_total=losses.squared,
-            log_loss_total=losses.log_loss,
-            residual=residual,
-        )
+        low, high = self.low + 0.0, self.high + 0.0  # -0.0 becomes 0.0
+        return CellSums(low, high, rise, fall, losses.squared, losses.log_loss, residual)
 
 
 def _limits(grid: Grid, bucket: IntArray) -> tuple[FloatArray, FloatArray]:

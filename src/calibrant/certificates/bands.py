@@ -14,8 +14,7 @@ from calibrant.certificates.widths.fixed_design import cumulative_width, interva
 from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.numbers import at_least, claim_upper
-from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
-from calibrant.table.outcome_table import Outcomes, as_outcome_table
+from calibrant.table.outcome_table import ANY_OUTCOME, Limits, Outcomes, as_outcome_table
 from calibrant.table.parameters import check_choice, failure_probability
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray
 from calibrant.table.results import Drawable, Tabular

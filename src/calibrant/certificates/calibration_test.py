@@ -19,7 +19,7 @@ from calibrant.certificates.results import CalibrationTest
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.sources.given import class_scores_of, given_outcomes, given_rows
 from calibrant.table.clusters import Clusters, cap_clusters
-from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
+from calibrant.table.outcome_table import ANY_OUTCOME, Limits
 from calibrant.table.parameters import check_choice, check_count, check_random_state
 from calibrant.table.score_table import as_table
 

@@ -20,7 +20,7 @@ from calibrant.errors import ArgumentError
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.sources.given import given_outcomes, given_rows, segment_request, segment_totals
 from calibrant.table.clusters import Clusters, cap_clusters
-from calibrant.table.outcome_rows import ANY_OUTCOME, Limits
+from calibrant.table.outcome_table import ANY_OUTCOME, Limits
 from calibrant.table.parameters import BoundMethod, Direction
 
 

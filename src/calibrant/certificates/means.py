@@ -31,8 +31,7 @@ from calibrant.distributions.total_ratio import HEAVY, by_draw, tail_index
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import significant
-from calibrant.table.outcome_rows import LARGEST
-from calibrant.table.outcome_table import OutcomeTable
+from calibrant.table.outcome_table import LARGEST, OutcomeTable
 from calibrant.table.parameters import check_between, check_method
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray
 from calibrant.table.seeding import generator_for

@@ -22,7 +22,7 @@ from calibrant.export.sql import predictions
 from calibrant.export.writer import holds_text
 from calibrant.fits.score_map import FittedMap
 from calibrant.segments.columns import SegmentColumn
-from calibrant.sources.checks import check_column
+from calibrant.sources.columns import check_column
 from calibrant.sources.connection import open_source
 from calibrant.sources.formats import OBJECT, json_value, quote_name, quote_text
 from calibrant.sources.paths import PathSpec, find_files, name_of

@@ -24,8 +24,7 @@ from calibrant.fits.isotonic import IsotonicFit, block_starts, isotonic_fit
 from calibrant.fits.pool import member_names
 from calibrant.fits.score_map import Domain, FittedMap, Training, interpolate
 from calibrant.table.numbers import short
-from calibrant.table.outcome_rows import LARGEST, LEAST
-from calibrant.table.outcome_table import OutcomeTable
+from calibrant.table.outcome_table import LARGEST, LEAST, OutcomeTable
 from calibrant.table.parameters import check_between, check_count, check_random_state
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, score_order
 from calibrant.table.row_errors import describe_no_rows

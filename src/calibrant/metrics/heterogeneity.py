@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.cluster_jackknife import random_effects, root_scale
-from calibrant.fits.logistic import LogisticProfile, logistic
+from calibrant.fits.log_odds import LogisticProfile, logistic
 from calibrant.metrics.estimates import SampledRows, ratio_of
 from calibrant.metrics.ranking import area_of
 from calibrant.metrics.slope import log_odds_scale, slope_alone

@@ -11,8 +11,7 @@ import numpy as np
 
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
-from calibrant.fits.log_odds import alike
-from calibrant.fits.logistic import LogisticFit, LogisticProfile, logistic, logistic_fit
+from calibrant.fits.log_odds import LogisticFit, LogisticProfile, alike, logistic, logistic_fit
 from calibrant.metrics.estimates import SampledRows, Terms, cluster_sums, sampled_rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_between

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calibrant.errors import DataError
 from calibrant.monitoring import families
 from calibrant.monitoring.families import CELLS, GROUP, Bets, Blocks, GroupedRows, Grouping, Ratios, log_odds
-from calibrant.monitoring.settings import Settings
+from calibrant.monitoring.rows import Settings
 from calibrant.table.pooling import FloatArray, run_starts
 from calibrant.typed_json import Count, Finite, sized, within
 

@@ -18,6 +18,7 @@ from calibrant.monitoring.evidence import Evidence, read_blocks
 from calibrant.monitoring.rows import (
     UPDATES,
     Chosen,
+    Settings,
     batch_digest,
     block_names,
     choose,
@@ -25,7 +26,6 @@ from calibrant.monitoring.rows import (
     labels_of,
     shown_time,
 )
-from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import (
     LastUpdate,
     MonitorHistory,

@@ -21,8 +21,7 @@ from calibrant.atomic_write import check_writable, write_text
 from calibrant.certificates.widths import anytime_width
 from calibrant.errors import SourceError
 from calibrant.monitoring.evidence import Block, StoredEvidence
-from calibrant.monitoring.rows import UPDATES, Digest, Position, Time
-from calibrant.monitoring.settings import Settings
+from calibrant.monitoring.rows import UPDATES, Digest, Position, Settings, Time
 from calibrant.monitoring.sums import Departure, FileSpan, StoredSums
 from calibrant.printable import visible
 from calibrant.table.numbers import confidence, given, interval_text, number, rows, write_interval

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.monitoring.families import CELLS, GROUP, log_odds
-from calibrant.monitoring.rows import Time, shown_time
-from calibrant.monitoring.settings import Settings
+from calibrant.monitoring.rows import Settings, Time, shown_time
 from calibrant.sources.paths import name_of
 from calibrant.table.pooling import FloatArray, run_starts
 from calibrant.table.results import Result

@@ -7,7 +7,7 @@ import hashlib
 from calibrant.auditing.next_steps import NextStep, repair
 from calibrant.clock import utc_now
 from calibrant.monitoring import Departure, Monitor, MonitorHistory, MonitorState
-from calibrant.monitoring.settings import LIMITATIONS, Settings, assumptions, guarantee, sought
+from calibrant.monitoring.rows import LIMITATIONS, Settings, assumptions, guarantee, sought
 from calibrant.monitoring.state import where
 from calibrant.plots import MonitorDisplay
 from calibrant.plots.monitor import moments

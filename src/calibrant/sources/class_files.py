@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from calibrant.errors import DataError
-from calibrant.sources.arrow_batches import read_batches
-from calibrant.sources.checks import check_numbers
-from calibrant.sources.columns import FileColumns
+from calibrant.sources.columns import FileColumns, check_numbers
+from calibrant.sources.engine import read_batches
 from calibrant.sources.files import FileRows, segment_column
 from calibrant.sources.formats import quote_text
 from calibrant.sources.schema import Schema

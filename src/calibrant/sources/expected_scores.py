@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from calibrant.errors import DataError
-from calibrant.sources.checks import check_column
+from calibrant.sources.columns import check_column
 from calibrant.sources.connection import open_source
 from calibrant.sources.source import as_number, gap_of
 from calibrant.table.missing import LeftOut, Moments

@@ -16,16 +16,22 @@ from calibrant.cells.slices import Slices
 from calibrant.errors import DataError
 from calibrant.segments.columns import describe_dates
 from calibrant.segments.totals import Request, SegmentTotals
-from calibrant.sources.arrow_batches import read_batches
-from calibrant.sources.checks import inspect, look_at, seen_of
-from calibrant.sources.columns import FileColumns, LazyColumns
+from calibrant.sources.columns import FileColumns, LazyColumns, inspect, look_at, seen_of
 from calibrant.sources.connection import open_source
-from calibrant.sources.fit_rows import LOOK, checked_rows, may_be_fit, read_if_fit, table_of_checked, unchecked_rows
+from calibrant.sources.engine import (
+    LOOK,
+    checked_rows,
+    may_be_fit,
+    read_batches,
+    read_if_fit,
+    segments_of_engine,
+    table_of_checked,
+    unchecked_rows,
+)
 from calibrant.sources.paths import PathSpec, name_of
 from calibrant.sources.query import Query
 from calibrant.sources.rows import ArrayRows, EngineColumn, OrderedRows, Rows
 from calibrant.sources.schema import Schema
-from calibrant.sources.segment_scan import segments_of_engine
 from calibrant.sources.source import Source, as_number
 from calibrant.table.clusters import MOST_COMPARED, Repeated, identifiers, repeated_of
 from calibrant.table.missing import Intake

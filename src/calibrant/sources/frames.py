@@ -17,13 +17,19 @@ from calibrant.cells.slices import Slices
 from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
 from calibrant.segments.columns import describe_dates
 from calibrant.segments.totals import Request, SegmentTotals
-from calibrant.sources.arrow_batches import UnfitRowsError, read_batches
-from calibrant.sources.checks import inspect
-from calibrant.sources.columns import LazyColumns, column_of, need_numbers
-from calibrant.sources.fit_rows import checked_rows, may_be_fit, read_if_fit, table_of_checked, unchecked_rows
+from calibrant.sources.columns import LazyColumns, column_of, inspect, need_numbers
+from calibrant.sources.engine import (
+    UnfitRowsError,
+    checked_rows,
+    may_be_fit,
+    read_batches,
+    read_if_fit,
+    segments_of_engine,
+    table_of_checked,
+    unchecked_rows,
+)
 from calibrant.sources.rows import ArrayRows, EngineColumn, Rows
 from calibrant.sources.schema import Schema
-from calibrant.sources.segment_scan import segments_of_engine
 from calibrant.sources.source import describe_no_column
 from calibrant.table.clusters import Repeated, identifiers, repeated_of
 from calibrant.table.missing import EMPTY, Intake, missing_values

@@ -1,8 +1,11 @@
-"""The rows of a question, however they were handed over."""
+"""The rows of a question, however they were handed over: in a source by the names of columns, as arrays, as series.
+
+Names and values mix freely: a dataframe is given the columns that it lacks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,15 +27,21 @@ from calibrant.segments.totals import (
     segments_of_rows,
     totals_of,
 )
-from calibrant.sources.mixed import columns_by_role, names_of
 from calibrant.sources.rows import ArrayRows, Rows, TableRows, drawn_labels
-from calibrant.sources.schema import AMOUNTS, CLASSES, EVENTS, Schema, is_read
+from calibrant.sources.schema import AMOUNTS, CLASSES, EVENTS, MODELS, Call, Schema, check_names, is_read
 from calibrant.table.class_checks import ClassLabels
 from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores, known_chances
 from calibrant.table.clusters import ClusteredRows, Repeated, cluster_numbers, cluster_rows
 from calibrant.table.missing import Intake
-from calibrant.table.outcome_rows import ANY_OUTCOME, Limits, OutcomeRows, clean_outcomes, outcome_rules
-from calibrant.table.outcome_table import OutcomeTable, as_outcome_table
+from calibrant.table.outcome_table import (
+    ANY_OUTCOME,
+    Limits,
+    OutcomeRows,
+    OutcomeTable,
+    as_outcome_table,
+    clean_outcomes,
+    outcome_rules,
+)
 from calibrant.table.parameters import SIDES, Direction, check_choice, check_count
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray
 from calibrant.table.row_errors import describe_no_rows, renumbered
@@ -43,6 +52,7 @@ from calibrant.table.rules import (
     RowRule,
     chance_rules,
     column_values,
+    need_one_kind,
 )
 from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
 
@@ -50,8 +60,224 @@ if TYPE_CHECKING:
     from calibrant.sources.class_files import ClassFile, FileClasses
     from calibrant.sources.columns import FileColumns
 
-# What columns hold -> the argument of `clean_outcomes`.
-_ARGUMENTS = {"outcome": "y_true", "prediction": "y_pred", "weight": "sample_weight", "cluster": "clusters"}
+
+class Given(NamedTuple):
+    """Rows as a verb was given them: a source and its schema; or None, and columns of arrays by what they hold."""
+
+    source: Any
+    schema: Any
+    columns: dict[str, Any]
+
+
+def columns_by_role(
+    call: Call,
+    data: Any,
+    second: Any,
+    outcome: Any,
+    prediction: Any,
+    *,
+    weight: Any = None,
+    sample_weight: Any = None,
+    clusters: Any = None,
+    by: Any = None,
+    smallest_chance: float | None = None,
+    missing: str = "raise",
+    limits: tuple[float, float] = PROBABILITIES,
+    pos_label: Any = None,
+    **single: Any,
+) -> Given:
+    """Return the columns that the arguments of a verb stand for: of `data` by name, or arrays, `second` the next.
+
+    Columns may be given as values beside the names of others. `single` may have a count, a chance and an exposure.
+    """
+    check_choice("missing", missing, ("raise", "drop"))
+    arrays = {call.second: second} | ({} if weight is None else {"sample_weight": sample_weight})
+    single = {"weight": weight if sample_weight is None else sample_weight, **single}
+    kinds = {role: single.get(role) for role in ("weight", "count", "chance")}
+    need_one_kind(**kinds, smallest_chance=smallest_chance)
+    named = {call.outcome: outcome, call.prediction: prediction}
+    further = {role: value for role, value in single.items() if isinstance(value, str)}
+    given = [name for name, value in {**named, **further, **arrays}.items() if value is not None]
+    if not any(name in given for name in (*named, *further)):
+        return Given(data, None, single | {"clusters": clusters, "by": None if by is None else columns_of_arrays(by)})
+    if any(name in given for name in arrays) or not all(name in given for name in named):
+        listed_names = " and ".join(f"`{name}`" for name in named)
+        expected = f"the names of both columns, {listed_names}, and no arrays of the same"
+        raise ArgumentError(expected, " and ".join(given), f"pass {call.example}")
+    mixed = MixedColumns(data)
+    columns: dict[str, Any] = {"outcome": mixed.name(call.outcome, outcome)}
+    if call is MODELS:
+        columns["predictions"] = tuple(mixed.names("score", prediction))
+        columns["prediction"] = next(iter(columns["predictions"]), None)
+    else:  # of classes a pattern, or names, see `Schema.matching`
+        columns["prediction"] = prediction if call is CLASSES else mixed.name(call.prediction, prediction)
+    columns |= {role: mixed.name(role, value) for role, value in single.items()}
+    columns["cluster"] = tuple(mixed.names("cluster", clusters))
+    segments = {} if by is None else columns_of(by)
+    if call is EVENTS:
+        check_names(list(segments), columns["outcome"], columns["prediction"])
+    columns["by"] = tuple(mixed.names("by", segments))
+    columns |= {"limits": limits, "pos_label": pos_label, "smallest_chance": smallest_chance}
+    return Given(mixed.source, Schema(**columns, missing=missing, call=call), columns)
+
+
+class MixedColumns:
+    """A source with the columns that were given as values beside those that it has.
+
+    Of each argument `name` or `names` says what its columns are called; then `source` has all of them.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self._given: dict[str, Any] = {}  # by name; they take the place of columns that nothing else asks for
+        self._asked: list[Any] = []
+
+    def name(self, what: str, value: Any) -> Any:
+        """Return the name of a column that is given by name or as values; None if none is given."""
+        if is_values(value):
+            return self._added(own_name(value, what), value)
+        if isinstance(value, str) and value in self._given:
+            remedy = "rename one of them"
+            raise ArgumentError(f"different names of columns, one of them {value!r}", "it twice", remedy)
+        self._asked.append(value)
+        return value
+
+    def names(self, what: str, value: Any) -> list[Any]:
+        """Return the names of columns of which there may be several: in a list or a mapping, or one."""
+        if value is None:
+            return []
+        if isinstance(value, Mapping):
+            return [
+                self.name(what, one) if isinstance(one, str) and one == name else self._added(name, one)
+                for name, one in value.items()
+            ]
+        if isinstance(value, list | tuple):
+            texts = all(isinstance(one, str) for one in value)
+            if any(map(is_values, value)) or (texts and not self._tells_rows(value)):
+                return [self.name(what, one) for one in value]
+            value = list(value)
+        return [self.name(what, value)]
+
+    @property
+    def source(self) -> Any:
+        """What was passed, with the columns that were given as values."""
+        if not self._given:
+            return self._source
+        import narwhals as nw
+
+        frame, added = self._frame(""), []
+        for name, values in self._given.items():
+            if isinstance(values, str):  # another name for a column
+                added.append(frame[values].alias(name))
+                continue
+            if isinstance(values, list | tuple):  # tuples name clusters, which an array would take apart
+                column = column_values([_in_one(value) for value in values], name)
+            else:
+                column = column_values(values, name)
+            if len(column) != len(frame):
+                lengths = f"{len(column)} values in column {name} and {len(frame)} rows"
+                raise DataError("as many values as rows", lengths, "pass columns of the same table")
+            listed = column.tolist() if column.dtype.kind in "OUS" else column
+            added.append(nw.new_series(name, listed, backend=frame.implementation))
+        return frame.with_columns(*added).to_native()
+
+    def _added(self, name: str, values: Any) -> str:
+        frame = self._frame(name)
+        if name in self._asked and not isinstance(values, str):
+            there = column_values(frame[name].to_native(), name)
+            if np.array_equal(there, column_values(values, name)):
+                return name
+        while name in self._asked or name in self._given:
+            name = f"{name} (given)"
+        self._given[name] = values
+        return name
+
+    def _frame(self, given: str) -> Any:
+        import narwhals as nw
+
+        from calibrant.sources.frames import as_frame
+
+        frame = None if is_read(self._source) else as_frame(self._source)
+        if not isinstance(frame, nw.DataFrame):
+            remedy = "name columns of the same source"
+            raise ArgumentError("names of columns, where rows are not in memory", f"values of {given}", remedy)
+        return frame
+
+    def _tells_rows(self, texts: Any) -> bool:
+        """Whether a list of texts is a value for each row of a dataframe, not names of its columns."""
+        if is_read(self._source) or not texts:
+            return False
+        import narwhals as nw
+
+        from calibrant.sources.frames import as_frame, names_of_frame
+
+        frame = as_frame(self._source)
+        known = names_of_frame(frame)
+        return not set(texts) & set(known) and isinstance(frame, nw.DataFrame) and len(frame) == len(texts)
+
+
+def is_values(value: Any) -> bool:
+    """Whether an argument is a column itself, not the name of one."""
+    named = isinstance(value, str | bytes | tuple | Mapping)
+    return not named and (hasattr(value, "__len__") or hasattr(value, "__array__"))
+
+
+def _in_one(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else value
+
+
+def own_name(values: Any, other: str) -> str:
+    """Return the name that a series has, or another one."""
+    name = getattr(values, "name", None)
+    return name if isinstance(name, str) and name else other
+
+
+def names_of(by: Any) -> list[str]:
+    """Return the names of the columns that make segments."""
+    return list(columns_of(by))
+
+
+def columns_of_arrays(by: Any) -> dict[str, Any]:
+    """Return `by`, beside arrays, as columns by name."""
+    columns = columns_of(by)
+    if not isinstance(columns, dict) or any(isinstance(values, str) for values in columns.values()):
+        expected = "`by` as a mapping of names to columns, beside arrays"
+        raise ArgumentError(expected, ", ".join(map(repr, columns)), "pass by={'sex': sex}, with one value per row")
+    return columns
+
+
+def columns_of(by: Any) -> dict[str, Any] | list[str]:
+    """Return `by` as columns by name, a text being the name of one, or as a list of names."""
+    if isinstance(by, str):
+        return [by]
+    if isinstance(by, np.ndarray) and by.dtype.kind in "OU" and len(set(by.tolist())) == len(by):
+        by = by.tolist()  # names
+    elif isinstance(by, np.ndarray) or own_name(by, ""):
+        by = {own_name(by, "by"): by}
+    elif isinstance(by, list | tuple) and any(map(is_values, by)):
+        by = {own_name(one, f"by {i}") if is_values(one) else one: one for i, one in enumerate(by, 1)}
+    remedy = "pass for example ['sex', 'branch']"
+    if hasattr(by, "columns") and not isinstance(by, np.ndarray | Mapping):
+        import narwhals as nw
+
+        frame, remedy = nw.from_native(by, eager_only=True), "give its columns names that are text"
+        by = {name: frame[name].to_native() for name in frame.columns}
+    accepted = "`by` as names of columns, or a mapping of names to columns"
+    if by is None or isinstance(by, bytes) or not isinstance(by, Iterable):
+        raise ArgumentError(accepted, repr(by), remedy)
+    names = list(by)
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentError(accepted, f"{name!r} among them", remedy)
+        if names.count(name) > 1:
+            raise ArgumentError(
+                "different columns in `by`",
+                f"{name!r} more than once",
+                "name each once; to pass values, write by={'sex': sex}",
+            )
+    return {str(name): by[name] for name in names} if isinstance(by, Mapping) else [str(name) for name in names]
+
+
 MOST_NUMBERS = 1 << 27  # probabilities of a file, a gigabyte of them, above which one class is read at a time
 # What to do where there are no bounds that hold together for all segments: those of each, by Bonferroni.
 EACH_ALONE = "audit each segment by itself, at a `confidence_level` of 1 - 0.05 / K for K of them: so all hold together"
@@ -218,20 +444,17 @@ def read_outcomes(
     source: Any, schema: Schema, outcome_limits: Limits = ANY_OUTCOME, relative_to: str = "predicted"
 ) -> OutcomeRows:
     """Read the columns of a source, and check them; errors name columns, and rows of a file from 1."""
-    names, clusters = schema.numbers, schema.cluster
-    settings: dict[str, Any] = {"outcome_limits": outcome_limits, "relative_to": relative_to, "missing": schema.missing}
-    settings["smallest_chance"] = schema.smallest_chance
+    names, clusters, settings = schema.numbers, schema.cluster, (outcome_limits, relative_to, schema.missing)
     # Imported here, since these load narwhals and DuckDB.
     if not is_read(source):
         from calibrant.sources.frames import clusters_of, in_memory
 
         frame = in_memory(source, schema)
-        values = {_ARGUMENTS.get(what, what): frame[name].to_native() for what, name in names.items()}
+        values: dict[str, Any] = {what: frame[name].to_native() for what, name in names.items()}
         values["by"] = {name: column_values(frame[name].to_native(), name) for name in schema.by}
-        called = names | ({"cluster": " and ".join(clusters)} if clusters else {})
-        return clean_outcomes(**values, clusters=clusters_of(frame, clusters), names=called, **settings)
-    from calibrant.sources.checks import check_numbers
-    from calibrant.sources.columns import FileColumns, NumberColumn
+        values |= {"cluster": clusters_of(frame, clusters), "smallest_chance": schema.smallest_chance}
+        return clean_outcomes(values, *settings, names | ({"cluster": " and ".join(clusters)} if clusters else {}))
+    from calibrant.sources.columns import FileColumns, NumberColumn, check_numbers
     from calibrant.sources.connection import open_source
 
     with open_source(source, schema.names) as opened:
@@ -244,14 +467,14 @@ def read_outcomes(
         try:
             if schema.drops:  # text that is no number would be taken for a gap
                 check_numbers(columns({}))
-            return clean_outcomes(**_amounts_in(columns({}), schema), **settings)
+            return clean_outcomes(_amounts_in(columns({}), schema), *settings)
         except DataError:  # said of the row of a file, if it is about one
             check_numbers(columns(rules))
             raise
 
 
 def _amounts_in(columns: FileColumns, schema: Schema) -> dict[str, Any]:
-    """Read columns of a file as the arguments of `clean_outcomes`; numbers that are missing are NaN, clusters None."""
+    """Read columns of a file as `clean_outcomes` takes them; numbers that are missing are NaN, clusters None."""
     from calibrant.sources.files import segment_column
 
     source, rows = columns.source, columns.sql(every=True)
@@ -265,7 +488,7 @@ def _amounts_in(columns: FileColumns, schema: Schema) -> dict[str, Any]:
     if np.ma.is_masked(arrays.get("cluster")):
         arrays["cluster"] = np.array(arrays["cluster"].tolist(), dtype=object)
     of_segment = {name: column_values(arrays.pop(f"by{i}"), name) for i, name in enumerate(schema.by)}
-    return {"by": of_segment} | {_ARGUMENTS.get(what, what): values for what, values in arrays.items()}
+    return arrays | {"by": of_segment, "smallest_chance": schema.smallest_chance}
 
 
 def class_scores_of(y_true: Any, y_proba: Any = None, **columns: Any) -> ClassScores:

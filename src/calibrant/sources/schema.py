@@ -12,7 +12,7 @@ from calibrant.errors import ArgumentError, SourceError
 from calibrant.sources.query import Query
 from calibrant.table.class_checks import listed, need_different
 from calibrant.table.missing import NOT_KNOWN, words_for_missing
-from calibrant.table.outcome_rows import need_no_exposure
+from calibrant.table.outcome_table import need_no_exposure
 from calibrant.table.parameters import check_choice
 from calibrant.table.rules import PROBABILITIES, need_one_kind
 

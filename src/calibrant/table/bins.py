@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.table.parameters import check_choice, check_count
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray, LabelArray, NumberArray, pool_rows
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
+from calibrant.table.score_table import Labels, Scores, ScoreTable, as_table, need_counts
 from calibrant.table.table_sums import TableSums
 from calibrant.table.validation import CleanRows, clean_rows
 
@@ -185,19 +185,14 @@ class RowSums(NamedTuple):
 
 
 def rows_or_table(
-    y_true: Labels,
-    y_proba: Scores = None,
-    *,
-    sample_weight: Weights = None,
-    count: Weights = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores = None, *, pos_label: Any = None, **weights: Any
 ) -> CleanRows | ScoreTable:
     """Return many rows without weights checked, for `add_rows`, and anything else as the table `as_table` makes of it.
 
     Sums of weights depend on their order, which a table fixes.
     """
-    if isinstance(y_true, ScoreTable) or y_proba is None or sample_weight is not None or count is not None:
-        return as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
+    if isinstance(y_true, ScoreTable) or y_proba is None or any(one is not None for one in weights.values()):
+        return as_table(y_true, y_proba, pos_label=pos_label, **weights)
     rows = clean_rows(y_true, y_proba, pos_label=pos_label)
     return rows if len(rows.score) > _FEW else ScoreTable(*pool_rows(rows.label, rows.score))
 

@@ -364,17 +364,7 @@ def cluster_residuals(rows: ClusteredRows) -> ClusterResiduals:
         _largest(nearest, zero * np.where(nearer, right, left), len(edges))
         for left, right in ((from_left, from_right), (centred_left, centred_right))
     )
-    return ClusterResiduals(
-        total=total,
-        size=rows.size,
-        edges=edges,
-        at_edge=at_edge,
-        sum_at_cut=sums,
-        nearest=nearest,
-        reach=reach,
-        centred_reach=centred_reach,
-        drift=drift,
-    )
+    return ClusterResiduals(total, rows.size, edges, at_edge, sums, nearest, reach, centred_reach, drift)
 
 
 def squares_from(

@@ -334,36 +334,19 @@ Scores = npt.ArrayLike | None
 Weights = npt.ArrayLike | None
 
 
-def as_table(
-    y_true: LabelsOrSums,
-    y_proba: Scores = None,
-    *,
-    sample_weight: Weights = None,
-    count: Weights = None,
-    pos_label: Any = None,
-    missing: str = "raise",
-) -> ScoreTable:
+def as_table(y_true: LabelsOrSums, y_proba: Scores = None, **columns: Any) -> ScoreTable:
     """Return the table of labels given as first argument, or pool the rows given as two."""
-    further: dict[str, Any] = {"pos_label": pos_label, "missing": missing}
-    table = as_sums(y_true, y_proba, sample_weight=sample_weight, count=count, **further)
+    table = as_sums(y_true, y_proba, **columns)
     if not isinstance(table, ScoreTable):
         remedy = "pass labels, or judge predicted means of other numbers with `calibrant.audit` and `kind='amount'`"
         raise DataError("outcomes that are 0 or 1", "other numbers", remedy)
     return table
 
 
-def as_sums(
-    y_true: LabelsOrSums,
-    y_proba: Scores = None,
-    *,
-    sample_weight: Weights = None,
-    count: Weights = None,
-    pos_label: Any = None,
-    missing: str = "raise",
-) -> TableSums:
+def as_sums(y_true: LabelsOrSums, y_proba: Scores = None, *, missing: str = "raise", **columns: Any) -> TableSums:
     """Do the same for what carries over to other outcomes: the table may also be an `OutcomeTable`."""
     if isinstance(y_true, TableSums):
-        if any(further is not None for further in (y_proba, sample_weight, count, pos_label)):
+        if any(further is not None for further in (y_proba, *columns.values())):
             expected, remedy = "a table alone, or labels and scores", "the table already holds scores and weights"
             raise ArgumentError(expected, f"a {type(y_true).__name__} with further data", remedy)
         if len(y_true) == 0:
@@ -372,8 +355,7 @@ def as_sums(
     if y_proba is None:
         remedy = "pass y_proba as second argument, or to audit the names of columns: label='y', score='p'"
         raise ArgumentError("labels and scores", f"a {type(y_true).__name__} and no scores", remedy)
-    further: dict[str, Any] = {"pos_label": pos_label, "missing": missing}
-    return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, count=count, **further)
+    return ScoreTable.from_scores(y_true, y_proba, missing=missing, **columns)
 
 
 def need_both_classes(table: ScoreTable) -> None:

@@ -137,28 +137,16 @@ class CellSums:
 
     def times(self, factor: float) -> CellSums:
         """Return the sums of rows of so much weight each."""
-        return CellSums(
-            low=self.low,
-            high=self.high,
-            rise=self.rise * factor,
-            fall=self.fall * factor,
-            squared_total=self.squared_total * factor,
-            log_loss_total=self.log_loss_total * factor,
-        )
+        totals = self.squared_total * factor, self.log_loss_total * factor
+        return CellSums(self.low, self.high, self.rise * factor, self.fall * factor, *totals)
 
     def __add__(self, other: CellSums) -> CellSums:
         """Put the cells of other rows beside these."""
         low, high, rise, fall = map(np.concatenate, zip(self.arrays, other.arrays, strict=True))
+        totals = self.squared_total + other.squared_total, self.log_loss_total + other.log_loss_total
         one, two = self.residual, other.residual
-        return CellSums(
-            low=low,
-            high=high,
-            rise=rise,
-            fall=fall,
-            squared_total=self.squared_total + other.squared_total,
-            log_loss_total=self.log_loss_total + other.log_loss_total,
-            residual=None if one is None or two is None else FixedPoint.joined([one, two]),
-        )
+        residual = None if one is None or two is None else FixedPoint.joined([one, two])
+        return CellSums(low, high, rise, fall, *totals, residual)
 
 
 def join_cells(
@@ -363,12 +351,5 @@ class TableSums:
         """Return the sums as cells keep them, also of single scores."""
         if self.cells is not None:
             return self.cells
-        return CellSums(
-            low=self.low,
-            high=self.high,
-            rise=self.rise,
-            fall=self.fall,
-            squared_total=self.squared_total,
-            log_loss_total=self.log_loss_total,
-            residual=self.residual,
-        )
+        totals = self.squared_total, self.log_loss_total
+        return CellSums(self.low, self.high, self.rise, self.fall, *totals, self.residual)

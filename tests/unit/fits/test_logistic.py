@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 from scipy.special import expit
 
-from calibrant.fits.logistic import logistic_fit
+from calibrant.fits.log_odds import logistic_fit
 
 SCORE = np.array([0.1, 0.2, 0.35, 0.5, 0.8, 0.9])
 ROWS = np.array([5, 8, 3, 10, 4, 6])

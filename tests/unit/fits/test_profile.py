@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from calibrant.fits.logistic import LogisticProfile, logistic_fit
+from calibrant.fits.log_odds import LogisticProfile, logistic_fit
 
 X = np.array([-6.0, -4.5, -3.0, -2.0, 0.5, 1.5])
 N = np.array([200.0, 80.0, 40.0, 30.0, 6.0, 4.0])

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 from calibrant.monitoring import Monitor
 from calibrant.monitoring.evidence import Evidence, adaptive_shift, read_blocks
 from calibrant.monitoring.families import CELLS, GROUP, cell_of, cut_points, intervals_of
-from calibrant.monitoring.settings import Settings
+from calibrant.monitoring.rows import Settings
 
 KINDS = {
     "exact": {"tolerance": 0.0},

@@ -16,7 +16,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import SourceError
-from calibrant.monitoring.settings import Settings
+from calibrant.monitoring.rows import Settings
 from calibrant.monitoring.state import check_settings, locked
 from support.golden_monitors import CASES, FOLDER, continued, made
 

@@ -7,7 +7,7 @@ import ctypes
 import duckdb
 import pytest
 
-from calibrant.sources.arrow_batches import UnfitRowsError, read_batches
+from calibrant.sources.engine import UnfitRowsError, read_batches
 
 ROWS = "SELECT i / 1e6 AS s, CAST(i % 2 AS TINYINT) AS y FROM range(500000) AS numbers(i)"
 

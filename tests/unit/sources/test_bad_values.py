@@ -14,7 +14,7 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.errors import DataError
-from calibrant.sources.checks import check_column
+from calibrant.sources.columns import check_column
 from calibrant.sources.connection import open_source
 from calibrant.sources.files import read_table
 from calibrant.sources.query import Query

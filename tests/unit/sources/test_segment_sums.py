@@ -9,7 +9,7 @@ import pytest
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.totals import Request
-from calibrant.sources import segment_scan
+from calibrant.sources import engine
 from calibrant.sources.given import rows_of
 from calibrant.sources.query import Query
 from calibrant.sources.schema import Schema
@@ -77,7 +77,7 @@ def test_every_route(frame, files, few, monkeypatch):
     request = Request(2, 100, {"age": [30.0, 45.5]})
     wanted = segments_of_source(frame, BY, request)
     if not few:
-        monkeypatch.setattr(segment_scan, "_MOST_EXACT", 100)
+        monkeypatch.setattr(engine, "_MOST_EXACT", 100)
     for name, source in sources(frame, files).items():
         found = segments_of_source(source, BY, request)
         assert found.families == wanted.families, name
@@ -93,8 +93,8 @@ def test_every_route(frame, files, few, monkeypatch):
 
 
 def test_the_engine_finds_quantiles_of_very_many_values(frame, files, monkeypatch):
-    monkeypatch.setattr(segment_scan, "_MOST_EXACT", 100)
-    monkeypatch.setattr(segment_scan, "_MOST_VALUES", 1000)
+    monkeypatch.setattr(engine, "_MOST_EXACT", 100)
+    monkeypatch.setattr(engine, "_MOST_VALUES", 1000)
     found = segments_of_source(files / "rows.parquet", ["age"], Request(1, 100, {}))
     n = found.totals[0].n
     assert n[:5] == pytest.approx(np.full(5, n[:5].mean()), rel=0.01)
@@ -115,8 +115,8 @@ def test_the_engine_finds_quantiles_of_very_many_values(frame, files, monkeypatc
 )
 @pytest.mark.parametrize("library", ["duckdb", "polars lazily"])
 def test_cuts_that_the_engine_finds(sql, cuts, library, monkeypatch):
-    monkeypatch.setattr(segment_scan, "_MOST_EXACT", 100)
-    monkeypatch.setattr(segment_scan, "_MOST_VALUES", 500)
+    monkeypatch.setattr(engine, "_MOST_EXACT", 100)
+    monkeypatch.setattr(engine, "_MOST_VALUES", 500)
     rows = duckdb.sql(f"SELECT range % 2 AS y, 0.5 AS p, {sql} AS x FROM range(8000)")
     rows = rows if library == "duckdb" else rows.pl().lazy()
     if cuts is None:
@@ -131,8 +131,8 @@ def test_cuts_that_the_engine_finds(sql, cuts, library, monkeypatch):
 @pytest.mark.parametrize("few", [True, False])
 def test_columns_of_files_that_name_no_segments(files, few, monkeypatch):
     if not few:
-        monkeypatch.setattr(segment_scan, "_MOST_EXACT", 100)
-        monkeypatch.setattr(segment_scan, "_MOST_VALUES", 1000)
+        monkeypatch.setattr(engine, "_MOST_EXACT", 100)
+        monkeypatch.setattr(engine, "_MOST_VALUES", 1000)
     wide = Query(
         "SELECT *, 'row ' || row_number() OVER () AS name, 'a' AS same, "
         "DATE '2020-01-01' + CAST(row_number() OVER () % 90 AS INTEGER) AS day "
@@ -162,7 +162,7 @@ def test_cuts_of_a_misspelt_column(frame):
 @pytest.mark.parametrize("few", [True, False], ids=["taken out", "added up there"])
 def test_types_that_only_engines_have(few, monkeypatch):
     if not few:
-        monkeypatch.setattr(segment_scan, "_MOST_EXACT", 100)
+        monkeypatch.setattr(engine, "_MOST_EXACT", 100)
     relation = duckdb.sql(
         "SELECT i % 2 AS y, (i % 97) / 100 AS p, "
         "CASE i % 3 WHEN 0 THEN 'b' WHEN 1 THEN 'a' END::ENUM('b', 'a') AS name, "

@@ -27,8 +27,7 @@ from calibrant.calibrators.segment.repair import (
 )
 from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.errors import ArgumentError, DataError
-from calibrant.fits.log_odds import LEAST, MOST, probability
-from calibrant.fits.logistic import logistic_fit
+from calibrant.fits.log_odds import LEAST, MOST, logistic_fit, probability
 from calibrant.fits.score_map import fit_part
 from calibrant.printable import visible
 from calibrant.segments.columns import SegmentColumn

@@ -15,7 +15,7 @@ from calibrant.errors import ArgumentError, CalibrantError
 
 if TYPE_CHECKING:
     from calibrant.monitoring import Monitor, MonitorState
-    from calibrant.monitoring.settings import Settings
+    from calibrant.monitoring.rows import Settings
     from calibrant.sources.rows import OrderedRows
     from calibrant.sources.schema import Schema
 
@@ -32,7 +32,7 @@ def monitor(context: typer.Context, state: Path, plot: Path | None, as_json: boo
     """
     from calibrant.atomic_write import check_writable
     from calibrant.monitoring import Monitor
-    from calibrant.monitoring.settings import Settings
+    from calibrant.monitoring.rows import Settings
     from calibrant.monitoring.state import check_settings, locked
     from calibrant.sources.schema import Schema
 

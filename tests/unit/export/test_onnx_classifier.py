@@ -12,9 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
     AdaBoostClassifier,
-    ExtraTreesClassifier,
     GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
 from sklearn.frozen import FrozenEstimator
@@ -41,26 +39,25 @@ from calibrant.errors import ArgumentError
 CLASSIFIERS = {
     "logistic": LogisticRegression(),
     "bayes": GaussianNB(),
-    "discriminant": LinearDiscriminantAnalysis(),
     "neighbours": KNeighborsClassifier(15),
-    "tree": DecisionTreeClassifier(max_depth=5, random_state=0),
-    "forest": RandomForestClassifier(12, random_state=0),
-    "extra trees": ExtraTreesClassifier(12, random_state=0),
-    "boosting": GradientBoostingClassifier(n_estimators=12, random_state=0),
-    "histogram boosting": HistGradientBoostingClassifier(max_iter=12, random_state=0),
     "linear svm": LinearSVC(random_state=0),
 }
 # Whose scores skl2onnx gives in single precision only.
-ROUNDED = {"svm": SVC(), "adaboost": AdaBoostClassifier(n_estimators=5, random_state=0)}
+ROUNDED = {
+    "svm": SVC(),
+    "adaboost": AdaBoostClassifier(n_estimators=5, random_state=0),
+    "tree": DecisionTreeClassifier(max_depth=5, random_state=0),
+    "forest": RandomForestClassifier(12, random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=12, random_state=0),
+}
 VECTOR = MulticlassAutoCalibrator(["vector"])
 STEPS = [IsotonicCalibrator(interpolation="step"), VennAbersCalibrator(), HistogramCalibrator()]
 
 
-def world(n_classes=2, missing=0.0):
+def world(n_classes=2):
     X, y = make_classification(
         700, 6, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.1, random_state=n_classes
     )
-    X[np.random.default_rng(0).random(X.shape) < missing] = np.nan
     return X[:400], y[:400], X[400:]
 
 
@@ -120,7 +117,7 @@ def test_several_classes(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("classifier", [LinearDiscriminantAnalysis(), LinearSVC(random_state=0)])
+@pytest.mark.parametrize("classifier", [LogisticRegression(), LinearSVC(random_state=0)])
 def test_maps_of_all_classes(classifier):
     for n_classes in (2, 3):
         X, y, new = world(n_classes)
@@ -150,7 +147,7 @@ def test_a_pipeline_that_ends_in_it():
     last = CalibratedClassifier(RandomForestClassifier(5, random_state=0), IsotonicCalibrator(), cv=3, ensemble=True)
     model = make_pipeline(StandardScaler(), last).fit(X, np.array(["no", "yes"])[y])
     for opset in (15, 18):
-        assert_same(model, new, 1e-9, target_opset={"": opset, "ai.onnx.ml": 3})
+        assert_same(model, new, 1e-6, target_opset={"": opset, "ai.onnx.ml": 3})
 
 
 @pytest.mark.slow
@@ -164,32 +161,15 @@ def test_a_pipeline_in_it_of_columns_of_all_kinds():
 
     filled = make_pipeline(SimpleImputer(), StandardScaler())
     encoder = make_column_transformer((OneHotEncoder(), ["d"]), (filled, ["a [y]", "c %"]), remainder="passthrough")
-    for classifier in (LogisticRegression(), CLASSIFIERS["histogram boosting"]):
-        model = CalibratedClassifier(make_pipeline(encoder, classifier), PlattCalibrator(), cv=2)
-        assert_same(model.fit(frame(X), y == 1), frame(new), 1e-9)
+    model = CalibratedClassifier(make_pipeline(encoder, LogisticRegression()), PlattCalibrator(), cv=2)
+    assert_same(model.fit(frame(X), y == 1), frame(new), 1e-6)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["tree", "histogram boosting"])
-def test_missing_features(name):
-    X, y, new = world(missing=0.2)
-    assert_same_in_both(CalibratedClassifier(CLASSIFIERS[name], IsotonicCalibrator(), cv=2).fit(X, y), new)
-
-
-@pytest.mark.parametrize(
-    ("classifier", "expected"),
-    [
-        (GradientBoostingClassifier(n_estimators=2, loss="exponential"), "boosting by the log loss"),
-        (GradientBoostingClassifier(n_estimators=2, init=GaussianNB()), "boosting from a constant"),
-        (HistGradientBoostingClassifier(max_iter=2, categorical_features=[0]), "splits of numbers"),
-    ],
-)
-def test_what_cannot_be_converted_is_refused(classifier, expected):
+def test_a_discriminant_that_skl2onnx_gets_wrong_is_refused():
     X, y, _ = world()
-    X[:, 0] = np.arange(len(X)) % 5 == 0
-    y[:] ^= X[:, 0] == 1.0
-    with pytest.raises(ArgumentError, match=expected):
-        to_onnx(CalibratedClassifier(classifier, PlattCalibrator(), cv=2).fit(X, y), X[:1])
+    for classifier in (LinearDiscriminantAnalysis(), make_pipeline(StandardScaler(), LinearDiscriminantAnalysis())):
+        with pytest.raises(ArgumentError, match="whose log odds skl2onnx doubles"):
+            to_onnx(CalibratedClassifier(classifier, PlattCalibrator(), cv=2).fit(X, y), X[:1])
 
 
 def test_functions_for_calibrators_name_the_way():

@@ -101,7 +101,7 @@ def audit_classes(asked: Asked) -> ClassAudit:
         totals = segments_of_classes(as_drawn, request, given["smallest_chance"])
         segments = segment_audit(totals, question, request.min_rows)
     test, recalibration, sum_estimates = None, None, None
-    if rows.weight is None and rows.cluster is None and rows.listed is None:
+    if rows.weight is None and rows.cluster is None:
         with subtask(_TEST):
             test = calibration_test(rows, random_state=question.random_state)
     if alone := bounded and rows.weight is None and rows.cluster is None and not question.side:
@@ -122,7 +122,6 @@ def audit_classes(asked: Asked) -> ClassAudit:
         effective_clusters=None if clustered is None else clustered.effective_clusters,
         left_out=left_out,
         classes=tuple(map(str, rows.classes)),
-        n_listed=None if rows.listed is None else rows.proba.shape[1],
         n_rescaled=rows.n_rescaled,
         certificate=certificate,
         total=certify(untold, notion="sum") if sums else None,
@@ -135,7 +134,7 @@ def audit_classes(asked: Asked) -> ClassAudit:
         too_sure=difference_of(SampledRows(top.table(), clustered, question.confidence_level, question.guarantee)),
         null_means=null_means,
         warnings=(*wide_for_classes(table, question.tolerance), *few_clusters(clustered, unseen=question.unseen)),
-        confusion=confusion(rows) if alone and rows.listed is None and len(rows.classes) <= FEW_CLASSES else None,
+        confusion=confusion(rows) if alone and len(rows.classes) <= FEW_CLASSES else None,
         decision=decision,
         recalibration=recalibration,
         null_errors=null_errors if alone else np.zeros(0),

@@ -120,8 +120,6 @@ def losses(audit: ClassFindings, _: Words) -> str:
 def extent(audit: ClassFindings) -> str:
     """How many classes there are, and what was done to probabilities."""
     text = f"{len(audit.classes):,} classes"
-    if audit.n_listed is not None:
-        text += f" of which each row lists {audit.n_listed}: no test and no recalibration, which take all"
     rescaled = f"{audit.n_rescaled:,} of them, whose probabilities did not add up to 1, divided by their sum"
     return joined(text, rescaled if audit.n_rescaled else "")
 

@@ -109,8 +109,8 @@ class ClassFindings(AuditFindings):
     ----------
     weights, effective_clusters : {"rows", "chances", "other"}, and float or None
         Whether rows count the same, or by known chances; how many clusters of equal size the clusters are worth.
-    classes, n_listed : tuple of str, int or None
-        All classes, in the order of the columns; how many a row lists at most, of lists of some classes.
+    classes : tuple of str
+        All classes, in the order of the columns.
     n_rescaled : int
         Rows whose probabilities did not add up to 1 and were divided by their sum.
     total, top_label, confidence : Certificate or None
@@ -141,7 +141,6 @@ class ClassFindings(AuditFindings):
     weights: Literal["rows", "chances", "other"]
     effective_clusters: float | None
     classes: tuple[str, ...]
-    n_listed: int | None
     n_rescaled: Count
     total: Certificate | None
     top_label: Certificate | None

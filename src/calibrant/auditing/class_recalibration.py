@@ -46,12 +46,12 @@ def class_recalibration(
     """
     n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
     units = len(scores) if scores.cluster is None else int(scores.cluster.max()) + 1
-    if units < 2 * n_folds or scores.listed is not None:
+    if units < 2 * n_folds:
         return None
     # The calibrator's own source of folds, so that its decision is the one that is reported.
     rng = np.random.default_rng(random_state)
     cluster = None if scores.cluster is None else number_by_content(scores.cluster, row_hashes(scores))
-    sample = ClassSample(scores.need_matrix("recalibration"), scores.code, cluster=cluster)
+    sample = ClassSample(scores.proba, scores.code, cluster=cluster)
     used = {name: make() for name, (make, suits) in MEMBERS.items() if suits(*sample.proba.shape)}
     members = {"identity": Identity(), **used}
     n_fitted, parts, mapped = _judged(list(members.values()), sample, n_folds, rng)

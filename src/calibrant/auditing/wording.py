@@ -273,9 +273,8 @@ def _meaning(audit: AuditFindings, certificate: Certificate) -> str:
     """What a certificate means for the tolerance; without one what its upper bound is, and no full stop."""
     error = some = error_of(certificate)
     if isinstance(audit, ClassFindings):
-        listed = " in the rows that list it," * bool(audit.n_listed)
         far = "" if certificate.direction == "either" else f" as far as probabilities are {certificate.direction},"
-        error, some = f"the error of every class, each against the rest,{listed}{far}", "the error of some class"
+        error, some = f"the error of every class, each against the rest,{far}", "the error of some class"
     sure = f"{confidence(certificate.confidence_level)} confidence"
     if certificate.method == "asymptotic":  # it holds only so
         sure += " (asymptotic)" if certificate.n_clusters is None else " (asymptotic in the number of clusters)"

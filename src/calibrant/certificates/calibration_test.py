@@ -117,7 +117,7 @@ pos_label, classes, missing
         data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes, **rows)
         if len(data.classes) > 2:
             return class_test(data, n_simulations, random_state).without(data.left_out)
-        of_two = as_table(data.code, data.need_matrix("the test")[:, 1])
+        of_two = as_table(data.code, data.proba[:, 1])
         return table_test(of_two, method, n_simulations, random_state).without(data.left_out)
     rows |= {"label": label, "score": score, "pos_label": pos_label, "clusters": clusters}
     with given_rows(y_true, y_proba, **rows) as opened:

@@ -45,7 +45,7 @@ _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The number of rows was chosen before looking 
 
 def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.random.Generator) -> CalibrationTest:
     """Test more than two classes."""
-    matrix = scores.need_matrix("the test")
+    matrix = scores.proba
     n, classes = matrix.shape
     rng = generator_for(scores, random_state)
     # In another order than that of `ClassScores`, which has equal rows in the order of their labels: so rounding cannot

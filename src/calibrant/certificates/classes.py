@@ -129,7 +129,7 @@ def class_certificate(
     )
     trivial = _trivial_bound(data, notion, fields["mean_predicted"], question.side)  # type: ignore[arg-type]
     alone, least, estimate, summed = (fields.pop(name, None) for name in ("alone", "least", "worst", "total"))
-    sure = f"{part.sampling.sure(question.confidence_level, f' ({part.limit})' if part.limit else '')}, {data.scope}"
+    sure = f"{part.sampling.sure(question.confidence_level, f' ({part.limit})' if part.limit else '')}, "
     sure += question.as_far
     table = _part_table(data, question, part, notion, sure, fields) if notion in _TABLES else None
     if least is None:
@@ -151,7 +151,7 @@ def class_certificate(
         parts=table,
         left_out=data.left_out,
         claim=f"{sure}{_CLAIMS[notion]} {claim_upper(bounds.bound, question.tolerance)} ({part.how}).",
-        assumptions=(*(_ASSUMPTIONS if of_events else part.assumptions), *of_lists(data.scope), NOT_ALL),
+        assumptions=(*(_ASSUMPTIONS if of_events else part.assumptions), NOT_ALL),
         references=("gao2017", "bentkus2004", "shevtsova2013", "fan2015", "berger1982", "feller1951"),
     )
 
@@ -185,13 +185,6 @@ def _part_table(
         },
         **fields,
     )
-
-
-def of_lists(scope: str) -> tuple[str, ...]:
-    """What must hold besides where rows list some of the classes, so that claims have a scope."""
-    if not scope:
-        return ()
-    return ("All classes that a row may list were named beforehand (`classes`): some bounds depend on their number.",)
 
 
 def _parts(scores: ClassScores, notion: str) -> Iterable[ClassRows]:

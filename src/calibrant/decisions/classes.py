@@ -218,7 +218,7 @@ def confusion(y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None
     ([25, 25, 50], [50.0, 30.0, 20.0])
     """
     scores = as_class_scores(y_true, y_proba, classes=classes)
-    proba, count = scores.need_matrix("a confusion matrix"), len(scores.classes)
+    proba, count = scores.proba, len(scores.classes)
     observed = np.bincount(scores.predicted * count + scores.code, minlength=count**2).reshape(count, count)
     order = merged_order(scores.predicted)
     expected = _sums(proba, scores.predicted, order)
@@ -384,7 +384,7 @@ def swap_regret(
     check_random_state(random_state)
     if tolerance is not None:
         check_between("tolerance", tolerance, 0.0, np.inf, remedy="it is a cost per case, in the currency of `costs`")
-    proba, cost, n = scores.need_matrix("decisions"), matrix.cost, len(scores)
+    proba, cost, n = scores.proba, matrix.cost, len(scores)
     # Actions are compared class by class: what all of them cost does not count.
     least, most = cost.min(axis=0), cost.max(axis=0)
     unit = float((most - least).max())

@@ -282,7 +282,7 @@ class MulticlassAuto(FittedMap):
         rng = np.random.default_rng(self.random_state)
         if cluster is not None:
             cluster = number_by_content(cluster, row_hashes(scores))
-        sample = ClassSample(scores.need_matrix("a repair"), scores.code, weight, cluster)
+        sample = ClassSample(scores.proba, scores.code, weight, cluster)
         most = max(MANY, _MOST // len(scores.classes))
         if len(scores) > most:
             sample = sample.pick(rng.permutation(len(scores))[:most])

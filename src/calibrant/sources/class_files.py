@@ -135,7 +135,6 @@ class FileClasses:
     classes: tuple[Any, ...]
     numbers: IntArray  # the class of each label met
     n_rescaled: int
-    scope: str = ""  # every row has all classes
     left_out: None = None
     cluster: None = None
     weight: None = None

@@ -1,4 +1,4 @@
-"""Checks of labels, probabilities and lists of several classes: clean arrays, or an error that tells what to do."""
+"""Checks of labels and probabilities of several classes: clean arrays, or an error that tells what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table import row_errors
 from calibrant.table.missing import NEVER_CLASSES, is_code, is_missing
 from calibrant.table.numbers import counted
-from calibrant.table.pooling import BoolArray, FloatArray, IntArray, number_values, row_order
+from calibrant.table.pooling import FloatArray, IntArray, number_values
 from calibrant.table.row_errors import OFF_BY_ROUNDING
 from calibrant.table.rules import KeptRows, as_array, clean_numbers, finite, kept_rows, need_same_length
 
@@ -127,30 +127,19 @@ def clean_probabilities(raw: npt.NDArray[Any], *, copy: bool = True) -> tuple[Fl
                 "if each column is a classifier of one class against the rest, divide every row by its sum first, or "
                 "assess each column with calibrant.certify; if columns are missing, add them"
             )
-        raise describe_sums("1", proba, bad, _remedy(proba, total) or fallback)
+        where = int(np.argmax(bad))
+        values = ", ".join(f"{value:.4g}" for value in proba[where, :_NAMED].tolist())
+        dots = ", ..." if proba.shape[1] > _NAMED else ""
+        sums = row_errors.and_more(f"{values}{dots} (sum {proba[where].sum():.4g})", f"row {where}", int(bad.sum()))
+        expected = f"probabilities that add up to 1 in every row, within {tolerance(proba.shape[1]):.3g}"
+        raise DataError(expected, sums, _remedy(proba, total) or fallback)
     if proba.shape[1] == 2:
         np.minimum(proba[:, 1], 1.0, out=proba[:, 1])
         np.subtract(1.0, proba[:, 1], out=proba[:, 0])
         return proba, gap
-    divide_rows(proba, total, gap)
-    return proba, gap
-
-
-def divide_rows(proba: FloatArray, total: FloatArray, gap: FloatArray) -> None:
-    """Divide by their sum the rows that are off 1 by some gap, if it is more than the last digits."""
     np.divide(proba, total[:, None], out=proba, where=(gap > EXACT)[:, None])
     np.minimum(proba, 1.0, out=proba)
-
-
-def describe_sums(sum_: str, proba: FloatArray, bad: BoolArray, remedy: str) -> DataError:
-    """Phrase the error for rows that do not add up to what they should."""
-    where = int(np.argmax(bad))
-    values = ", ".join(f"{value:.4g}" for value in proba[where, :_NAMED].tolist())
-    dots = ", ..." if proba.shape[1] > _NAMED else ""
-    sums = row_errors.and_more(f"{values}{dots} (sum {proba[where].sum():.4g})", f"row {where}", int(bad.sum()))
-    return DataError(
-        f"probabilities that add up to {sum_} in every row, within {tolerance(proba.shape[1]):.3g}", sums, remedy
-    )
+    return proba, gap
 
 
 def _remedy(proba: FloatArray, total: FloatArray) -> str | None:
@@ -303,11 +292,8 @@ def label_order(classes: Sequence[Any]) -> IntArray:
     return np.array([position[label] for label in in_order(list(classes))], dtype=np.int64)
 
 
-def codes_of(labels: ClassLabels, names: list[Any], *, other: int | None = None) -> IntArray:
-    """Return which class each label is; names and labels of different types are compared as text.
-
-    Labels that are none of the classes are `other`; without it they are refused.
-    """
+def codes_of(labels: ClassLabels, names: list[Any]) -> IntArray:
+    """Return which class each label is; names and labels of different types are compared as text."""
     need_different(list(map(str, names)), "classes")  # as they are shown
     met, number = labels.met, {name: k for k, name in enumerate(names)}
     if not all(label in number for label in met):
@@ -315,8 +301,6 @@ def codes_of(labels: ClassLabels, names: list[Any], *, other: int | None = None)
         number = {_text(name): k for k, name in enumerate(names)}
         met = [_text(label) for label in met]
     code = np.array([number.get(label, -1) for label in met], dtype=np.int64)[labels.number]
-    if other is not None:
-        return np.where(code < 0, other, code)
     outside = np.flatnonzero(code < 0)
     if len(outside):
         raise DataError(
@@ -348,95 +332,3 @@ def check_order(code: IntArray, proba: FloatArray, names: list[Any]) -> None:
             f"{listed([names[best.tolist().index(k)] for k in range(n_classes)])}",
             _NAME_EACH,
         )
-
-
-UNLISTED = "none of those listed"
-_REMEDY = (
-    "pass the probability of each class among all classes: percentages divided by 100, np.exp of logarithms, the "
-    "softmax of all logits"
-)
-
-
-class ClassLists(NamedTuple):
-    """Classes and probabilities of each row, in the order of the classes."""
-
-    classes: list[Any]
-    listed: IntArray  # (n, m); more than the number of classes where a row lists fewer
-    proba: FloatArray
-
-    @property
-    def complete(self) -> bool:
-        """Whether every row lists all classes."""
-        k = len(self.classes)
-        return self.listed.shape[1] >= k > 1 and bool((self.listed[:, k - 1] < k).all())
-
-    def with_rest(self, code: IntArray) -> tuple[ClassLists, IntArray, int]:
-        """Add the class "none of those listed"; return with it which class each row is, and how many were rescaled."""
-        total = self.proba.sum(axis=1)
-        gap = total - 1.0
-        bad = (gap > tolerance(self.proba.shape[1])) | (self.proba < 0.0).any(axis=1)
-        if bad.any():
-            raise describe_sums("at most 1", self.proba, bad, _REMEDY)
-        divide_rows(self.proba, total, gap)
-        rest = len(self.classes)
-        listed = np.column_stack([self.listed, np.full(len(code), rest)])
-        proba = np.column_stack([self.proba, np.maximum(0.0, -gap)])
-        code = np.where((self.listed == code[:, None]).any(axis=1), code, rest)
-        return ClassLists([*self.classes, UNLISTED], listed, proba), code, int((gap > ROUNDING).sum())
-
-
-def clean_lists(listed: npt.ArrayLike, y_proba: npt.ArrayLike, classes: Sequence[Any] | None) -> ClassLists:
-    """Check the lists of each row, but for their sums, see `ClassScores.from_top`."""
-    raw, values = as_array(listed, "classes listed"), as_array(y_proba, "probabilities")
-    if raw.ndim != 2 or raw.shape != values.shape or not raw.shape[1]:
-        shapes = f"arrays of shape {raw.shape} and {values.shape}"
-        remedy = "pass two matrices with a row for each label, such as the indices and values of the m largest"
-        raise DataError("listed classes and as many probabilities in each row", shapes, remedy)
-    if not len(raw):
-        raise row_errors.describe_no_rows()
-    names, codes = _classes_listed(raw, classes)
-    proba = clean_numbers(values, "probabilities", finite("probabilities"))
-    order = row_order(codes)
-    codes, proba = np.take_along_axis(codes, order, axis=1), np.take_along_axis(proba, order, axis=1)
-    empty = codes >= len(names)
-    proba[empty] = 0.0  # so it is part of the rest
-    if empty[:, 0].any():
-        raise DataError("a class listed in every row", _first("none", empty[:, :1]), "drop rows without scores")
-    twice = (codes[:, 1:] == codes[:, :-1]) & ~empty[:, 1:]
-    if twice.any():
-        name = names[codes[:, 1:][twice][0]]
-        remedy = "list each class once, and None where a row has fewer"
-        raise DataError("different classes in every list", _first(f"{name!r} twice", twice), remedy)
-    return ClassLists(names, codes, proba)
-
-
-def _first(value: str, bad: BoolArray) -> str:
-    """Name the first row with an entry that is bad, and how many more there are."""
-    rows = bad.any(axis=1)
-    return row_errors.and_more(value, f"row {int(rows.argmax())}", int(rows.sum()))
-
-
-def _classes_listed(raw: npt.NDArray[Any], classes: Sequence[Any] | None) -> tuple[list[Any], IntArray]:
-    """Return all classes, and which of them each entry is; one more than their number where it is empty."""
-    met, number = number_labels(raw.ravel())
-    labels = [label for label in met if not is_missing(label)]
-    names = in_order(labels) if classes is None else named_classes(classes)
-    entries = ClassLabels(labels, np.arange(len(labels)))
-    codes = np.full(len(met), len(names) + 1)
-    codes[[not is_missing(label) for label in met]] = codes_of(entries, names, other=-1)
-    unknown = (codes < 0)[number]
-    if unknown.any():
-        given = _first(repr(met[number[unknown.argmax()]]), unknown.reshape(raw.shape))
-        remedy = "name all classes that may be listed"
-        raise DataError(f"lists of the classes {listed(names)}", given, remedy)
-    return names, codes[number].reshape(raw.shape)
-
-
-def codes_of_labels(labels: ClassLabels, names: list[Any], *, named: bool) -> IntArray:
-    """Return which class each label is; the number of classes where no list has it, unless all classes were named."""
-    code = codes_of(labels, names, other=None if named else len(names))
-    if (code == len(names)).all():
-        given = f"{listed(labels.met)}, of which none is ever listed"
-        remedy = "pass labels of the same kind as the classes listed, such as the number of a column for both"
-        raise DataError(f"labels among the classes {listed(names)}", given, remedy)
-    return code

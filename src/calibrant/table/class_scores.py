@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import class_checks
-from calibrant.table.class_checks import clean_lists, codes_of_labels
 from calibrant.table.clusters import Clusters, cluster_numbers, hash_clusters
 from calibrant.table.missing import EMPTY, LeftOut
 from calibrant.table.numbers import html_table
@@ -26,7 +25,6 @@ from calibrant.table.pooling import (
     IntArray,
     key_order,
     places_of,
-    pool_counts,
     score_order,
 )
 from calibrant.table.row_errors import renumbered
@@ -51,45 +49,35 @@ class ClassRows(NamedTuple):
     rows: IndexArray | slice  # among all rows
     score: FloatArray
     outcome: BoolArray
-    unlisted: int = 0  # rows that do not list the class: its probability is 0 there, and the answer no
     weight: FloatArray | None = None  # of each row, where weights count no rows,
     weights: WeightSums | None = None  # and of all rows
 
     def table(self, chosen: BoolArray | None = None) -> ScoreTable:
         """Pool the rows, or those that are among some `chosen` of all rows."""
         if chosen is None:
-            outcome, score, unlisted = self.outcome, self.score, self.unlisted
-            if self.weight is not None:
-                return ScoreTable.from_clean(CleanRows(outcome.view(np.int8), score, self.weight, weights=self.weights))
-        else:
-            here = chosen[self.rows]
-            outcome, score = self.outcome[here], self.score[here]
-            unlisted = int(np.count_nonzero(chosen)) - len(score) if self.unlisted else 0
-        if not unlisted:
-            return ScoreTable.from_clean(CleanRows(outcome.view(np.int8), score, None))
-        n = np.append(unlisted, np.ones(len(score), dtype=np.int64))
-        return ScoreTable(*pool_counts(np.append(0.0, score), n, np.append(0, outcome)))
+            return ScoreTable.from_clean(
+                CleanRows(self.outcome.view(np.int8), self.score, self.weight, weights=self.weights)
+            )
+        here = chosen[self.rows]
+        return ScoreTable.from_clean(CleanRows(self.outcome[here].view(np.int8), self.score[here], None))
 
 
 @dataclass(frozen=True, eq=False)
 class ClassScores:
     """Labels of two or more classes with the probabilities of all of them, in an order that the rows alone decide.
 
-    Build it with `ClassScores.from_scores`, `ClassScores.from_source` or, of lists of the most probable classes,
-    `ClassScores.from_top`.
+    Build it with `ClassScores.from_scores` or `ClassScores.from_source`.
 
     Attributes
     ----------
     classes : tuple
-        Labels, in the order of the columns; of lists perhaps "none of those listed" as the last.
+        Labels, in the order of the columns.
     code : ndarray of int64, shape (n,)
         Which of the classes each row is.
-    proba : ndarray of float64, shape (n, K) or (n, m)
-        Probabilities of all classes, or of those that a row lists; every row adds up to 1.
+    proba : ndarray of float64, shape (n, K)
+        Probabilities of all classes; every row adds up to 1.
     n_rescaled : int
         Rows that were off by more than rounding, 1e-5, and were divided by their sum.
-    listed : ndarray of int64, shape (n, m), or None
-        Which of the classes each entry of `proba` is of, K or more where it is of none; None if a column is of a class.
     order : ndarray of int64, shape (n,), or None
         Where each row stood among those that were given, in files from 1 on, if that is known.
     left_out : LeftOut or None
@@ -114,7 +102,6 @@ class ClassScores:
     code: IntArray
     proba: FloatArray
     n_rescaled: int = 0
-    listed: IntArray | None = None
     order: IntArray | None = None
     left_out: LeftOut | None = None
     cluster: IntArray | None = None
@@ -224,59 +211,6 @@ class ClassScores:
         )
 
     @classmethod
-    def from_top(
-        cls,
-        y_true: npt.ArrayLike,
-        listed: npt.ArrayLike,
-        y_proba: npt.ArrayLike,
-        *,
-        classes: Sequence[Any] | None = None,
-    ) -> ClassScores:
-        """Check lists of the most probable classes of each row, as of thousands of classes, and put them in order.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n,)
-            Label of each row: numbers, text or booleans.
-        listed : array-like of shape (n, m)
-            Labels of m classes in each row, in any order; None or NaN where there are fewer.
-        y_proba : array-like of shape (n, m)
-            Their probabilities. In each row they add up to at most 1, within the same limits.
-        classes : sequence, optional
-            All labels that there may be; others are refused. By default those that are listed in some row.
-
-        Returns
-        -------
-        ClassScores
-            Memory and time grow with n times m, however many classes there are. A class is asked about in the rows that
-            list it. What is missing of a sum of 1 is the probability of one class more, "none of those listed", which
-            counts as having occurred where the row does not list its label. If all rows list all classes, as of
-            `from_scores`.
-
-        Raises
-        ------
-        DataError
-            If rows cannot be used.
-
-        Examples
-        --------
-        >>> from calibrant import ClassScores
-        >>> listed, proba = [["a", "b"], ["a", "c"], ["c", "b"]], [[0.5, 0.3], [0.8, 0.1], [0.4, 0.4]]
-        >>> ClassScores.from_top(["b", "a", "z"], listed, proba)
-        ClassScores(3 rows, lists of 4 classes: a, b, c, none of those listed)
-        """
-        lists = clean_lists(listed, y_proba, classes)
-        labels = class_checks.clean_class_labels(y_true, len(lists.proba))
-        labels, _ = class_checks.kept_classes(labels, lists.proba, "raise", None)
-        if lists.complete:
-            names = lists.classes
-            return cls.from_numbered(labels, lists.proba[:, : len(names)], None, names)
-        code = codes_of_labels(labels, lists.classes, named=classes is not None)
-        lists, code, rescaled = lists.with_rest(code)
-        order = score_order(*lists.proba.T, *lists.listed.T, code)
-        return cls(tuple(lists.classes), code[order], lists.proba[order], rescaled, lists.listed[order])
-
-    @classmethod
     def from_source(
         cls,
         source: Any,
@@ -337,20 +271,7 @@ class ClassScores:
         return html_table("ClassScores", {"Rows": len(self), "Classes": self._classes_shown()}.items())
 
     def _classes_shown(self) -> str:
-        kind = "" if self.listed is None else "lists of "
-        return f"{kind}{len(self.classes)} classes: {class_checks.listed(self.classes)}"
-
-    @property
-    def scope(self) -> str:
-        """Words, before a claim about classes, that say of which rows it is; empty if every row has all classes."""
-        return "" if self.listed is None else "among the classes listed in each row, "
-
-    def need_matrix(self, what: str) -> FloatArray:
-        """Return the probabilities of all classes in all rows, for what cannot do with lists of some of them."""
-        if self.listed is not None:
-            remedy = "pass the matrix of all classes, or keep to what lists allow, such as calibrant.certify"
-            raise ArgumentError(f"probabilities of all classes for {what}", "lists of some of them", remedy)
-        return self.proba
+        return f"{len(self.classes)} classes: {class_checks.listed(self.classes)}"
 
     @cached_property
     def digest(self) -> int:
@@ -365,10 +286,8 @@ class ClassScores:
             hashed = hash_rows(top.score, count, count * top.outcome)
             together = int(scramble(hash_clusters(self.cluster, hashed)).sum())
         # An odd factor for each class: else labels that swap classes of equal probabilities would share a seed.
-        ranks: Iterable[int] = range(len(self.classes))
-        if self.listed is None:
-            ranks = key_order(self.label_order).tolist()
-        return (together + sum((2 * rank + 1) * each for rank, each in zip(ranks, digests, strict=False))) % (1 << 64)
+        ranks: list[int] = key_order(self.label_order).tolist()
+        return (together + sum((2 * rank + 1) * each for rank, each in zip(ranks, digests, strict=True))) % (1 << 64)
 
     @cached_property
     def label_order(self) -> IntArray:
@@ -387,12 +306,8 @@ class ClassScores:
 
     @cached_property
     def predicted(self) -> IntArray:
-        """The most probable class of each row, of those that are listed; of equal ones the first."""
-        if self.listed is None:
-            return np.asarray(self.proba.argmax(axis=1), dtype=np.int64)
-        is_class = self.listed < len(self.classes) - 1
-        at = np.where(is_class, self.proba, -1.0).argmax(axis=1)
-        return np.asarray(self.listed[np.arange(len(self)), at])
+        """The most probable class of each row; of equal ones the first."""
+        return np.asarray(self.proba.argmax(axis=1), dtype=np.int64)
 
     @cached_property
     def miss(self) -> FloatArray:
@@ -402,35 +317,22 @@ class ClassScores:
     @property
     def least(self) -> FloatArray:
         """The least probability of a class in each row."""
-        return self.proba.min(axis=1) if self.proba.shape[1] >= len(self.classes) else np.zeros(len(self))
+        return np.asarray(self.proba.min(axis=1))
 
     def probability_of(self, code: IntArray) -> FloatArray:
-        """Return the probability of one class in each row, which lists it."""
-        if self.listed is None:
-            return np.asarray(self.proba[np.arange(len(self)), code])
-        return np.asarray(self.proba[self.listed == code[:, None]])
+        """Return the probability of one class in each row."""
+        return np.asarray(self.proba[np.arange(len(self)), code])
 
     def by_class(self) -> Iterator[ClassRows]:
-        """Ask of each class, over all rows, whether it occurred; of lists, over the rows that have it, if any do."""
+        """Ask of each class, over all rows, whether it occurred."""
         weights: dict[str, Any] = {"weight": self.weight, "weights": self.weights}
         for k, name in enumerate(map(str, self.classes)):
-            if self.listed is None:
-                score = np.ascontiguousarray(self.proba[:, k])
-                yield ClassRows(name, slice(None), score, self.code == k, **weights)
-            elif len(self._entries[k]):
-                rows, column = np.divmod(self._entries[k], self.proba.shape[1])
-                unlisted = len(self) - len(rows)
-                yield ClassRows(name, rows, self.proba[rows, column], self.code[rows] == k, unlisted)
+            score = np.ascontiguousarray(self.proba[:, k])
+            yield ClassRows(name, slice(None), score, self.code == k, **weights)
 
     def tables(self) -> Iterator[tuple[str, ScoreTable]]:
         """Give the table of each class."""
         return tables_of(self.by_class())
-
-    @cached_property
-    def _entries(self) -> list[IndexArray]:
-        """Where the entries of each class stand among those of all lists."""
-        assert self.listed is not None
-        return places_of(self.listed.ravel(), len(self.classes))
 
     def of_confidence(self) -> ClassRows:
         """Ask whether the most probable class occurred."""
@@ -450,7 +352,7 @@ class ClassScores:
         for name, rows in zip(self.classes, places_of(self.predicted, len(self.classes)), strict=True):
             if len(rows):
                 weight = None if part.weight is None else part.weight[rows]
-                yield ClassRows(str(name), rows, part.score[rows], part.outcome[rows], 0, weight, part.weights)
+                yield ClassRows(str(name), rows, part.score[rows], part.outcome[rows], weight, part.weights)
 
 
 def tables_of(parts: Iterable[ClassRows]) -> Iterator[tuple[str, ScoreTable]]:

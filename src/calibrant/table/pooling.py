@@ -65,11 +65,6 @@ def key_order(key: IntArray) -> IntArray:
     return np.asarray(np.sort(key * entries + np.arange(entries)) % max(1, entries))
 
 
-def row_order(values: npt.NDArray[Any]) -> IndexArray:
-    """Return the order inside each row of a matrix, equal values by place."""
-    return np.argsort(values, axis=1, kind="stable")
-
-
 def places_of(code: IntArray, codes: int) -> list[IndexArray]:
     """Return where each of the whole numbers from 0 on, so many, stands, in increasing order."""
     ends = np.bincount(code, minlength=codes)[:codes].cumsum()

@@ -128,24 +128,6 @@ def test_errors():
         certify(label, proba, confidence_level=1.0)
 
 
-def test_lists_of_some_classes():
-    """Classes that no row lists count for the parts of the probability of failure, and for how many are far off."""
-    label, proba = rows_of(30, 500)
-    first = np.argsort(-proba, axis=1)[:, :3]
-    listed = np.take_along_axis(proba, first, axis=1)
-    both = [
-        certify(ClassScores.from_top(label, first, listed, classes=list(range(classes))), tolerance=0.5)
-        for classes in (30, 3000)
-    ]
-    few, many = (each.parts for each in both)
-    assert "among the classes listed in each row" in few.claim
-    assert any("may list were named beforehand" in each for each in both[0].assumptions)
-    assert len(few.name) == len(many.name) == 31
-    assert (many.lower <= few.lower).all()
-    assert set(many.count_bounds) == {29, 299, 1499}
-    assert many.count_bounds[1499] == many.count_bounds[299] <= many.upper.min()
-
-
 def test_columns_of_a_frame():
     pd = pytest.importorskip("pandas")
     label, proba = rows_of(3, 200)

@@ -254,12 +254,6 @@ def test_kinds_of_matrices(proba):
     assert cal.calibration_test(["a"], proba, n_simulations=9, classes=["a", "b", "c"]).n == 1
 
 
-def test_lists_are_refused():
-    lists = ClassScores.from_top(["a", "b"], [["a", "b"], ["a", "c"]], [[0.5, 0.3], [0.8, 0.1]])
-    with pytest.raises(ArgumentError, match="all classes for the test"):
-        cal.calibration_test(lists)
-
-
 def test_one_label_without_classes_is_refused():
     with pytest.raises(DataError, match="by classes") as error:
         cal.calibration_test(["a"], [(0.2, 0.3, 0.5)])

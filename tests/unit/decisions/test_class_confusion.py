@@ -1,9 +1,7 @@
 """Observed and expected confusion, row by row."""
 
 import numpy as np
-import pytest
 
-from calibrant import ArgumentError, ClassScores
 from calibrant.decisions import confusion
 
 
@@ -34,9 +32,3 @@ def test_what_is_furthest_is_shown_first():
     assert first[:4] == ["x", "z", "35", "10.0"]
     assert "z" in result._repr_html_()
     assert result.to_dict()["observed"][0] == [60, 5, 35]
-
-
-def test_lists_are_refused():
-    lists = ClassScores.from_top(["a", "b"], [["a", "b"], ["a", "c"]], [[0.5, 0.3], [0.8, 0.1]])
-    with pytest.raises(ArgumentError, match="all classes for a confusion matrix"):
-        confusion(lists)

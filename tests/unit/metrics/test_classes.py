@@ -197,24 +197,6 @@ def test_sum_shows_errors_without_the_part_that_is_chance():
     assert (result.n, result.n_classes) == (5000, 10)
 
 
-def test_lists_are_a_matrix_with_a_class_for_what_is_missing():
-    label, proba = calibrated(4, 300, np.random.default_rng(3))
-    first = np.argsort(-proba, axis=1)[:, :2]
-    values = np.take_along_axis(proba, first, axis=1)
-    lists = ClassScores.from_top(label, first, values, classes=[0, 1, 2, 3])
-    matrix = np.zeros((300, 5))
-    np.put_along_axis(matrix, first, values, axis=1)
-    matrix[:, 4] = 1.0 - values.sum(axis=1)
-    code = np.where((first == label[:, None]).any(axis=1), label, 4)
-    dense = ClassScores.from_scores(code, matrix, classes=range(5))
-    assert pooled_error(lists) == pytest.approx(pooled_error(dense), abs=1e-9)
-    for name in ("total", "null_mean"):
-        one, two = (getattr(class_sum_calibration(scores), name) for scores in (lists, dense))
-        assert one == pytest.approx(two, abs=1e-9)
-    bins = [multiclass_expected_calibration_error(scores, n_bins=4, strategy="uniform") for scores in (lists, dense)]
-    assert bins[0] == pytest.approx(bins[1], abs=1e-9)
-
-
 def test_errors_of_arguments():
     label, proba = calibrated(4, 30, np.random.default_rng(3))
     with pytest.raises(ArgumentError, match="average"):

@@ -73,8 +73,8 @@ def _response(
         estimator = estimator.estimator
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if type(last).__name__ == "LinearDiscriminantAnalysis" and len(last.classes_) == 2:
-        found = "a linear discriminant of two, whose log odds skl2onnx doubles"
-        raise ArgumentError("a classifier that skl2onnx converts rightly", found, "fit LogisticRegression")
+        given = "a linear discriminant of two, whose log odds skl2onnx doubles"
+        raise ArgumentError("a classifier that skl2onnx converts rightly", given, "fit LogisticRegression")
     numbers = FloatTensorType | DoubleTensorType | Int64TensorType
 
     def converted(*, in_double: bool) -> tuple[Any, str]:

@@ -13,28 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.monitoring import state
+from calibrant.monitoring import rows, state
 from calibrant.monitoring.evidence import Evidence, read_blocks
-from calibrant.monitoring.rows import (
-    UPDATES,
-    Chosen,
-    Settings,
-    batch_digest,
-    block_names,
-    choose,
-    column_of,
-    labels_of,
-    shown_time,
-)
-from calibrant.monitoring.state import (
-    LastUpdate,
-    MonitorHistory,
-    MonitorState,
-    Stored,
-    alternative,
-    bias_limits,
-    described,
-)
+from calibrant.monitoring.rows import Chosen, Settings
+from calibrant.monitoring.state import MonitorHistory, MonitorState, Stored
 from calibrant.monitoring.sums import Read, Sums, add_files, departure, file_of, files_since, in_runs
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Report
@@ -128,10 +110,7 @@ class Monitor(Report):
     def _continue(self, stored: Stored) -> None:
         """Take up what was stored, or what a monitor begins with."""
         self._evidence, self._sums = Evidence(stored.settings, stored=stored.evidence), Sums(stored.sums)
-        self._block, self._position, self._last_update = stored.block, stored.position, stored.last_update
-        self._alarm_times, self._alarm_file = stored.alarm_times, stored.alarm_file
-        self._departure = stored.departure  # as it looked at the latest alarm
-        self._batches, self._files = stored.batches, stored.files
+        self._known = stored
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the lock to this process, so that a monitor can be copied and pickled, between updates."""
@@ -202,27 +181,27 @@ class Monitor(Report):
         """
         with self._lock:
             if as_array(p, "scores").size == as_array(y, "labels").size == 0:
-                self._last_update = LastUpdate()
+                self._known.last_update = state.LastUpdate()
                 return self.state
             score = clean_scores(p).astype(np.float64)
-            chosen = choose(len(score), time, id, self._position, self.settings)
-            labels, unlabelled = labels_of(y, score, chosen.rows, self.settings, pos_label)
-            blocks = block_names(block, len(score), self.settings)
+            chosen = rows.choose(len(score), time, id, self._known.position, self.settings)
+            labels, unlabelled = rows.labels_of(y, score, chosen.rows, self.settings, pos_label)
+            blocks = rows.block_names(block, len(score), self.settings)
             if isinstance(file, str | PathLike):
                 file = np.full(len(score), str(file), dtype=object)
-            files = None if file is None else column_of(file, "files", len(score))
+            files = None if file is None else rows.column_of(file, "files", len(score))
             batch = None
             if id is None and (time is None or self.settings.delay == "independent"):
-                batch = batch_digest(labels, score[chosen.rows], chosen.times, blocks)
-            if batch in self._batches and not again:
+                batch = rows.batch_digest(labels, score[chosen.rows], chosen.times, blocks)
+            if batch in self._known.batches and not again:
                 repetition = f"the same {len(score):,} labels and scores in the same order as in an earlier update"
                 remedy = "pass each row once, with its identifier; `again` if they are other rows"
                 raise DataError("rows that were not read before", repetition, remedy)
             new = self._read(labels, score[chosen.rows], chosen, blocks, files) if len(chosen.rows) else 0
-            self._position = chosen.after
+            self._known.position = chosen.after
             if batch is not None:
-                self._batches = [*self._batches[1 - UPDATES :], batch]
-            self._last_update = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
+                self._known.batches = [*self._known.batches[1 - rows.UPDATES :], batch]
+            self._known.last_update = state.LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
             return self.state
 
     def _read(self, y: FloatArray, score: FloatArray, chosen: Chosen, blocks: Any, files: Any) -> int:
@@ -230,14 +209,14 @@ class Monitor(Report):
 
         Blocks and files, if there are any, are those of all rows that were passed.
         """
-        evidence, first = self._evidence, self._sums.rows
+        evidence, known, first = self._evidence, self._known, self._sums.rows
         alarms, kind = evidence.number_of_alarms, chosen.after.kind
         if blocks is None:
             path, terms, counted = evidence.read(y, score), y - score, np.ones(len(y))
         else:
-            path, terms, counted, self._block = read_blocks(y, score, blocks[chosen.rows], self._block, evidence)
+            path, terms, counted, known.block = read_blocks(y, score, blocks[chosen.rows], known.block, evidence)
         if files is not None:
-            self._files = add_files(self._files, files[chosen.rows], first + 1)
+            known.files = add_files(known.files, files[chosen.rows], first + 1)
         cell = None if evidence.cuts is None else evidence.cells(score)
         read = Read(y, score, cell, terms, counted, path, chosen.times)
         new = evidence.number_of_alarms - alarms
@@ -245,14 +224,15 @@ class Monitor(Report):
         self._sums.add(read.part(slice(0, at)), evidence.placed_at, kind)
         if new:
             ordered = self.settings.blocks or not in_runs(y)  # outcomes of one block may be equal
-            self._departure = departure(self._sums, evidence.cuts, self.settings, self._files, ordered=ordered)
-            self._alarm_file = file_of(self._files, evidence.alarms[-1])
-            before = shown_time(self._position.time, kind)
+            known.departure = departure(self._sums, evidence.cuts, self.settings, known.files, ordered=ordered)
+            known.alarm_file = file_of(known.files, evidence.alarms[-1])
+            before = rows.shown_time(known.position.time, kind)
+            times = chosen.times
             shown = [
-                shown_time(chosen.times[row - first - 1], kind) if chosen.times is not None and row > first else before
+                before if times is None or row <= first else rows.shown_time(times[row - first - 1], kind)
                 for row in evidence.alarms[-new:]
             ]
-            self._alarm_times = [*self._alarm_times, *shown][-len(evidence.alarms) :]
+            known.alarm_times = [*known.alarm_times, *shown][-len(evidence.alarms) :]
         self._sums.add(read.part(slice(at, len(y))), evidence.placed_at, kind)
         return new
 
@@ -260,16 +240,16 @@ class Monitor(Report):
     def state(self) -> MonitorState:
         """What is known now."""
         with self._lock:
-            evidence, last_update, settings = self._evidence, self._last_update, self.settings
-            alarm = last_update.alarms > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
-            current_departure = self._departure if alarm else None
-            mean, lower, upper = bias_limits(self._sums.bias, settings.alpha)
+            evidence, known, settings = self._evidence, self._known, self.settings
+            alarm = known.last_update.alarms > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
+            current_departure = known.departure if alarm else None
+            mean, lower, upper = state.bias_limits(self._sums.bias, settings.alpha)
             return MonitorState(
                 rows=self._sums.rows,
                 alarm=alarm,
                 alarm_row=evidence.alarms[-1] if evidence.alarms else None,
-                alarm_time=self._alarm_times[-1] if self._alarm_times else None,
-                alarm_file=self._alarm_file,
+                alarm_time=known.alarm_times[-1] if known.alarm_times else None,
+                alarm_file=known.alarm_file,
                 number_of_alarms=evidence.number_of_alarms,
                 evidence=evidence.value,
                 threshold=evidence.threshold,
@@ -278,20 +258,21 @@ class Monitor(Report):
                 bias_lower=lower,
                 bias_upper=upper,
                 departure=current_departure,
-                repair_files=[] if current_departure is None else files_since(self._files, current_departure),
+                repair_files=[] if current_departure is None else files_since(known.files, current_departure),
                 repair_since=None if current_departure is None else current_departure.time,
                 repair_until=None if current_departure is None else self._known_until(),
-                waiting=last_update.waiting,
-                earlier=last_update.earlier,
-                unlabelled=last_update.unlabelled,
+                waiting=known.last_update.waiting,
+                earlier=known.last_update.earlier,
+                unlabelled=known.last_update.unlabelled,
                 confidence_level=settings.confidence_level,
-                description=described(settings),
-                alternative=alternative(settings),
+                description=state.described(settings),
+                alternative=state.alternative(settings),
             )
 
     def _known_until(self) -> str | float | None:
         """Return the time of the last row that was old enough to be read; None where age does not matter."""
-        return None if self.settings.maturity is None else shown_time(self._position.time, self._position.kind)
+        last = self._known.position
+        return None if self.settings.maturity is None else rows.shown_time(last.time, last.kind)
 
     @property
     def bias_sums(self) -> FloatArray:
@@ -302,7 +283,7 @@ class Monitor(Report):
         """Return evidence and bias at rows at equal distances, for a picture: ``monitor.history().plot()``."""
         with self._lock:
             moments, alpha, level = self._sums.pictured(), self.settings.alpha, self.settings.confidence_level
-            numbers = [(row, moment.evidence, *bias_limits(moment.bias, alpha)) for row, moment in moments.items()]
+            numbers = [(row, one.evidence, *state.bias_limits(one.bias, alpha)) for row, one in moments.items()]
             row, evidence, bias, lower, upper = np.array(numbers, dtype=np.float64).reshape(-1, 5).T
             time = np.array([moment.time for moment in moments.values()], dtype=object)
             with np.errstate(divide="ignore"):
@@ -312,19 +293,7 @@ class Monitor(Report):
     def to_json(self) -> str:
         """Return everything the monitor knows as JSON with version and checksum, some 20 kilobytes."""
         with self._lock:
-            stored = Stored(
-                settings=self.settings,
-                evidence=self._evidence.stored(),
-                block=self._block,
-                sums=self._sums.stored(),
-                position=self._position,
-                alarm_times=self._alarm_times,
-                alarm_file=self._alarm_file,
-                departure=self._departure,
-                last_update=self._last_update,
-                batches=self._batches,
-                files=self._files,
-            )
+            stored = replace(self._known, evidence=self._evidence.stored(), sums=self._sums.stored())
         return state.to_json(stored)
 
     @classmethod
@@ -415,7 +384,7 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
         raise ArgumentError("monitors of mode 'total'", f"mode {settings.mode!r}", remedy)
     states = [monitor.state for monitor in monitors]
     evidence = float(np.mean([state.evidence for state in states]))
-    mean, lower, upper = bias_limits(np.sum([monitor.bias_sums for monitor in monitors], axis=0), settings.alpha)
+    mean, lower, upper = state.bias_limits(np.sum([monitor.bias_sums for monitor in monitors], axis=0), settings.alpha)
     alarm = evidence >= states[0].threshold
     changed: dict[str, Any] = dict.fromkeys(("alarm_row", "alarm_time", "alarm_file", "departure"))
     changed |= {name: sum(getattr(state, name) for state in states) for name in _COUNTS}

@@ -279,9 +279,9 @@ class LastUpdate:
     alarms: Count = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Stored:
-    """What the state of a monitor holds: what the monitor knew when it was written.
+    """What the state of a monitor holds: what the monitor knew when it was written, or began, of evidence and sums.
 
     `departure` is as it looked at the latest alarm, in `alarm_file`; `batches` are digests of updates.
     """

@@ -295,24 +295,11 @@ def departure(
     if repair == "refit" and cuts is not None and (fit.first, fit.last) != (0, PLACES):
         edges = [-math.inf, *cuts[1::2].tolist(), math.inf]  # of pairs of cells
         low, high, residual = edges[fit.first], edges[fit.last], float(by_place(tail)[0][fit.first : fit.last].sum())
-    return Departure(
-        row=row,
-        row_lower=row_lower,
-        row_upper=row_upper,
-        time=_time_before(sums, row),
-        time_lower=_time_before(sums, row_lower),
-        time_upper=_time_before(sums, row_upper),
-        file=file_of(files, row),
-        file_lower=file_of(files, row_lower),
-        file_upper=file_of(files, row_upper),
-        low=low,
-        high=high,
-        bias=residual / float(tail[0]),
-        repair=repair if ordered else "none",
-        gain_shift=fit.gains["shift"],
-        gain_slope=fit.gains["slope"],
-        gain_refit=fit.gains["refit"],
-    )
+    since: dict[str, Any] = {f"gain_{kind}": gain for kind, gain in fit.gains.items()}
+    for end, at in {"": row, "_lower": row_lower, "_upper": row_upper}.items():
+        since |= {f"row{end}": at, f"time{end}": _time_before(sums, at), f"file{end}": file_of(files, at)}
+    bias = residual / float(tail[0])
+    return Departure(low=low, high=high, bias=bias, repair=repair if ordered else "none", **since)
 
 
 class _Fit(NamedTuple):

@@ -12,14 +12,8 @@ from calibrant.cells import gathering
 from calibrant.cells.bucket_sums import BucketSums, LossTotals
 from calibrant.cells.slices import Accumulator, SliceRows, pooled_batches
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table import row_errors
 from calibrant.table.pooling import LabelArray, Pooled
-from calibrant.table.row_errors import (
-    describe_bad_labels,
-    describe_no_rows,
-    describe_too_many_rows,
-    describe_zero_weights,
-    refuse_unknown,
-)
 from calibrant.table.rules import MOST_WEIGHT, WeightSums
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import Chunks, CleanRows, check_same_rows, clean_rows
@@ -47,7 +41,7 @@ def table_of_chunks(chunks: Chunks, pos_label: Any, counted: bool) -> ScoreTable
         del added, batches, score, n, k
         table = gathering.table_of_slices(SliceRows(rows.slices))
     if counted and not table.whole:
-        raise describe_too_many_rows(table.total)
+        raise row_errors.describe_too_many_rows(table.total)
     return table if rows.weights is None else table.weighing(rows.weights)
 
 
@@ -90,9 +84,9 @@ class ChunkRows:
                     continue
                 others += _other_label(chunk[0], clean.label)
                 if others[1:] and others.pop() != others[0] and self._pos_label is None:
-                    raise describe_bad_labels([others[0], *np.asarray(chunk[0]).ravel().tolist()])
+                    raise row_errors.describe_bad_labels([others[0], *np.asarray(chunk[0]).ravel().tolist()])
                 rest |= set(clean.others)
-                refuse_unknown(sorted(rest), self._pos_label)
+                row_errors.refuse_unknown(sorted(rest), self._pos_label)
                 if not self._counted:
                     weighted = weighted or clean.weight is not None
                     n = len(clean.score)
@@ -108,11 +102,11 @@ class ChunkRows:
         if self._first is not None:
             check_same_rows(self._first, (rows, positives))
         if not rows:
-            raise describe_no_rows()
+            raise row_errors.describe_no_rows()
         if not weighty:
-            raise describe_zero_weights()
+            raise row_errors.describe_zero_weights()
         if self._pos_label is not None and not positives:
-            raise describe_bad_labels(others, self._pos_label)
+            raise row_errors.describe_bad_labels(others, self._pos_label)
         self._first, self.weights = (rows, positives), weights if weighted else None
 
 

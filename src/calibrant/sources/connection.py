@@ -22,15 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calibrant.errors import ROWS, CalibrantError, DataError, SourceError, need_package
 from calibrant.sources import formats
-from calibrant.sources.formats import (
-    OBJECT,
-    FileLayout,
-    pattern_of,
-    quote_text,
-    select_named,
-    select_rows,
-    unique_names,
-)
+from calibrant.sources.formats import FileLayout
 from calibrant.sources.paths import PathSpec, find_files, name_of
 from calibrant.sources.query import COPIED, Query, copy_rows
 from calibrant.sources.query_runner import QueryRunner
@@ -119,7 +111,7 @@ def _expect(source: Source, files: list[Path]) -> None:
     if source.format != "Parquet":
         source.runner.expect(sum(file.stat().st_size for file in files), "bytes")
         return
-    listed = ", ".join(quote_text(pattern_of(file)) for file in files)
+    listed = ", ".join(formats.quote_text(formats.pattern_of(file)) for file in files)
     rows = source.rows(f"SELECT sum(num_rows) FROM parquet_file_metadata([{listed}])")[0][0]
     source.runner.expect(int(rows), "rows")
 
@@ -129,19 +121,7 @@ def _answer(connection: duckdb.DuckDBPyConnection, query: Query, selected: tuple
     runner = QueryRunner(connection, name)
     copied = runner.run(lambda: copy_rows(connection, query, selected, folder))
     sql = f"SELECT * FROM {COPIED}"
-    return Source(
-        connection,
-        sql=sql,
-        original=sql,
-        columns=copied.columns,
-        header=copied.header,
-        types=copied.types,
-        typed=copied.typed,
-        format="query",
-        name=name,
-        runner=runner,
-        folder=folder,
-    )
+    return Source(connection, sql, sql, *copied, "query", name, runner, folder)
 
 
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
@@ -209,23 +189,25 @@ def _describe(
     typed = layout.format == "Parquet"
     source = Source(connection, "", "", (), (), (), typed, layout.format, name, runner, folder, mixed=layout.mixed)
     if typed:
-        sql = select_rows([file], layout)
+        sql = formats.select_rows([file], layout)
         described = source.rows(f"DESCRIBE {sql}")
         columns, types = (tuple(str(row[i]) for row in described) for i in (0, 1))
         header, renamed = _parquet_names(source, file)
         source = replace(source, renamed=renamed)
     else:
-        header = layout.names or _json_names(source, select_rows([file], layout, raw=True))
-        columns = unique_names(header)
+        header = layout.names or _json_names(source, formats.select_rows([file], layout, raw=True))
+        columns = formats.unique_names(header)
         types = ("VARCHAR",) * len(columns)
-        sql = select_rows([file], layout, header, columns)
-    original = select_rows([file], layout, header, columns, raw=True)
+        sql = formats.select_rows([file], layout, header, columns)
+    original = formats.select_rows([file], layout, header, columns, raw=True)
     return replace(source, sql=sql, original=original, columns=columns, header=header, types=types)
 
 
 def _parquet_names(source: Source, file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the columns, in the order of DuckDB's, and of the fields inside them that are equal there."""
-    elements = iter(source.rows(f"SELECT name, num_children FROM parquet_schema({quote_text(pattern_of(file))})"))
+    elements = iter(
+        source.rows(f"SELECT name, num_children FROM parquet_schema({formats.quote_text(formats.pattern_of(file))})")
+    )
     equal: list[str] = []
 
     def below(count: int | None) -> list[str]:
@@ -243,7 +225,7 @@ def _parquet_names(source: Source, file: Path) -> tuple[tuple[str, ...], tuple[s
 
 def _json_names(source: Source, objects: str) -> tuple[str, ...]:
     """Return all keys of the objects, in the order in which they appear; a `DataError` if there is none."""
-    numbered = f"SELECT json_keys({OBJECT}) AS keys, row_number() OVER () AS row FROM ({objects})"
+    numbered = f"SELECT json_keys({formats.OBJECT}) AS keys, row_number() OVER () AS row FROM ({objects})"
     different = f"SELECT keys, min(row) AS row FROM ({numbered}) GROUP BY keys"
     single = f"SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, keys, row FROM ({different})"
     keys = source.rows(
@@ -273,12 +255,12 @@ def _combine(files: Sequence[Opened], selected: tuple[str, ...], name: str) -> S
             two_formats = f"{first.format} in {first.name} and {one.source.format} in {one.source.name}"
             raise SourceError("files of one format", two_formats, "write them in one format, or read each alone")
     names = selected or tuple(name for name in first.names if all(name in one.source.names for one in files))
-    columns = unique_names(names)
+    columns = formats.unique_names(names)
     mixed = {name: _mixed(files, name) for name in names}
 
     def picked(source: Source, rows: str) -> str:
         values = [mixed[name].format(source.column(name)) for name in names]
-        return select_named(values, columns, rows)
+        return formats.select_named(values, columns, rows)
 
     def part(source: Source) -> Source:
         sql, types = picked(source, source.sql), tuple(map(source.type_of, names))
@@ -288,7 +270,7 @@ def _combine(files: Sequence[Opened], selected: tuple[str, ...], name: str) -> S
     arms = []
     for (_, header, columns_there), group in groupby(files, key=lambda one: _call(one, names)):
         alike = list(group)
-        rows = select_rows([one.file for one in alike], alike[0].layout, header, columns_there)
+        rows = formats.select_rows([one.file for one in alike], alike[0].layout, header, columns_there)
         arms.append(picked(alike[0].source, rows))
     sql = " UNION ALL ".join(arms)
     return replace(parts[0], sql=sql, original=sql, name=name, parts=parts)

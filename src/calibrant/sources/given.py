@@ -14,21 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
+from calibrant.segments import totals
 from calibrant.segments.columns import MIN_ROWS, SegmentColumn
-from calibrant.segments.totals import (
-    CellRows,
-    CellTotals,
-    Request,
-    SegmentTotals,
-    check_depth,
-    families_of_rows,
-    families_within,
-    segments_of_arrays,
-    segments_of_rows,
-    totals_of,
-)
+from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.sources.rows import ArrayRows, Rows, TableRows, drawn_labels
 from calibrant.sources.schema import AMOUNTS, CLASSES, EVENTS, MODELS, Call, Schema, check_names, is_read
+from calibrant.table import rules
 from calibrant.table.class_checks import ClassLabels
 from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores, known_chances
 from calibrant.table.clusters import ClusteredRows, Repeated, cluster_numbers, cluster_rows
@@ -45,15 +36,7 @@ from calibrant.table.outcome_table import (
 from calibrant.table.parameters import SIDES, Direction, check_choice, check_count
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray
 from calibrant.table.row_errors import describe_no_rows, renumbered
-from calibrant.table.rules import (
-    ANY_NUMBER,
-    PROBABILITIES,
-    PROVED_OF_CLASSES,
-    RowRule,
-    chance_rules,
-    column_values,
-    need_one_kind,
-)
+from calibrant.table.rules import RowRule
 from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
 
 if TYPE_CHECKING:
@@ -82,7 +65,7 @@ def columns_by_role(
     by: Any = None,
     smallest_chance: float | None = None,
     missing: str = "raise",
-    limits: tuple[float, float] = PROBABILITIES,
+    limits: tuple[float, float] = rules.PROBABILITIES,
     pos_label: Any = None,
     **single: Any,
 ) -> Given:
@@ -94,7 +77,7 @@ def columns_by_role(
     arrays = {call.second: second} | ({} if weight is None else {"sample_weight": sample_weight})
     single = {"weight": weight if sample_weight is None else sample_weight, **single}
     kinds = {role: single.get(role) for role in ("weight", "count", "chance")}
-    need_one_kind(**kinds, smallest_chance=smallest_chance)
+    rules.need_one_kind(**kinds, smallest_chance=smallest_chance)
     named = {call.outcome: outcome, call.prediction: prediction}
     further = {role: value for role, value in single.items() if isinstance(value, str)}
     given = [name for name, value in {**named, **further, **arrays}.items() if value is not None]
@@ -171,9 +154,9 @@ class MixedColumns:
                 added.append(frame[values].alias(name))
                 continue
             if isinstance(values, list | tuple):  # tuples name clusters, which an array would take apart
-                column = column_values([_in_one(value) for value in values], name)
+                column = rules.column_values([_in_one(value) for value in values], name)
             else:
-                column = column_values(values, name)
+                column = rules.column_values(values, name)
             if len(column) != len(frame):
                 lengths = f"{len(column)} values in column {name} and {len(frame)} rows"
                 raise DataError("as many values as rows", lengths, "pass columns of the same table")
@@ -184,8 +167,8 @@ class MixedColumns:
     def _added(self, name: str, values: Any) -> str:
         frame = self._frame(name)
         if name in self._asked and not isinstance(values, str):
-            there = column_values(frame[name].to_native(), name)
-            if np.array_equal(there, column_values(values, name)):
+            there = rules.column_values(frame[name].to_native(), name)
+            if np.array_equal(there, rules.column_values(values, name)):
                 return name
         while name in self._asked or name in self._given:
             name = f"{name} (given)"
@@ -316,7 +299,7 @@ def given_rows(
     score: str | None,
     pos_label: Any = None,
     missing: str = "raise",
-    limits: tuple[float, float] = PROBABILITIES,
+    limits: tuple[float, float] = rules.PROBABILITIES,
     smallest_chance: float | None = None,
     **roles: Any,
 ) -> Iterator[Rows]:
@@ -394,8 +377,8 @@ def segment_totals(kind: str, request: Request, given: Mapping[str, Any]) -> Seg
         table = given_outcomes(*rows, **columns)
         return replace(segments_of_outcomes(table, request), left_out=table.rows.left_out)
     with given_rows(*rows, **columns) as opened:
-        totals = segments_of(opened, request, given["clusters"], given["count"])
-        return replace(totals, repeated=opened.repeated, left_out=opened.intake.left_out)
+        segments = segments_of(opened, request, given["clusters"], given["count"])
+        return replace(segments, repeated=opened.repeated, left_out=opened.intake.left_out)
 
 
 def segments_of(rows: Rows, request: Request, *further: Any) -> SegmentTotals:
@@ -406,14 +389,14 @@ def segments_of(rows: Rows, request: Request, *further: Any) -> SegmentTotals:
         return rows.segments(request)
     arrays = rows.held()
     if arrays.clusters is None:
-        return segments_of_arrays(arrays.label, arrays.score, arrays.by, request, arrays.count)
+        return totals.segments_of_arrays(arrays.label, arrays.score, arrays.by, request, arrays.count)
     cluster, counts = cluster_numbers(arrays.clusters, len(arrays.label)), arrays.count
 
     def take(at: IndexArray) -> ClusteredRows:
         count = None if counts is None else counts[at]
-        return cluster_rows(arrays.label[at], arrays.score[at], cluster[at], count=count, limits=ANY_NUMBER)
+        return cluster_rows(arrays.label[at], arrays.score[at], cluster[at], count=count, limits=rules.ANY_NUMBER)
 
-    return segments_of_rows(len(arrays.label), take, arrays.by, request, counts)
+    return totals.segments_of_rows(len(arrays.label), take, arrays.by, request, counts)
 
 
 def given_outcomes(
@@ -435,7 +418,7 @@ def given_outcomes(
         return OutcomeTable.from_rows(read_outcomes(source, schema, outcome_limits, relative_to))
     columns["sample_weight"] = columns.pop("weight")
     if columns["by"] is not None:
-        columns["by"] = {name: column_values(one, name) for name, one in columns["by"].items()}
+        columns["by"] = {name: rules.column_values(one, name) for name, one in columns["by"].items()}
     further |= {"outcome_limits": outcome_limits, "relative_to": relative_to}
     return as_outcome_table(y_true, y_pred, **columns, **further)
 
@@ -451,17 +434,17 @@ def read_outcomes(
 
         frame = in_memory(source, schema)
         values: dict[str, Any] = {what: frame[name].to_native() for what, name in names.items()}
-        values["by"] = {name: column_values(frame[name].to_native(), name) for name in schema.by}
+        values["by"] = {name: rules.column_values(frame[name].to_native(), name) for name in schema.by}
         values |= {"cluster": clusters_of(frame, clusters), "smallest_chance": schema.smallest_chance}
         return clean_outcomes(values, *settings, names | ({"cluster": " and ".join(clusters)} if clusters else {}))
     from calibrant.sources.columns import FileColumns, NumberColumn, check_numbers
     from calibrant.sources.connection import open_source
 
     with open_source(source, schema.names) as opened:
-        rules = outcome_rules(outcome_limits, relative_to) | {"chance": chance_rules(schema.smallest_chance)}
+        conditions = outcome_rules(outcome_limits, relative_to) | {"chance": rules.chance_rules(schema.smallest_chance)}
 
-        def columns(rules: Mapping[str, Sequence[RowRule]]) -> FileColumns:
-            numbers = {what: NumberColumn(what, name, rules.get(what, ())) for what, name in names.items()}
+        def columns(conditions: Mapping[str, Sequence[RowRule]]) -> FileColumns:
+            numbers = {what: NumberColumn(what, name, conditions.get(what, ())) for what, name in names.items()}
             return FileColumns(opened, schema, numbers)
 
         try:
@@ -469,7 +452,7 @@ def read_outcomes(
                 check_numbers(columns({}))
             return clean_outcomes(_amounts_in(columns({}), schema), *settings)
         except DataError:  # said of the row of a file, if it is about one
-            check_numbers(columns(rules))
+            check_numbers(columns(conditions))
             raise
 
 
@@ -487,7 +470,7 @@ def _amounts_in(columns: FileColumns, schema: Schema) -> dict[str, Any]:
         raise describe_no_rows(source.name)
     if np.ma.is_masked(arrays.get("cluster")):
         arrays["cluster"] = np.array(arrays["cluster"].tolist(), dtype=object)
-    of_segment = {name: column_values(arrays.pop(f"by{i}"), name) for i, name in enumerate(schema.by)}
+    of_segment = {name: rules.column_values(arrays.pop(f"by{i}"), name) for i, name in enumerate(schema.by)}
     return arrays | {"by": of_segment, "smallest_chance": schema.smallest_chance}
 
 
@@ -572,22 +555,22 @@ def segments_of_outcomes(table: OutcomeTable, request: Request) -> SegmentTotals
     def take(at: IndexArray) -> OutcomeTable:
         return OutcomeTable.from_rows(rows.pick(at))
 
-    return replace(segments_of_rows(len(rows), take, rows.by, request), unit=table.total_unit)
+    return replace(totals.segments_of_rows(len(rows), take, rows.by, request), unit=table.total_unit)
 
 
 def segments_of_classes(rows: ClassScores, request: Request, smallest_chance: float | None = None) -> SegmentTotals:
     """Part rows by class and the columns of `by`: every class is judged in every segment of these."""
     cluster, chance = rows.cluster, known_chances(rows, smallest_chance)
     if rows.weight is not None:
-        raise DataError("rows, or a `count` of equal ones", "weights that count no rows", PROVED_OF_CLASSES)
-    families, codes = families_of_rows(rows.by, len(rows), request)
+        raise DataError("rows, or a `count` of equal ones", "weights that count no rows", rules.PROVED_OF_CLASSES)
+    families, codes = totals.families_of_rows(rows.by, len(rows), request)
     classes = SegmentColumn("class", tuple(map(str, rows.classes)))
-    known: dict[str, Any] = {"families": families_within((classes, *family.columns) for family in families)}
+    known: dict[str, Any] = {"families": totals.families_within((classes, *family.columns) for family in families)}
     known |= {"direction": request.direction, "left_out": rows.left_out, "times": len(rows.classes)}
     parts = list(rows.by_class())
     if chance is None and cluster is None:
-        of_class = [totals_of(part.outcome, part.score, families, codes, request) for part in parts]
-        totals: Any = map(CellTotals.joined, zip(*of_class, strict=True))
+        of_class = [totals.totals_of(part.outcome, part.score, families, codes, request) for part in parts]
+        of_families: Any = map(totals.CellTotals.joined, zip(*of_class, strict=True))
     else:
         if chance is not None:
             known["unit"] = float((1.0 / chance).sum())
@@ -603,8 +586,10 @@ def segments_of_classes(rows: ClassScores, request: Request, smallest_chance: fl
             return rows_at
 
         takes = [take(part) for part in parts]
-        totals = (CellRows.of(code, len(family), takes) for family, code in zip(families, codes, strict=True))
-    return SegmentTotals(len(rows), len(rows), totals=tuple(totals), exact=True, **known)
+        of_families = (
+            totals.CellRows.of(code, len(family), takes) for family, code in zip(families, codes, strict=True)
+        )
+    return SegmentTotals(len(rows), len(rows), totals=tuple(of_families), exact=True, **known)
 
 
 def segment_request(
@@ -622,5 +607,5 @@ def segment_request(
     names = names_of(by)
     if not names:
         raise ArgumentError("at least one column in `by`", "none", "name the columns that make segments")
-    checked = check_depth(min(2, len(names)) if depth is None else depth, len(names))
+    checked = totals.check_depth(min(2, len(names)) if depth is None else depth, len(names))
     return Request(checked, min_rows, dict(cuts or {}), direction)

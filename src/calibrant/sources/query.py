@@ -50,13 +50,13 @@ class Query(NamedTuple):
 
 
 class Copied(NamedTuple):
-    """Columns of a query: names in it and in the copy, and their DuckDB types, "" of those that were not copied.
+    """Columns of a query: names in the copy and in it, and their DuckDB types, "" of those that were not copied.
 
     SQLite is not `typed`: its values were copied as texts.
     """
 
-    header: Names
     columns: Names
+    header: Names
     types: Names
     typed: bool
 
@@ -81,7 +81,7 @@ def copy_rows(connection: DuckDBPyConnection, query: Query, wanted: Names, folde
     types = {row[0]: str(row[1]) for row in connection.execute(f"DESCRIBE {COPIED}").fetchall()}
     columns = unique_names(header)
     copied_types = tuple(types.get(column, "") for column in columns)
-    return Copied(header=header, columns=columns, types=copied_types, typed=typed)
+    return Copied(columns, header, copied_types, typed)
 
 
 def _head(database: str) -> bytes:

@@ -17,31 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table import row_errors
+from calibrant.table import row_errors, rules
 from calibrant.table.clusters import Clusters, cluster_numbers, hash_clusters, number_by_content
 from calibrant.table.missing import EMPTY, LeftOut
 from calibrant.table.numbers import html_table
 from calibrant.table.parameters import check_choice, is_number
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, score_order
-from calibrant.table.rules import (
-    COUNTS,
-    WEIGHTS,
-    Chances,
-    RowRule,
-    WeightSums,
-    above_zero,
-    as_array,
-    at_least,
-    check_all,
-    clean_chances,
-    clean_numbers,
-    clean_weights,
-    finite,
-    kept_rows,
-    need_one_kind,
-    need_same_length,
-    one_column,
-)
+from calibrant.table.rules import Chances, RowRule, WeightSums
 from calibrant.table.seeding import Words, hash_outcomes, scramble
 from calibrant.table.statements import Sampling
 from calibrant.table.table_sums import UNIT, TableSums
@@ -185,7 +167,7 @@ def clean_outcomes(
     weight, chance, count = (columns.get(what) for what in ("weight", "chance", "count"))
     smallest, by = columns.get("smallest_chance"), columns.get("by") or {}
     need_no_exposure(columns.get("exposure"), weight, chance)
-    need_one_kind(weight=weight, count=count, chance=chance, smallest_chance=smallest)
+    rules.need_one_kind(weight=weight, count=count, chance=chance, smallest_chance=smallest)
     limits, weighed = _checked_limits(limits), weight is not None or chance is not None
     if check_choice("relative_to", relative_to, RELATIVE_TO) == "rows" and weighed:
         remedy = "pass `relative_to='exposure'`, for an error per unit of weight"
@@ -193,22 +175,25 @@ def clean_outcomes(
     flat = [what for what in ("outcome", "prediction", "exposure") if columns.get(what) is not None]
     given = {what: _one_column(columns[what], f"{what}s") for what in flat}
     segments = {f"value of {name}": column for name, column in by.items()}
-    need_same_length({f"{what}s": column for what, column in given.items()} | segments)
+    rules.need_same_length({f"{what}s": column for what, column in given.items()} | segments)
     if not len(given["outcome"]):
         raise row_errors.describe_no_rows()
     times = None if count is None else _one_column(count, "counts")
     further = {"weight": weight, "chance": chance, "cluster": columns.get("cluster")} | segments
-    chosen = kept_rows(given | further, missing, count=times, words=dict.fromkeys(segments, EMPTY))
-    rules = outcome_rules(limits, relative_to)
+    chosen = rules.kept_rows(given | further, missing, count=times, words=dict.fromkeys(segments, EMPTY))
+    conditions = outcome_rules(limits, relative_to)
     checks: dict[str, Any] = {
-        what: partial(clean_numbers, chosen.columns[what], f"{what}s", rules[what]) for what in given
+        what: partial(rules.clean_numbers, chosen.columns[what], f"{what}s", conditions[what]) for what in given
     }
     n = len(chosen.columns["outcome"])
-    others: dict[str, Any] = {"weight": partial(clean_weights, n_rows=n), "cluster": partial(cluster_numbers, n_rows=n)}
-    others["chance"] = partial(clean_chances, n_rows=n, smallest=smallest)
+    others: dict[str, Any] = {
+        "weight": partial(rules.clean_weights, n_rows=n),
+        "cluster": partial(cluster_numbers, n_rows=n),
+    }
+    others["chance"] = partial(rules.clean_chances, n_rows=n, smallest=smallest)
     checks |= {what: partial(check, chosen.columns[what]) for what, check in others.items() if what in chosen.columns}
     try:
-        clean = dict(zip(checks, check_all(checks, names), strict=True))
+        clean = dict(zip(checks, rules.check_all(checks, names), strict=True))
     except DataError as error:
         raise chosen.renumbered(error) from None
     outcome = clean["outcome"]
@@ -284,7 +269,7 @@ def _checked_limits(limits: Any) -> Limits:
 
 
 def _one_column(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
-    column = one_column(as_array(values, what), f"{what} in one column")
+    column = rules.one_column(rules.as_array(values, what), f"{what} in one column")
     if column.dtype.kind in "cmMV":
         kind = {"c": "complex numbers", "V": "records"}.get(column.dtype.kind, "dates or times")
         raise DataError(f"numbers as {what}", kind, "pass a column of numbers")
@@ -294,32 +279,38 @@ def _one_column(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
 def outcome_rules(limits: Limits, relative_to: str) -> dict[str, Sequence[RowRule]]:
     """Return the rules for each column of numbers."""
     low, high = limits
-    outcome = [*finite("outcomes", "an infinite outcome has no mean; drop or repair these rows")]
+    outcome = [*rules.finite("outcomes", "an infinite outcome has no mean; drop or repair these rows")]
     advice = (
         "give the cap, or outcome limits, that every outcome keeps to: `outcome_limits=(0, M)`, in the unit of outcomes"
     )
     if low is not None:
         negative = "give outcome limits that allow it: `outcome_limits=(-M, None)`, or repair these rows"
-        outcome.append(at_least(low, f"outcomes of at least {low:g}", negative if low == 0.0 else advice))
+        outcome.append(rules.at_least(low, f"outcomes of at least {low:g}", negative if low == 0.0 else advice))
     if high is not None:
         outcome.append(RowRule(lambda outcome: outcome > high, f"outcomes of at most {high:g}", advice))
     if relative_to == "observed":
         share = "outcomes of at least 0, since the error is a share of their total"
-        outcome.append(at_least(0.0, share, _OTHER_UNIT))
-    prediction = [*finite("predictions")]
+        outcome.append(rules.at_least(0.0, share, _OTHER_UNIT))
+    prediction = [*rules.finite("predictions")]
     if relative_to == "predicted":
         share = "predictions above 0, since the error is a share of their total"
-        prediction.append(above_zero(share, f"{_OTHER_UNIT}, or repair these rows"))
+        prediction.append(rules.above_zero(share, f"{_OTHER_UNIT}, or repair these rows"))
     no_rate = "a row without exposure says nothing of a rate: drop it, or correct its exposure"
-    exposure = (*finite("exposures"), above_zero("exposures above 0", no_rate))
-    return {"outcome": outcome, "prediction": prediction, "exposure": exposure, "weight": WEIGHTS, "count": COUNTS}
+    exposure = (*rules.finite("exposures"), rules.above_zero("exposures above 0", no_rate))
+    return {
+        "outcome": outcome,
+        "prediction": prediction,
+        "exposure": exposure,
+        "weight": rules.WEIGHTS,
+        "count": rules.COUNTS,
+    }
 
 
 def clean_predictions(y_pred: npt.ArrayLike, least: float, words: str) -> FloatArray:
     """Return predictions to be mapped, as finite floats of at least so much; `words` say that."""
     remedy = "raise these predictions to the least that can be, or take another calibrator of means"
-    rules = (*finite("predictions"), at_least(least, f"predictions {words}", remedy))
-    return clean_numbers(_one_column(y_pred, "predictions"), "predictions", rules)
+    conditions = (*rules.finite("predictions"), rules.at_least(least, f"predictions {words}", remedy))
+    return rules.clean_numbers(_one_column(y_pred, "predictions"), "predictions", conditions)
 
 
 _COLUMNS = ("by", "exposure", "sample_weight", "chance", "smallest_chance", "count", "clusters")

@@ -10,21 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table import row_errors
+from calibrant.table import row_errors, rules
 from calibrant.table.missing import LeftOut, is_missing, words_for_missing
 from calibrant.table.pooling import FloatArray, IndexArray, LabelArray, ScoreArray
-from calibrant.table.rules import (
-    PROBABILITIES,
-    WeightSums,
-    as_array,
-    check_all,
-    clean_numbers,
-    kept_rows,
-    need_same_length,
-    one_column,
-    score_rules,
-    weighting_of,
-)
+from calibrant.table.rules import WeightSums
 
 # Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
 _CHUNK = 1 << 16
@@ -73,7 +62,7 @@ def clean_rows(
     pos_label: Any = None,
     part: bool = False,
     names: Mapping[str, str] | None = None,
-    limits: tuple[float, float] = PROBABILITIES,
+    limits: tuple[float, float] = rules.PROBABILITIES,
     missing: str = "raise",
 ) -> CleanRows:
     """Validate the three columns together, with arguments as in `ScoreTable.from_scores`.
@@ -84,18 +73,18 @@ def clean_rows(
     if `missing` is "drop".
     """
     given = {"outcome": y_true, "score": y_proba, "weight": sample_weight, "count": count}
-    chosen = kept_rows(given, missing, words={"outcome": words_for_missing(pos_label)}, limits=limits)
+    chosen = rules.kept_rows(given, missing, words={"outcome": words_for_missing(pos_label)}, limits=limits)
     labels, proba, weight, count = chosen.named(*given)
     scores = _score_column(proba)
-    raw = one_column(as_array(labels, "labels"), "labels in one column")
-    need_same_length({"scores": scores, "labels": raw})
+    raw = rules.one_column(rules.as_array(labels, "labels"), "labels in one column")
+    rules.need_same_length({"scores": scores, "labels": raw})
     checks: dict[str, Callable[[], Any]] = {
         "score": lambda: _checked_scores(scores, limits),
         "label": lambda: _labels_or_swapped(raw, scores, pos_label, part=part),
-        "weight": lambda: weighting_of(weight, count, len(scores), part=part),
+        "weight": lambda: rules.weighting_of(weight, count, len(scores), part=part),
     }
     try:
-        score, (label, rest), (counted, weights) = check_all(checks, names)
+        score, (label, rest), (counted, weights) = rules.check_all(checks, names)
     except DataError as error:
         raise chosen.renumbered(error) from None
     if pos_label is not None and np.shape(proba)[1:] == (2,):
@@ -103,14 +92,14 @@ def clean_rows(
     return CleanRows(label, score, counted, rest, weights, chosen.left_out)
 
 
-def clean_scores(y_proba: npt.ArrayLike, limits: tuple[float, float] = PROBABILITIES) -> ScoreArray:
+def clean_scores(y_proba: npt.ArrayLike, limits: tuple[float, float] = rules.PROBABILITIES) -> ScoreArray:
     """Return the scores as a one-dimensional float32 or float64 array, without copying if possible."""
     return _checked_scores(_score_column(y_proba), limits)
 
 
 def _score_column(y_proba: Any) -> npt.NDArray[Any]:
     """Return scores as they are, in one column."""
-    raw = as_array(y_proba, "scores")
+    raw = rules.as_array(y_proba, "scores")
     if raw.ndim == 2 and raw.shape[1] == 2:
         raw = _of_second_class(raw)
     remedy = "pass the probabilities of the positive class"
@@ -119,7 +108,7 @@ def _score_column(y_proba: Any) -> npt.NDArray[Any]:
             f"{row_errors.ONE_CLASS}: for class c pass y == c and its column p[:, c]; or take all classes at once, "
             "with calibrant.audit or certify, and MulticlassAutoCalibrator to recalibrate"
         )
-    raw = one_column(raw, "scores in one column, or in two as predict_proba gives them", remedy)
+    raw = rules.one_column(raw, "scores in one column, or in two as predict_proba gives them", remedy)
     if raw.shape[0] == 0:
         raise row_errors.describe_no_rows()
     if raw.dtype.kind == "c":
@@ -130,12 +119,12 @@ def _score_column(y_proba: Any) -> npt.NDArray[Any]:
 def _checked_scores(raw: npt.NDArray[Any], limits: tuple[float, float]) -> ScoreArray:
     """Return a column of scores as floats within limits."""
     if raw.dtype.kind != "f" or raw.dtype.itemsize not in (4, 8) or not raw.dtype.isnative:
-        raw = clean_numbers(raw, "scores", score_rules(limits))
+        raw = rules.clean_numbers(raw, "scores", rules.score_rules(limits))
     for start in range(0, raw.shape[0], _CHUNK):
         chunk = raw[start : start + _CHUNK]
         # A NaN makes both comparisons false, so one test finds every kind of bad score.
         if not (float(chunk.min()) >= limits[0] and float(chunk.max()) <= limits[1]):
-            clean_numbers(raw, "scores", score_rules(limits))
+            rules.clean_numbers(raw, "scores", rules.score_rules(limits))
     return raw
 
 
@@ -183,7 +172,7 @@ def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None, *, part: bool = F
     Follows scikit-learn: without `pos_label`, {0, 1}, booleans and {-1, 1} are understood and the larger
     value is the positive class. In a part of the data the positive class may be missing.
     """
-    return labels_and_others(as_array(y_true, "labels"), pos_label, part=part)[0]
+    return labels_and_others(rules.as_array(y_true, "labels"), pos_label, part=part)[0]
 
 
 def check_same_rows(first: tuple[int, int], then: tuple[int, int]) -> None:
@@ -279,7 +268,7 @@ def clean_counts(
 ) -> tuple[FloatArray, npt.NDArray[Any], npt.NDArray[Any]]:
     """Return scores, rows and positives of the totals that have rows; integers if all are whole, else floats."""
     s = clean_scores(score).astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
-    given = as_array(n, "n"), as_array(k, "k")
+    given = rules.as_array(n, "n"), rules.as_array(k, "k")
     if not given[0].shape == given[1].shape == s.shape:
         shapes = f"{len(s)} scores, n of shape {given[0].shape} and k of shape {given[1].shape}"
         raise DataError("as many n and k as scores", shapes, "pass three columns of the same table")
@@ -292,7 +281,9 @@ def clean_counts(
 
 def _as_counts(n: npt.NDArray[Any], k: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return rows and positives as whole numbers if all are, else as floats."""
-    totals = [of if of.dtype.kind in "iu" else clean_numbers(of, what) for what, of in zip("nk", (n, k), strict=True)]
+    totals = [
+        of if of.dtype.kind in "iu" else rules.clean_numbers(of, what) for what, of in zip("nk", (n, k), strict=True)
+    ]
     with np.errstate(over="ignore", invalid="ignore"):  # a NaN or an infinite number is refused later
         exact = totals[0].sum(dtype=np.float64) < 2.0**53
         if exact and all((np.floor(of) == of).all() for of in totals):

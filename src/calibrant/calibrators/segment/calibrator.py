@@ -14,17 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from calibrant.calibrators.base import Calibrator, Interpreted
 from calibrant.calibrators.one_column import given_or_auto
-from calibrant.calibrators.segment.repair import (
-    NOTHING,
-    BinaryLabels,
-    Segment,
-    SegmentRepair,
-    fit_offsets,
-    fit_trees,
-    log_losses,
-    mean_and_error,
-    segment_gains,
-)
+from calibrant.calibrators.segment import repair
+from calibrant.calibrators.segment.repair import BinaryLabels, Segment, SegmentRepair
 from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.log_odds import LEAST, MOST, logistic_fit, probability
@@ -233,8 +224,8 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  #
         parts = [fold[units] for fold in folds]
         log_odds, *added = np.concatenate([_held_out(calibrator, data, part) for part in parts], axis=1)
         self._decide(data[np.concatenate(list(map(np.flatnonzero, parts)))], log_odds, np.stack(added))
-        repair = _fitted(data, self._log_odds(data.score)) if self.decision_ == "repaired" else NOTHING
-        self.repair_ = repair.scaled(self.shares_)
+        mended = _fitted(data, self._log_odds(data.score)) if self.decision_ == "repaired" else repair.NOTHING
+        self.repair_ = mended.scaled(self.shares_)
         return self
 
     def predict(self, scores: Any, segments: Any = None) -> FloatArray:
@@ -275,8 +266,11 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  #
         """Choose the shares on held-out rows, and whether they gain enough."""
         named = visible(", ".join(column.name for column in self.columns_))
         shares = _shares(log_odds, added, held_out.label)
-        before, after = log_losses(log_odds, held_out.label), log_losses(log_odds + shares @ added, held_out.label)
-        self.gain_, self.standard_error_ = mean_and_error(before - after, held_out.group)
+        before, after = (
+            repair.log_losses(log_odds, held_out.label),
+            repair.log_losses(log_odds + shares @ added, held_out.label),
+        )
+        self.gain_, self.standard_error_ = repair.mean_and_error(before - after, held_out.group)
         beyond = _BEYOND_NOISE
         if held_out.group is not None:
             beyond = Jackknife(np.bincount(held_out.group).astype(np.float64)).quantile(_CHANCE)
@@ -292,7 +286,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  #
         else:
             self.reason_ = f"One map for all: {judged}, which may be chance."
             after = before
-        self.gains_ = segment_gains(self.columns_, held_out.codes, before, after, held_out.group)
+        self.gains_ = repair.segment_gains(self.columns_, held_out.codes, before, after, held_out.group)
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,14 +310,14 @@ def _held_out(calibrator: Calibrator, data: _Rows, part: npt.NDArray[np.bool_]) 
     clean = CleanRows(rest.label, rest.score, None)
     rows = ScoreTable.from_clean(clean) if rest.group is None else group_rows(clean, rest.group, rest.group)
     fitted = fit_part(clone(calibrator), rows)
-    repair = _fitted(rest, _logit(fitted.predict(rest.score)))
+    mended = _fitted(rest, _logit(fitted.predict(rest.score)))
     log_odds = _logit(fitted.predict(held_out.score))
-    return np.vstack([log_odds, repair.parts(held_out.score, log_odds, held_out.codes)])
+    return np.vstack([log_odds, mended.parts(held_out.score, log_odds, held_out.codes)])
 
 
 def _fitted(data: _Rows, log_odds: FloatArray) -> SegmentRepair:
-    offsets = fit_offsets(log_odds, data.codes, data.label)
-    return SegmentRepair(offsets, fit_trees(data.score, log_odds, data.codes, data.label, data.sizes))
+    offsets = repair.fit_offsets(log_odds, data.codes, data.label)
+    return SegmentRepair(offsets, repair.fit_trees(data.score, log_odds, data.codes, data.label, data.sizes))
 
 
 def _logit(p: FloatArray) -> FloatArray:
@@ -338,7 +332,7 @@ def _shares(log_odds: FloatArray, added: FloatArray, label: BinaryLabels) -> Flo
     the one that is most likely among those without a negative share.
     """
     n, best = len(label), np.zeros(2)
-    least = 2.0 * float(log_losses(log_odds, label).sum())
+    least = 2.0 * float(repair.log_losses(log_odds, label).sum())
     for chosen in ([0], [1], [0, 1]):
         if n <= len(chosen):
             continue

@@ -5,7 +5,7 @@ Run it on a quiet machine; every round times every contestant once, in turn, and
     python -m benchmarks.classical --sizes 100000 1000000 --rounds 5 --output classical.csv
 
 Peers that are not installed are left out. Ours start from the arrays of rows too, so each time includes checking
-them and, but for Spiegelhalter's test, sorting and pooling them; the first row of each table shows how long that takes.
+them, sorting and pooling them; the first row of each table shows how long that takes.
 All of ours take weights.
 """
 
@@ -20,10 +20,8 @@ from benchmarks.rows import HEADLINE, Labels, Scores, calibrated
 from calibrant import ScoreTable
 from calibrant.metrics import (
     calibration_slope,
-    hosmer_lemeshow,
     roc_auc_interval,
     smooth_calibration_error,
-    spiegelhalter,
 )
 
 Contestant = Callable[[Labels, Scores], object]
@@ -34,9 +32,6 @@ def contestants() -> Iterator[tuple[str, Contestant]]:
     yield TABLE, ScoreTable.from_scores
     yield "calibrant smooth_calibration_error", smooth_calibration_error
     yield from relplot_contestants()
-    yield "calibrant spiegelhalter", spiegelhalter
-    yield from mapie_contestants()
-    yield "calibrant hosmer_lemeshow", hosmer_lemeshow
     yield "calibrant calibration_slope (2 fits)", calibration_slope
     yield from statsmodels_contestants()
     yield "calibrant roc_auc_interval", roc_auc_interval
@@ -49,14 +44,6 @@ def relplot_contestants() -> Iterator[tuple[str, Contestant]]:
     except ImportError:
         return
     yield "relplot smECE", lambda label, score: smECE(score, label)
-
-
-def mapie_contestants() -> Iterator[tuple[str, Contestant]]:
-    try:
-        from mapie.metrics.calibration import spiegelhalter_p_value
-    except ImportError:
-        return
-    yield "MAPIE spiegelhalter_p_value", spiegelhalter_p_value
 
 
 def statsmodels_contestants() -> Iterator[tuple[str, Contestant]]:

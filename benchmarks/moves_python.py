@@ -91,7 +91,7 @@ PYTHON = (
         "mapie",
         "from mapie.metrics.calibration import cumulative_differences, expected_calibration_error\n"
         "from mapie.metrics.calibration import kuiper_p_value, kuiper_statistic\n"
-        "from mapie.metrics.calibration import length_scale, spiegelhalter_p_value",
+        "from mapie.metrics.calibration import length_scale",
         (
             Move("expected_calibration_error(y, p, num_bins=11)", _UNIFORM, "`num_bins` counts edges; " + _EDGES),
             Move(
@@ -107,13 +107,6 @@ PYTHON = (
                 "theirs leaves out the point 0 where the curve starts, so an interval cannot begin at the first row",
             ),
             Move("kuiper_p_value(y, p)", _ASYMPTOTIC, _CORRECTED, "", ".p_value"),
-            Move(
-                "spiegelhalter_p_value(y, p)",
-                "cal.metrics.spiegelhalter(y, p)",
-                "theirs is one-sided: forecasts that are too timid get a p-value near 1",
-                "",
-                ".p_value",
-            ),
             Move(
                 "cumulative_differences(y, p)",
                 "cal.curves.cumulative_residuals(y, p)",
@@ -238,13 +231,6 @@ PYTHON = (
                 "",
                 ".calibration_intercept",
                 "clip=1e-12",
-            ),
-            Move(
-                "probcal.metrics.spiegelhalter_z(y, p)",
-                "cal.metrics.spiegelhalter(y, p)",
-                "",
-                ".p_value",
-                ".p_value",
             ),
             Move(
                 "probcal.metrics.log_loss(y, p)",

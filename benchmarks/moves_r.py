@@ -25,7 +25,6 @@ R = (
                 "",
                 ".p_value",
             ),
-            Move("val.prob(p, y, pl=FALSE)['S:p']", "cal.metrics.spiegelhalter(y, p)", "", "", ".p_value"),
             Move(
                 "val.prob(p, y, pl=FALSE)['Eavg']",
                 _LOWESS,

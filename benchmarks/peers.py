@@ -171,19 +171,6 @@ JOBS: list[tuple[str, Contestant, dict[str, Callable[[Any], Contestant] | None]]
         {"model_diagnostics.scoring.decompose": decomposition},
     ),
     (
-        "Spiegelhalter",
-        lambda y, s: metrics.spiegelhalter(y, s).statistic,
-        {
-            "mapie.metrics.calibration.spiegelhalter_statistic": None,
-            "probcal.metrics.spiegelhalter_z": field("z"),
-        },
-    ),
-    (
-        "Hosmer-Lemeshow",
-        lambda y, s: metrics.hosmer_lemeshow(y, s).p_value,
-        {"probcal.metrics.hosmer_lemeshow": field("p_value")},
-    ),
-    (
         "range of cumulative residuals",
         metrics.cutoff_calibration_error,
         {

@@ -49,10 +49,6 @@ def of(name: str) -> Callable[..., Any]:
     return getattr(metrics, name)
 
 
-def mean_distance(bins: metrics.HosmerLemeshow) -> float:
-    return float(np.abs(bins.observed - bins.expected).sum() / bins.n.sum())
-
-
 def ratio_of_negatives(y, s, sample_weight=None) -> float:
     """Observed over expected negatives: what O:E becomes when labels and scores are turned round."""
     return float(np.average(1.0 - y, weights=sample_weight) / np.average(1.0 - s, weights=sample_weight))
@@ -105,8 +101,6 @@ METRICS = [
     Metric("roc_auc", metrics.roc_auc, highest=1.0, at_perfect=1.0),
     Metric("roc_auc_interval", part(metrics.roc_auc_interval, lambda r: r.value), highest=1.0, at_perfect=1.0),
     Metric("smooth_calibration_error", metrics.smooth_calibration_error, highest=1.0, at_perfect=0.0),
-    Metric("spiegelhalter", part(metrics.spiegelhalter, lambda r: r.brier), highest=1.0, at_perfect=0.0),
-    Metric("hosmer_lemeshow", part(thirds(metrics.hosmer_lemeshow), mean_distance), highest=1.0, at_perfect=0.0),
     Metric(
         "calibration_slope",
         part(metrics.calibration_slope, lambda r: abs(r.slope) if np.isfinite(r.slope) else 0.0),

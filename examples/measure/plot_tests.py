@@ -7,20 +7,18 @@ rejects.
 """
 
 # %%
-# Three tests of the hypothesis that scores are probabilities, at level 0.05. The first two
-# return a ``CalibrationTest`` and a ``Spiegelhalter``; the last, over bins, a
-# ``HosmerLemeshow``.
+# Two tests of the hypothesis that scores are probabilities, at level 0.05. The first is of all
+# intervals of scores, the second of intercept and slope on the scale of log-odds.
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import expit, logit
 
 from calibrant import calibration_test
-from calibrant.metrics import hosmer_lemeshow, spiegelhalter
+from calibrant.metrics import calibration_slope
 
 tests = {
     "calibration test": lambda y, p: calibration_test(y, p, method="asymptotic"),
-    "Spiegelhalter": spiegelhalter,
-    "Hosmer-Lemeshow": hosmer_lemeshow,
+    "intercept and slope": calibration_slope,
 }
 rng = np.random.default_rng(0)
 p = rng.beta(2, 2, size=1_000)
@@ -48,7 +46,7 @@ axes[2].legend(fontsize=8, loc="center right")
 
 # %%
 # At size 0 scores are calibrated and every test rejects about 5 in 100 samples, the dotted
-# line. Spiegelhalter's test compares two Brier scores: it is strong against scores that are
-# too extreme and blind to a shift of scores that lie symmetrically about a half. The
-# calibration test, based on the cutoff calibration error, has power against all three.
+# line. The test of intercept and slope is strong against scores that are too high or too
+# extreme, and nearly blind to a narrow band in which they are off. The calibration test, based
+# on the cutoff calibration error, has power against all three.
 plt.show()

@@ -10,11 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.figure import Figure
 from scipy.spatial import KDTree
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 from sklearn.ensemble import RandomForestClassifier
 
 from calibrant.certificates import calibration_test, certify
-from calibrant.metrics import hosmer_lemeshow, spiegelhalter
 from calibrant.papers import l1_cannot_be_certified, l1_from_repeats
 from calibrant.plots import drawing_style
 from reproductions.item import Effort, Item, Measured, Number
@@ -96,8 +95,8 @@ def _verifiers(features: Array, scores: Array) -> list[Verifier]:
     half_bound = 0.5 * float(np.minimum(scores, 1.0 - scores).mean())
     tests: dict[str, Callable[[Labels, Array], float]] = {
         "cutoff calibration test": lambda y, s: calibration_test(y, s, n_simulations=99, random_state=draws).p_value,
-        "Hosmer-Lemeshow": lambda y, s: hosmer_lemeshow(y, s).p_value,
-        "Spiegelhalter": lambda y, s: spiegelhalter(y, s).p_value,
+        "Hosmer-Lemeshow": hosmer_lemeshow_p_value,
+        "Spiegelhalter": spiegelhalter_p_value,
         "nearest neighbours agree": lambda y, s: agreement_p_value(y - s, nearest[:, 0]),
     }
     found = [
@@ -113,6 +112,22 @@ def _verifiers(features: Array, scores: Array) -> list[Verifier]:
         "random forest does not beat the scores": lambda y, s: not _forest_beats(y, s, features),
     }
     return found + [Verifier(name, name, accepts) for name, accepts in own.items()]
+
+
+def hosmer_lemeshow_p_value(y: Labels, s: Array) -> float:
+    """Return the p-value of the statistic over ten bins with equally many items (Hosmer & Lemeshow)."""
+    observed, expected, variance = [], [], []
+    for here in np.array_split(np.argsort(s, kind="stable"), 10):
+        observed.append(y[here].sum())
+        expected.append(s[here].sum())
+        variance.append(s[here].sum() * (1.0 - s[here].mean()))
+    return float(chi2.sf(((np.array(observed) - expected) ** 2 / variance).sum(), 10))
+
+
+def spiegelhalter_p_value(y: Labels, s: Array) -> float:
+    """Return the two-sided p-value of the Brier score less its expectation (Spiegelhalter)."""
+    slope = 1.0 - 2.0 * s
+    return float(2.0 * norm.sf(abs(np.dot(y - s, slope)) / np.sqrt(np.dot(slope**2, s * (1.0 - s)))))
 
 
 def agreement_p_value(residual: Array, neighbour: npt.NDArray[np.int64]) -> float:
@@ -146,7 +161,7 @@ def _functions_by_roughness(effort: Effort, numbers: list[Number]) -> pd.DataFra
             s = _score(x)
             y = ((stripes * x + rng.random()) % 1.0 < s).astype(np.int8)
             after = np.append(np.arange(1, N_ITEMS), N_ITEMS - 2)
-            accepted += agreement_p_value(y - s, after) > 0.05, spiegelhalter(y, s).p_value > 0.05
+            accepted += agreement_p_value(y - s, after) > 0.05, spiegelhalter_p_value(y, s) > 0.05
         for name, hits in zip(("neighbours agree", "Spiegelhalter"), accepted, strict=True):
             share = share_of(f"{name}, {stripes} stripes", hits, trials)
             numbers.append(share)

@@ -72,9 +72,8 @@ _CALIBRATORS = ["Isotonic", "Platt", "Beta", "Temperature", "Histogram", "VennAb
 _METRICS = [
     *("binned_calibration", "brier_decomposition", "brier_score", "calibration_in_the_large", "calibration_slope"),
     *("cutoff_calibration", "cutoff_calibration_error", "expected_calibration_error"),
-    *("hosmer_lemeshow", "integrated_calibration_index", "local_calibration_score"),
-    *("log_loss", "log_loss_decomposition", "observed_expected_ratio", "roc_auc", "spiegelhalter"),
-    *("smooth_calibration_error", "roc_auc_interval"),
+    *("integrated_calibration_index", "local_calibration_score", "log_loss", "log_loss_decomposition"),
+    *("observed_expected_ratio", "roc_auc", "roc_auc_interval", "smooth_calibration_error"),
 ]
 # Of labels, scores, weights, and the group of each row; `READS` says which of them a function looks at.
 FUNCTIONS: dict[str, tuple[str, Function]] = {

@@ -209,10 +209,8 @@ WORST_CASES = {
     "metrics.calibration_in_the_large": "guarantees/test_performance_intervals.py::test_limits_at_one_score_exactly",
     "metrics.calibration_slope": "guarantees/test_performance_intervals.py::test_intervals_hold",
     "metrics.cutoff_calibration": SEARCH,
-    "metrics.hosmer_lemeshow": "guarantees/test_classical.py::test_hosmer_lemeshow_says_where_not_to_trust_it",
     "metrics.observed_expected_ratio": "guarantees/test_performance_intervals.py::test_limits_at_one_score_exactly",
     "metrics.roc_auc_interval": "guarantees/test_auc_interval.py::test_where_few_rows_decide_each_end_is_careful",
-    "metrics.spiegelhalter": "guarantees/test_classical.py::test_one_event_where_few_are_expected_is_significant",
 }
 
 SAYS_NOTHING = {
@@ -254,8 +252,6 @@ SAYS_NOTHING = {
         "metrics.mean_deviance",
         "metrics.roc_auc",
         "metrics.smooth_calibration_error",
-        "metrics.multiclass_expected_calibration_error",
-        "metrics.top_label_calibration",
     ],
     "compares with the truth, which is given": [
         "papers.l1_error",
@@ -275,5 +271,4 @@ NO_LIMITS = {
     "curves.concentration_curve": {"interval"},  # likewise
     "decisions.regret_bound": set(),
     "metrics.class_wise_calibration": {"low", "high"},  # where the error is found
-    "metrics.top_label_calibration": {"low", "high"},
 }

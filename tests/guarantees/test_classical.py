@@ -1,30 +1,19 @@
-"""How often the classical tests reject calibrated scores, and where their asymptotic distributions do not hold."""
+"""How often the test of intercept and slope rejects calibrated scores, and their intervals and that of the AUC miss."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from itertools import islice
 
 import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from calibrant import ScoreTable
-from calibrant.fits.log_odds import logistic_fit
-from calibrant.metrics import (
-    calibration_slope,
-    hosmer_lemeshow,
-    roc_auc_interval,
-    spiegelhalter,
-)
+from calibrant.metrics import calibration_slope, roc_auc_interval
 from support.counting import (
-    assert_failures_within,
     assert_probability_within,
     assert_seldom,
-    failure_probability,
-    per_count,
 )
 from support.worlds import WORLDS, at, spread
 
@@ -37,104 +26,35 @@ CALIBRATED = {
     "narrow": spread(lambda s: s, low=0.45, high=0.55),
     "seldom": spread(lambda s: s, low=0.02, high=0.2),
 }
-TESTS = {
-    "hosmer_lemeshow": hosmer_lemeshow,
-    "spiegelhalter": spiegelhalter,
-    "calibration_slope": calibration_slope,
-}
 
 
-def rejected(test, world, n: int, repetitions: int, seed: int = 0) -> Iterator[bool]:
-    """Whether a test rejects, in each of some samples."""
+def rejected(world, n: int, repetitions: int, seed: int = 0) -> Iterator[bool]:
+    """Whether the test rejects, in each of some samples."""
     tables = world.samples(n, repetitions, np.random.default_rng([n, seed]))
-    return (test(table).p_value <= LEVEL for table in tables)
+    return (calibration_slope(table).p_value <= LEVEL for table in tables)
 
 
 @pytest.mark.parametrize("name", CALIBRATED)
-@pytest.mark.parametrize("test", TESTS)
-def test_calibrated_scores_are_seldom_rejected(test, name):
-    assert_seldom(rejected(TESTS[test], CALIBRATED[name], 2000, 500), 500, LEVEL)
+def test_calibrated_scores_are_seldom_rejected(name):
+    assert_seldom(rejected(CALIBRATED[name], 2000, 500), 500, LEVEL)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALIBRATED)
-@pytest.mark.parametrize("test", TESTS)
-def test_calibrated_scores_are_seldom_rejected_in_many_samples(test, name):
+def test_calibrated_scores_are_seldom_rejected_in_many_samples(name):
     """A test that rejects 8% of the time fails with probability .96, one that rejects 7% with .54."""
-    assert_seldom(rejected(TESTS[test], CALIBRATED[name], 2000, 2000), 2000, LEVEL)
+    assert_seldom(rejected(CALIBRATED[name], 2000, 2000), 2000, LEVEL)
 
 
-@pytest.mark.parametrize("test", TESTS)
-def test_level_is_used_up(test):
+def test_level_is_used_up():
     """A test that rejected much less than its level would be valid and useless."""
     enough = int(binom.ppf(1e-4, 500, LEVEL))
-    found = (rejects for rejects in rejected(TESTS[test], CALIBRATED["narrow"], 2000, 500) if rejects)
+    found = (rejects for rejects in rejected(CALIBRATED["narrow"], 2000, 500) if rejects)
     assert len(list(islice(found, enough))) == enough
 
 
-@pytest.mark.parametrize("test", TESTS)
-def test_wrong_scores_are_rejected(test):
-    assert all(rejected(TESTS[test], WORLDS["overconfident"], 2000, 50))
-
-
-def test_too_few_degrees_of_freedom_are_caught():
-    """Counting two fitted parameters where none was fitted."""
-    careless = partial(hosmer_lemeshow, in_sample=True)
-    with pytest.raises(AssertionError, match="failures in"):
-        assert_seldom(rejected(careless, CALIBRATED["even"], 2000, 500), 500, LEVEL)
-
-
-def test_a_p_value_of_one_tail_is_caught():
-    class OneTail:
-        def __init__(self, table):
-            self.p_value = norm.sf(abs(spiegelhalter(table).statistic))
-
-    with pytest.raises(AssertionError, match="failures in"):
-        assert_seldom(rejected(OneTail, CALIBRATED["even"], 2000, 500), 500, LEVEL)
-
-
-def fitted_here(table: ScoreTable) -> ScoreTable:
-    """The table with the scores of a logistic regression fitted on it."""
-    design = np.column_stack([np.ones(len(table)), table.score])
-    logit = design @ logistic_fit(design, table.n, table.k).coefficients
-    return ScoreTable.from_counts(1 / (1 + np.exp(-logit)), table.n, table.k)
-
-
-@pytest.mark.slow
-def test_scores_fitted_on_the_same_rows():
-    """The chances follow a logistic regression, so its fit is right; two degrees of freedom are used up by it."""
-    world = spread(lambda s: 1 / (1 + np.exp(1 - 3 * s)))
-    tables = list(world.samples(1000, 600, np.random.default_rng(5)))
-    count = sum(hosmer_lemeshow(fitted_here(table), in_sample=True).p_value <= LEVEL for table in tables)
-    assert_failures_within(count, 600, LEVEL)
-    assert count >= binom.ppf(1e-4, 600, LEVEL)
-    careless = sum(hosmer_lemeshow(fitted_here(table)).p_value <= LEVEL for table in tables)
-    assert careless < count / 1.5
-
-
-def size_at_one_score(test, n: int, score: float, level: float) -> float:
-    tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
-    return failure_probability(n, score, per_count(n, lambda k: test(tables[k]).p_value) <= level)
-
-
-@pytest.mark.parametrize("test", [spiegelhalter, hosmer_lemeshow])
-def test_one_event_where_few_are_expected_is_significant(test):
-    """Where the limit fails: with .1 events expected, any event gives p < .01, and there is one with chance .095."""
-    n, expected = 400, 0.1
-    size = size_at_one_score(test, n, expected / n, 0.01)
-    assert size == pytest.approx(1 - (1 - expected / n) ** n)
-    with pytest.raises(AssertionError, match=r"failure probability 0\.095"):
-        assert_probability_within(size, 0.01)
-
-
-def test_hosmer_lemeshow_says_where_not_to_trust_it():
-    """Rare events: too often significant, and the least expected number of positives is far below 5."""
-    world = spread(lambda s: s, high=0.005)
-    tables = list(world.samples(1000, 400, np.random.default_rng(1)))
-    found = [hosmer_lemeshow(table) for table in tables]
-    assert max(result.least_expected for result in found) < 1
-    with pytest.raises(AssertionError, match="failures in 400"):
-        assert_failures_within(sum(result.p_value <= 0.01 for result in found), 400, 0.01)
+def test_wrong_scores_are_rejected():
+    assert all(rejected(WORLDS["overconfident"], 2000, 50))
 
 
 def missed_by_slope(world, n: int, repetitions: int, truth: tuple[float, ...], shrink: float = 1.0):

@@ -287,9 +287,6 @@ STATEMENTS = {
     "metrics.cutoff_calibration": Statement(
         lambda found, _, __: [found.value > found.null_q95 + ROUNDING], worlds=CALIBRATED
     ),
-    "metrics.hosmer_lemeshow": Statement(
-        rejects, worlds={name: CALIBRATED[name] for name in ("grades", "even")}, n=1000, at_most=0.06
-    ),
     "metrics.observed_expected_ratio": Statement(
         lambda found, world, _: [
             outside(found.lower, float(world.mass @ world.eta) / float(world.mass @ world.score), found.upper)
@@ -297,7 +294,4 @@ STATEMENTS = {
         worlds=ANY | CALIBRATED,
     ),
     "metrics.roc_auc_interval": Statement(wrong_area, worlds=CALIBRATED, n=1000, at_most=0.08),
-    "metrics.spiegelhalter": Statement(
-        rejects, worlds={name: CALIBRATED[name] for name in ("grades", "even")}, n=1000, at_most=0.06
-    ),
 }

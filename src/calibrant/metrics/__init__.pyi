@@ -10,8 +10,6 @@ from calibrant.metrics.classes import ClassSum as ClassSum
 from calibrant.metrics.classes import class_sum_calibration as class_sum_calibration
 from calibrant.metrics.classes import class_wise_calibration as class_wise_calibration
 from calibrant.metrics.classes import confidence_calibration_error as confidence_calibration_error
-from calibrant.metrics.classes import multiclass_expected_calibration_error as multiclass_expected_calibration_error
-from calibrant.metrics.classes import top_label_calibration as top_label_calibration
 from calibrant.metrics.estimates import calibration_in_the_large as calibration_in_the_large
 from calibrant.metrics.estimates import observed_expected_ratio as observed_expected_ratio
 from calibrant.metrics.heterogeneity import BetweenClusters as BetweenClusters
@@ -29,15 +27,11 @@ from calibrant.metrics.means import mean_bias as mean_bias
 from calibrant.metrics.means import mean_calibration_error as mean_calibration_error
 from calibrant.metrics.means import mean_decomposition as mean_decomposition
 from calibrant.metrics.means import mean_deviance as mean_deviance
-from calibrant.metrics.proper import HosmerLemeshow as HosmerLemeshow
 from calibrant.metrics.proper import ScoreDecomposition as ScoreDecomposition
-from calibrant.metrics.proper import Spiegelhalter as Spiegelhalter
 from calibrant.metrics.proper import brier_decomposition as brier_decomposition
 from calibrant.metrics.proper import brier_score as brier_score
-from calibrant.metrics.proper import hosmer_lemeshow as hosmer_lemeshow
 from calibrant.metrics.proper import log_loss as log_loss
 from calibrant.metrics.proper import log_loss_decomposition as log_loss_decomposition
-from calibrant.metrics.proper import spiegelhalter as spiegelhalter
 from calibrant.metrics.ranking import RocAuc as RocAuc
 from calibrant.metrics.ranking import roc_auc as roc_auc
 from calibrant.metrics.ranking import roc_auc_interval as roc_auc_interval

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.null_distribution import null_mean
-from calibrant.metrics.calibration_errors import Norm, Strategy, bin_gaps, combine_gaps
 from calibrant.printable import visible_name
-from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores, tables_of
+from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes, largest_move
 from calibrant.table.numbers import column_writer, interval_text, number, significant
-from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.results import Result, Tabular, WithTable
 from calibrant.table.score_table import ScoreTable
@@ -87,12 +85,12 @@ class ClassCalibration(PartErrors):
     n : int
         Rows.
     worst_class : str
-        Class with the largest error; of the classes predicted, with the largest share times error.
+        Class with the largest error.
     worst, total : float
-        Its error (or share times error), and the sum over all classes. A sum of many errors is above 0 even where
+        Its error, and the sum over all classes. A sum of many errors is above 0 even where
         probabilities are right.
     name : ndarray of str
-        The class; of `top_label_calibration` the class predicted.
+        The class.
     share : ndarray
         Share of the rows that the error is about: all of them, or those where this class is predicted.
     observed_rate, mean_predicted : ndarray
@@ -208,40 +206,6 @@ def class_wise_calibration(
     return ClassCalibration(**class_fields(len(scores), scores.tables(), total=scores.total))
 
 
-def top_label_calibration(
-    y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None = None
-) -> ClassCalibration:
-    """Cutoff calibration error of the largest probability, in the rows of each predicted class.
-
-    Parameters
-    ----------
-    y_true, y_proba, classes
-        As in `class_wise_calibration`.
-
-    Returns
-    -------
-    ClassCalibration
-        Of the classes that are predicted for some row; of equal probabilities the first is. `total` is the sum of
-        share times error, at least `confidence_calibration_error`.
-
-    References
-    ----------
-    Gupta & Ramdas (2022). Top-label calibration and multiclass-to-binary reductions. ICLR.
-
-    Examples
-    --------
-    >>> from calibrant.metrics import confidence_calibration_error, top_label_calibration
-    >>> y, p = ["a", "b"] * 100, [[0.8, 0.1, 0.1]] * 100 + [[0.1, 0.5, 0.4]] * 100
-    >>> result = top_label_calibration(y, p, classes=["a", "b", "c"])
-    >>> result.name.tolist(), result.error.round(2).tolist(), round(result.total, 2)
-    (['a', 'b'], [0.3, 0.0], 0.15)
-    >>> round(confidence_calibration_error(y, p, classes=["a", "b", "c"]), 2)
-    0.15
-    """
-    scores = as_class_scores(y_true, y_proba, classes=classes)
-    return ClassCalibration(**class_fields(len(scores), tables_of(scores.by_predicted()), total=scores.total))
-
-
 def confidence_calibration_error(y_true: Any, y_proba: Any = None, *, classes: Sequence[Any] | None = None) -> float:
     """Cutoff calibration error of the largest probability, as that of the class predicted being right.
 
@@ -263,9 +227,6 @@ def confidence_calibration_error(y_true: Any, y_proba: Any = None, *, classes: S
     """
     table = as_class_scores(y_true, y_proba, classes=classes).of_confidence().table()
     return extremes(cumulative_residuals(table)).value
-
-
-Average = Literal["class_wise", "top_label", "confidence"]
 
 
 def pooled_error(scores: ClassScores) -> float:
@@ -362,56 +323,3 @@ def signed_residuals(part: ClassRows, interval: Extremes) -> FloatArray:
     """Residuals inside an interval with its sign, 0 elsewhere; their expectation is at most the error of this part."""
     inside = (part.score > interval.low) & (part.score <= interval.high)
     return np.asarray(interval.sign * (part.outcome - part.score) * inside)
-
-
-def multiclass_expected_calibration_error(
-    y_true: Any,
-    y_proba: Any = None,
-    *,
-    classes: Sequence[Any] | None = None,
-    average: Average = "class_wise",
-    n_bins: int = 10,
-    strategy: Strategy = "quantile",
-    norm: Norm = "l1",
-) -> float:
-    """Average distance, over bins of the probabilities of classes, between observed rate and mean probability.
-
-    Parameters
-    ----------
-    y_true, y_proba, classes
-        As in `class_wise_calibration`.
-    average : {"class_wise", "top_label", "confidence"}
-        Bins of each class against the rest, all classes alike; of the largest probability by the class predicted, or
-        for all classes together.
-    n_bins, strategy : optional
-        Bins of each of these, as in `expected_calibration_error`.
-    norm : {"l1", "l2", "max"}
-        Mean of the distances over the rows of all bins, root of their mean square, or the largest.
-
-    Returns
-    -------
-    float
-        In [0, 1]; smaller is better. As any error over bins it depends on them, and is above 0 by chance.
-
-    Notes
-    -----
-    "confidence" with 15 bins of equal width, ``strategy="uniform"``, is what torchmetrics has as
-    ``MulticlassCalibrationError``, but for probabilities of exactly 1, which have a bin of their own there.
-
-    Examples
-    --------
-    >>> from calibrant.metrics import multiclass_expected_calibration_error
-    >>> y, p = [0, 1, 2, 2], [[0.5, 0.3, 0.2], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5], [0.5, 0.3, 0.2]]
-    >>> round(multiclass_expected_calibration_error(y, p, average="confidence", n_bins=15, strategy="uniform"), 4)
-    0.25
-    """
-    check_choice("average", average, ("class_wise", "top_label", "confidence"))
-    check_choice("norm", norm, ("l1", "l2", "max"))
-    scores = as_class_scores(y_true, y_proba, classes=classes)
-    if average == "confidence":
-        parts: Iterable[ClassRows] = [scores.of_confidence()]
-    else:
-        parts = scores.by_class() if average == "class_wise" else scores.by_predicted()
-    bins = [bin_gaps(part.table(), n_bins, strategy) for part in parts]
-    n, gap = (np.concatenate(each) for each in zip(*bins, strict=True))
-    return combine_gaps(n, gap, norm)

@@ -14,7 +14,7 @@ from calibrant.auditing.class_recalibration import class_recalibration
 from calibrant.auditing.summary import details, summary
 from calibrant.auditing.warnings import wide_for_classes
 from calibrant.auditing.wording import MARGINAL
-from calibrant.metrics import class_wise_calibration, confidence_calibration_error, top_label_calibration
+from calibrant.metrics import class_wise_calibration, confidence_calibration_error
 from calibrant.table.numbers import write_upper
 from support.class_audits import COSTS, many, six, world, wrong
 from support.next_steps import asked_of
@@ -82,8 +82,9 @@ def test_chance_levels_are_those_of_labels_drawn_anew(classes):
     for seed in range(40):
         y, proba = world(800, classes, concentration=0.5, seed=100 + seed)
         each = class_wise_calibration(y, proba)
-        top = top_label_calibration(y, proba).total, confidence_calibration_error(y, proba)
-        drawn.append((each.worst, each.total, *top))
+        parts = [part.table() for part in cal.ClassScores.from_scores(y, proba).by_predicted()]
+        top = sum(part.total * cal.cutoff_calibration_error(part) for part in parts) / 800
+        drawn.append((each.worst, each.total, top, confidence_calibration_error(y, proba)))
     middle = np.r_[np.median(drawn, axis=0)[0], np.mean(drawn, axis=0)[1:]]
     names = ["worst_class", "sum", "top_label", "confidence"]
     assert [result.null_means[name] for name in names] == pytest.approx(middle.tolist(), rel=0.15)

@@ -10,7 +10,6 @@ from calibrant import ArgumentError, ClassScores, DataError, audit, certify
 from calibrant.metrics import (
     class_wise_calibration,
     confidence_calibration_error,
-    top_label_calibration,
 )
 from calibrant.metrics.classes import pooled_error
 from support.class_worlds import uniform
@@ -100,7 +99,6 @@ def test_bounds_are_in_order():
         assert 0.0 < result.lower_bound < result.estimate < result.bound < result.trivial_bound
     assert by_notion["sum"].estimate == class_wise_calibration(label, proba).total
     assert by_notion["pooled"].estimate == pooled_error(ClassScores.from_scores(label, proba))
-    assert by_notion["top_label"].estimate == top_label_calibration(label, proba).total
     # The width of the mean over predicted classes is about that for all of them together, though it says more.
     top, together = (by_notion[notion] for notion in ("top_label", "confidence"))
     assert 0.8 < (top.bound - top.estimate) / (together.bound - together.estimate) < 1.3

@@ -7,9 +7,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from calibrant import ArgumentError, ClassScores
+from calibrant import ArgumentError, ClassScores, certify
 from calibrant.decisions import decide, expected_cost, max_regret, swap_regret
-from calibrant.metrics import class_wise_calibration, confidence_calibration_error, top_label_calibration
+from calibrant.metrics import class_wise_calibration, confidence_calibration_error
 from support.class_worlds import six_vectors
 
 COSTS = {"wait": [0.0, 5.0, 20.0], "test": [2.0, 2.0, 4.0], "treat": [8.0, 3.0, 0.0]}
@@ -133,7 +133,7 @@ def test_six_vectors_have_no_error_but_a_regret():
     proba = np.repeat(world.proba, 10, axis=0)
     scores = ClassScores.from_scores(label, proba, classes=[0, 1, 2])
     assert class_wise_calibration(scores).worst < 1e-15
-    assert top_label_calibration(scores).total < 1e-15
+    assert certify(scores, notion="top_label").estimate < 1e-15
     assert confidence_calibration_error(scores) < 1e-15
     act = np.array([0.6602, -1.0, -0.987])
     result = swap_regret(scores, costs={"act": act, "wait": [0, 0, 0]})

@@ -1,4 +1,4 @@
-"""Hosmer-Lemeshow, Spiegelhalter, calibration slope, KS test: by hand, by definition, and as others compute them."""
+"""Calibration slope and KS statistic: by hand, by definition, and as others compute them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,10 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
-from scipy import optimize, stats
+from scipy import optimize
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.metrics import (
-    calibration_slope,
-    cutoff_calibration,
-    hosmer_lemeshow,
-    spiegelhalter,
-)
+from calibrant.metrics import calibration_slope, cutoff_calibration
 from support.oracles import cell_table
 from support.strategies import small_rows
 
@@ -26,123 +21,6 @@ def tied():
     i = np.arange(600)
     s = (1 + i % 20) / 21
     return (((i * 7919 + 104729) % 1000) / 1000 < s**1.5).astype(int), s
-
-
-ALL = [hosmer_lemeshow, spiegelhalter, calibration_slope]
-
-
-class TestHosmerLemeshow:
-    def test_by_hand(self):
-        """Arithmetic: (1 - 2)**2 / (10 * .2 * .8) + (8 - 6)**2 / (10 * .6 * .4)."""
-        found = hosmer_lemeshow([1] + [0] * 9 + [1] * 8 + [0] * 2, [0.2] * 10 + [0.6] * 10, n_bins=2)
-        assert found.statistic == pytest.approx(1 / 1.6 + 4 / 2.4)
-        assert found.degrees_of_freedom == 2
-        assert found.p_value == pytest.approx(math.exp(-found.statistic / 2))  # chi-squared with 2 degrees of freedom
-        assert found.least_expected == pytest.approx(2.0)
-        assert found.observed.tolist() == [1, 8]
-        assert found.expected.tolist() == pytest.approx([2.0, 6.0])
-
-    def test_equals_pycaleva(self):
-        """pycaleva 0.8.2: CalibrationEvaluator(y, s, outsample, n_clusters=10).hosmerlemeshow(), True and False."""
-        found = hosmer_lemeshow(*tied())
-        assert found.n.tolist() == [60] * 10
-        assert (found.statistic, found.p_value, found.degrees_of_freedom) == (
-            pytest.approx(38.23188879021752, rel=1e-12),
-            pytest.approx(3.4580991972288366e-05, rel=1e-9),
-            10,
-        )
-        fitted = hosmer_lemeshow(*tied(), in_sample=True)
-        assert (fitted.statistic, fitted.p_value, fitted.degrees_of_freedom) == (
-            found.statistic,
-            pytest.approx(6.82078975500211e-06, rel=1e-9),
-            8,
-        )
-
-    @given(small_rows())
-    def test_by_definition(self, rows):
-        found = hosmer_lemeshow(rows.y, rows.s, n_bins=3, strategy="uniform", **rows.keywords)
-        table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
-        statistic, freedom = 0.0, 0
-        for low, high in ((-1, 1 / 3), (1 / 3, 2 / 3), (2 / 3, 2)):
-            inside = (table.score >= low) & (table.score < high)
-            if inside.any():
-                n, k = table.n[inside].sum(), table.k[inside].sum()
-                expected = (table.n * table.score)[inside].sum()
-                variance = float(expected * (1 - expected / n))
-                freedom += variance > 0
-                if variance > 0 or k != expected:
-                    statistic += float((k - expected) ** 2) / variance if variance > 0 else math.inf
-        assert found.degrees_of_freedom == freedom
-        if table.independent:
-            assert found.statistic == pytest.approx(statistic, rel=1e-9)
-            upper_tail = stats.chi2.sf(statistic, freedom) if freedom else float(statistic == 0)
-            assert found.p_value == pytest.approx(upper_tail)
-        else:
-            assert math.isnan(found.statistic)
-            assert math.isnan(found.p_value)
-
-    def test_certain_scores_leave_nothing_to_chance(self):
-        right = hosmer_lemeshow([0, 1], [0.0, 1.0])
-        assert (right.statistic, right.degrees_of_freedom, right.p_value) == (0.0, 0, 1.0)
-        assert right.least_expected == math.inf
-        wrong = hosmer_lemeshow([0, 1, 0, 1], [0.0, 0.5, 0.5, 0.0])
-        assert (wrong.statistic, wrong.p_value) == (math.inf, 0.0)
-
-    @pytest.mark.parametrize("n_bins", [0, -3, 2.5, "ten", True])
-    def test_bad_bins(self, n_bins):
-        with pytest.raises(ArgumentError, match="n_bins"):
-            hosmer_lemeshow([0, 1], [0.2, 0.7], n_bins=n_bins)
-
-    def test_scores_fitted_here_need_three_bins(self):
-        with pytest.raises(ArgumentError, match=r"three bins.*found 2"):
-            hosmer_lemeshow([0, 1], [0.2, 0.7], in_sample=True)
-
-    def test_bins_become_a_frame(self):
-        frame = hosmer_lemeshow(*tied()).to_frame("pandas")
-        assert list(frame.columns) == ["n", "score", "observed", "expected"]
-        assert len(frame) == 10
-
-
-class TestSpiegelhalter:
-    def test_by_hand(self):
-        """Arithmetic: ((0 - .25) * .5 + (1 - .25) * .5) / sqrt(2 * .25 * .25 * .75)."""
-        found = spiegelhalter([0, 1], [0.25, 0.25])
-        assert found.statistic == pytest.approx(0.25 / math.sqrt(0.09375))
-        assert found.p_value == pytest.approx(2 * stats.norm.sf(found.statistic))
-        assert (found.brier, found.expected_brier, found.n) == ((0.0625 + 0.5625) / 2, 0.1875, 2.0)
-
-    def test_equals_others(self):
-        """MAPIE 1.6.0 spiegelhalter_statistic, _p_value (one tail); calzone-tool 0.1.0 spiegelhalter_z_test (both)."""
-        found = spiegelhalter(*tied())
-        assert found.statistic == pytest.approx(-0.22991392280441367, rel=1e-12)
-        assert stats.norm.sf(found.statistic) == pytest.approx(0.5909206713599633, rel=1e-12)
-        assert found.p_value == pytest.approx(0.8181586572800734, rel=1e-12)
-
-    def test_the_example_of_mapie(self):
-        """The docstring of MAPIE 1.6.0 prints -0.757 and 0.8486."""
-        found = spiegelhalter([0, 1, 0, 1, 0], [0.1, 0.9, 0.21, 0.9, 0.5])
-        assert found.statistic == pytest.approx(-0.757, abs=5e-4)
-        found = spiegelhalter([1, 0, 1, 0, 1, 0], [0.8, 0.3, 0.5, 0.5, 0.7, 0.1])
-        assert stats.norm.sf(found.statistic) == pytest.approx(0.8486, abs=5e-5)
-
-    @given(small_rows(weighted=("none", "whole")))
-    def test_by_definition(self, rows):
-        found = spiegelhalter(rows.y, rows.s, **rows.keywords)
-        w = np.ones(len(rows.y)) if rows.w is None else rows.w
-        s = rows.s.astype(float)
-        excess = math.fsum(w * (rows.y - s) * (1 - 2 * s))
-        variance = math.fsum(w * (1 - 2 * s) ** 2 * s * (1 - s))
-        if variance > 0.0:
-            assert found.statistic == pytest.approx(excess / math.sqrt(variance), rel=1e-9, abs=1e-9)
-        else:
-            assert found.statistic == (math.copysign(math.inf, excess) if excess else 0.0)
-        brier_excess = found.brier - found.expected_brier
-        assert brier_excess == pytest.approx(excess / w.sum(), abs=1e-12)
-
-    def test_nothing_left_to_chance(self):
-        assert spiegelhalter([0, 1, 1], [0.0, 0.5, 1.0]).p_value == 1.0
-        wrong = spiegelhalter([0, 1, 0], [0.0, 0.5, 1.0])
-        assert (wrong.statistic, wrong.p_value) == (math.inf, 0.0)
 
 
 class TestCalibrationSlope:
@@ -294,32 +172,28 @@ def test_largest_distance_equals_mapie():
 @pytest.mark.slow
 @given(small_rows(weighted=("whole",)))
 def test_weights_are_rows(rows):
-    for function in ALL:
-        weighted = function(rows.y, rows.s, **rows.keywords)
-        repeated = function(np.repeat(rows.y, rows.w), np.repeat(rows.s, rows.w))
-        assert weighted.to_json() == repeated.to_json()
+    weighted = calibration_slope(rows.y, rows.s, **rows.keywords)
+    repeated = calibration_slope(np.repeat(rows.y, rows.w), np.repeat(rows.s, rows.w))
+    assert weighted.to_json() == repeated.to_json()
 
 
-@pytest.mark.parametrize("function", ALL, ids=lambda f: f.__name__)
-def test_results_are_json(function):
-    assert json.loads(function(*tied()).to_json())["p_value"] < 1
+def test_results_are_json():
+    assert json.loads(calibration_slope(*tied()).to_json())["p_value"] < 1
 
 
-@pytest.mark.parametrize("function", ALL, ids=lambda f: f.__name__)
-def test_cells(function):
+def test_cells():
     """One cell per distinct score loses nothing; wide ones still give an answer."""
     y, s = tied()
-    exact = function(y, s)
-    fine = function(cell_table(y, s, None, np.arange(1, 21) / 21 - 0.01))
+    exact = calibration_slope(y, s)
+    fine = calibration_slope(cell_table(y, s, None, np.arange(1, 21) / 21 - 0.01))
     assert fine.p_value == pytest.approx(exact.p_value, rel=1e-9)
-    assert 0.0 <= function(cell_table(y, s, None, [0.2, 0.5, 0.7])).p_value <= 1.0
+    assert 0.0 <= calibration_slope(cell_table(y, s, None, [0.2, 0.5, 0.7])).p_value <= 1.0
 
 
-@pytest.mark.parametrize("function", ALL, ids=lambda f: f.__name__)
 @pytest.mark.parametrize(("y", "s"), [([0, 1], [0.2, math.nan]), ([0, 1], [0.2, 1.7]), ([], []), ([0], [0.1, 0.2])])
-def test_bad_data(function, y, s):
+def test_bad_data(y, s):
     with pytest.raises(DataError):
-        function(y, s)
+        calibration_slope(y, s)
 
 
 def test_separated_classes_still_have_a_limit_on_one_side():

@@ -15,7 +15,6 @@ from calibrant.metrics import (
     brier_score,
     expected_calibration_error,
     log_loss,
-    spiegelhalter,
 )
 from calibrant.papers import l1_error, true_mse
 from calibrant.table import bins
@@ -120,8 +119,6 @@ def test_bins_of_equal_width_are_those_of_the_sorted_scores(n_bins, data):
 MEASURES = {
     "brier_score": brier_score,
     "log_loss": log_loss,
-    "spiegelhalter": lambda *data: [getattr(spiegelhalter(*data), name) for name in ("statistic", "brier")],
-    "expected_brier": lambda *data: spiegelhalter(*data).expected_brier,
     "expected_calibration_error": lambda *data: expected_calibration_error(*data, strategy="uniform"),
     "l2": lambda *data: expected_calibration_error(*data, strategy="uniform", norm="l2"),
 }

@@ -19,7 +19,6 @@ from calibrant.metrics import (
     binned_calibration,
     calibration_slope,
     cutoff_calibration,
-    hosmer_lemeshow,
     integrated_calibration_index,
     roc_auc_interval,
 )
@@ -38,7 +37,7 @@ def results():
     measured = (
         cutoff_calibration, certify, calibration_test, isotonic_band, binned_curve, cumulative_residuals,
         isotonic_curve, local_curve, score_histogram, cost_curve, binned_calibration, calibration_slope,
-        hosmer_lemeshow, integrated_calibration_index, roc_auc_interval, max_regret,
+        integrated_calibration_index, roc_auc_interval, max_regret,
     )  # fmt: skip
     found = [measure(y, p) for measure in measured]
     found.append(net_benefit(y, p, at=[0.1, 0.5]))

@@ -137,7 +137,6 @@ ELSEWHERE = {
     ],
     "certificates.widths.variance_bound": ["guarantees/test_bands.py::test_variance_bound_at_one_score_by_enumeration"],
     "certificates.widths.cumulative_width": ["guarantees/test_bands.py::test_walks_of_outcomes_are_covered"],
-    "certificates.widths.weighted_fixed_design_width": ["guarantees/test_bands.py::test_weighted_band_covers"],
     "decisions.isotonic_harm_bound": ["guarantees/test_cost_bands.py::test_isotonic_recalibration_does_no_more_harm"],
     "monitoring.combine": ["guarantees/test_monitor.py::test_the_mean_of_monitors_that_share_their_rows"],
     "metrics.binned_calibration": ["guarantees/test_binned_noise.py::test_noise_is_an_upper_limit"],
@@ -195,7 +194,6 @@ WORST_CASES = {
     "certificates.calibration_test": "guarantees/test_search.py::test_no_scores_found_that_are_rejected_too_often",
     "certificates.certify": SEARCH,
     "certificates.certify_recalibrated": SEARCH,
-    "certificates.certify_sample": SEARCH,
     "certificates.cumulative_band": SEARCH,
     "certificates.isotonic_band": SEARCH,
     "curves.binned_curve": WILSON,
@@ -220,7 +218,6 @@ SAYS_NOTHING = {
         "decisions.optimal_threshold",
     ],
     "describes weights or a class of functions": [
-        "certificates.widths.effective_rows",
         "papers.rademacher_finite",
         "papers.rademacher_linear",
         "papers.rademacher_of_intervals",

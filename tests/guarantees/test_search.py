@@ -17,7 +17,6 @@ from calibrant.certificates import (
     calibration_test,
     certify,
     certify_recalibrated,
-    certify_sample,
     cumulative_band,
     isotonic_band,
 )
@@ -39,12 +38,6 @@ def methods_of(function) -> tuple[str, ...]:
 
 def error(world: World) -> float:
     return world.error
-
-
-def error_of_given(world: World, samples) -> float:
-    """Calibration error of the rows at hand."""
-    rows = samples.n[0]
-    return World(rows / rows.sum(), world.score, world.eta).error
 
 
 def error_of_fitted(world: World, samples):
@@ -104,12 +97,6 @@ CLAIMS = {
 }
 for method in methods_of(certify):
     CLAIMS[f"certify, {method}"] = upper(lambda table, method=method: certify(table, method=method).bound, error)
-for method in methods_of(certify_sample):
-    CLAIMS[f"certify_sample, {method}"] = Claim(
-        lambda table, method=method: both(certify_sample(table, method=method), "lower_bound", "bound"),
-        error_of_given,
-        given_rows=True,
-    )
 for method in methods_of(certify_recalibrated):
     limits = partial(recalibrated_limits, method=method)
     CLAIMS[f"certify_recalibrated, {method}"] = Claim(limits, error_of_fitted, fit=isotonic)

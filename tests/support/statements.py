@@ -92,10 +92,6 @@ def rates_at(table: ScoreTable, world: World) -> FloatArray:
     return world.eta[np.searchsorted(world.score, table.score)]
 
 
-def error_of_given(table: ScoreTable, world: World) -> float:
-    return World(table.n / table.total, table.score, rates_at(table, world)).error
-
-
 def error_after(fit: Callable[[FloatArray], FloatArray], world: World) -> float:
     """True calibration error of mapped scores."""
     mapped = ScoreTable.from_counts(fit(world.score), world.mass, world.mass * world.eta)
@@ -253,12 +249,6 @@ STATEMENTS = {
     "certificates.certify": Statement(wrong_certificate, worlds=ANY | APART),
     "certificates.certify_recalibrated": Statement(
         lambda found, world, table: [found.bound < error_after(isotonic(table), world) - ROUNDING], arguments=with_map
-    ),
-    "certificates.certify_sample": Statement(
-        lambda found, world, table: [
-            found.bound < error_of_given(table, world) - ROUNDING,
-            found.lower_bound > error_of_given(table, world) + ROUNDING,
-        ]
     ),
     "certificates.cumulative_band": Statement(wrong_hull),
     "certificates.isotonic_band": Statement(

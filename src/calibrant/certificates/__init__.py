@@ -11,8 +11,6 @@ from calibrant.certificates.certify import certify as certify
 from calibrant.certificates.expected_error.certify import ExpectedErrorCertificate as ExpectedErrorCertificate
 from calibrant.certificates.expected_error.certify import certify_ece as certify_ece
 from calibrant.certificates.expected_error.certify import required_sample_size_ece as required_sample_size_ece
-from calibrant.certificates.fixed_design import SampleCertificate as SampleCertificate
-from calibrant.certificates.fixed_design import certify_sample as certify_sample
 from calibrant.certificates.part_table import PartTable as PartTable
 from calibrant.certificates.recalibrated import RecalibratedCertificate as RecalibratedCertificate
 from calibrant.certificates.recalibrated import certify_recalibrated as certify_recalibrated

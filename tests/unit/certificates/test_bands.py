@@ -1,4 +1,4 @@
-"""Widths, statements about given cases, and simultaneous bands, against formulas and slow versions."""
+"""Widths and simultaneous bands, against formulas and slow versions."""
 
 from __future__ import annotations
 
@@ -12,21 +12,19 @@ from scipy.special import betaincinv
 from scipy.stats import beta
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.certificates import bands, certify_sample, cumulative_band, isotonic_band
+from calibrant.certificates import bands, cumulative_band, isotonic_band
 from calibrant.certificates.bands import binomial_limits, walk_limits
 from calibrant.certificates.widths import (
     cumulative_width,
-    effective_rows,
     fixed_design_width,
     monotone_width,
     variance_bound,
-    weighted_fixed_design_width,
 )
 from calibrant.distributions.brownian import range_quantile
 from calibrant.papers import rademacher_of_intervals
 from calibrant.table.numbers import claim_upper
 from support import oracles
-from support.strategies import Rows, small_rows
+from support.strategies import Rows
 
 
 def table_of(rows: Rows) -> ScoreTable:
@@ -68,40 +66,6 @@ def test_width_is_the_printed_formula(n, variance, delta):
     assert fixed_design_width(n, delta, variance=variance) == pytest.approx(expected, rel=1e-7)
 
 
-@pytest.mark.grid
-@pytest.mark.parametrize("weight", [[1.0] * 20, [5.0] + [1.0] * 60, [0.1] * 9 + [0.7, 0.3], [3.0, 2.0, 1.0] * 6])
-def test_weighted_width_is_the_printed_formula(weight):
-    time = smallest_on_a_grid(weight, 0.25, 0.005)
-    expected = math.sqrt(time) * range_quantile(0.955) / sum(weight)
-    assert weighted_fixed_design_width(weight) == pytest.approx(expected, rel=1e-7)
-
-
-def test_equal_weights_are_no_weights_and_the_scale_does_not_matter():
-    for n in (6, 100, 2_000):
-        assert weighted_fixed_design_width(np.full(n, 0.3)) == pytest.approx(fixed_design_width(n), rel=1e-9)
-    w = np.random.default_rng(0).uniform(0.1, 3.0, size=50)
-    assert weighted_fixed_design_width(7.0 * w) == pytest.approx(weighted_fixed_design_width(w), rel=1e-12)
-    assert weighted_fixed_design_width(np.append(w, [0.0, 0.0])) == weighted_fixed_design_width(w)
-
-
-@pytest.mark.slow
-def test_unequal_weights_cost_more_than_their_effective_rows():
-    """Never less, by convexity. It says up to 2.5 times in T for one big weight and 100 small ones; its own
-    formula gives 3.6 at a big weight of 20 (grid of k, against 28.8 equal rows).
-    """
-    ratios = []
-    for big in (1, 2, 5, 10, 20, 30):
-        weight = [float(big)] + [1.0] * 100
-        ratios.append(weighted_fixed_design_width(weight) / fixed_design_width(effective_rows(weight)))
-    assert ratios[0] == pytest.approx(1.0)
-    assert min(ratios) >= 1.0 - 1e-9
-    big = [20.0] + [1.0] * 100
-    time = smallest_on_a_grid(big, 0.25, 0.005) / 120**2
-    same = 28.8 * smallest_on_a_grid([1.0], 0.25, 0.005 ** (1 / 28.8)) / 28.8**2  # 14400 / 500 effective rows
-    assert time / same == pytest.approx(3.64, abs=0.01)
-    assert max(ratios) == pytest.approx(math.sqrt(time / same), rel=1e-6)
-
-
 def test_wider_for_less_risk_and_narrower_for_more_rows_or_less_variance():
     assert fixed_design_width(100, 0.01) > fixed_design_width(100, 0.05) > fixed_design_width(101, 0.05)
     assert fixed_design_width(100, variance=0.25) > fixed_design_width(100, variance=0.2)
@@ -137,10 +101,6 @@ def test_walk_width_spends_delta_as_it_says():
 def test_five_rows_or_fewer_are_refused(n):
     with pytest.raises(ArgumentError, match="more than 5 rows"):
         fixed_design_width(n)
-    with pytest.raises(DataError, match="effective rows"):
-        weighted_fixed_design_width(np.full(n, 0.1))
-    with pytest.raises(DataError, match="effective rows"):
-        weighted_fixed_design_width([100.0] + [1.0] * 50)
     with pytest.raises(DataError, match="more than 5 rows"):
         cumulative_width(ScoreTable.from_counts([0.5], [n], [0]))
     assert 0.0 < fixed_design_width(6) < 0.95
@@ -151,9 +111,7 @@ def test_bad_delta_is_refused(delta):
     data = ([0, 1] * 10, [0.2, 0.7] * 10)
     calls = [
         lambda: fixed_design_width(100, delta),
-        lambda: weighted_fixed_design_width(np.ones(100), delta),
         lambda: variance_bound(100, 0.1, delta),
-        lambda: certify_sample(*data, confidence_level=delta),
         lambda: isotonic_band(*data, confidence_level=delta),
         lambda: isotonic_band(*data, confidence_level=delta, method="fixed_design"),
         lambda: cumulative_band(*data, confidence_level=delta),
@@ -169,92 +127,10 @@ def test_bad_variance_is_refused(variance):
         fixed_design_width(100, variance=variance)
 
 
-@pytest.mark.parametrize("weight", [[-1.0] * 10, [math.nan] * 10, [0.0] * 10, [[1.0] * 10], 3.0])
-def test_bad_weights_are_refused(weight):
-    for function in (weighted_fixed_design_width, effective_rows):
-        with pytest.raises(DataError, match="weight"):
-            function(weight)
-
-
-# --- these cases ----------------------------------------------------------------------------------------------
-
-
-@given(small_rows())
-def test_statement_about_these_cases(rows: Rows):
-    """Sqrt(log(1 / d) sum (w / W)**2 / 2) above the empirical error."""
-    w = np.array(oracles.weights_or_ones(rows.y, rows.w))
-    importance = rows.w is not None and rows.w.dtype.kind == "f"
-    found = certify_sample(rows.y, rows.s, **rows.keywords)
-    assert found.estimate == pytest.approx(oracles.cutoff_error(*rows), abs=2.0**-41)
-    effective = w.sum() ** 2 / (w**2).sum() if importance else w.sum()
-    assert found.n == ((w > 0).sum() if importance else w.sum())
-    assert found.n_effective == pytest.approx(effective, rel=1e-12)
-    assert found.width == pytest.approx(math.sqrt(math.log(20.0) / (2.0 * effective)), rel=1e-12)
-    assert found.bound == min(1.0, found.estimate + found.width)
-    assert found.lower_bound == 0.0
-
-
 def some_rows(n=400, seed=0):
     rng = np.random.default_rng(seed)
     p = rng.integers(1, 64, size=n) / 64
     return (rng.random(n) < p).astype(int), p, rng.uniform(0.2, 3.0, size=n)
-
-
-def test_skorokhod_statement_has_two_sides():
-    y, _, w = some_rows()
-    low = np.full(400, 0.01)
-    found = certify_sample(y, low, method="fixed_design")
-    assert found.width == cumulative_width(ScoreTable.from_scores(y, low))
-    assert (found.lower_bound, found.bound) == (found.estimate - found.width, found.estimate + found.width)
-    weighted = certify_sample(y, low, method="fixed_design", sample_weight=w)
-    assert weighted.width == weighted_fixed_design_width(w)
-    assert 0.0 < weighted.lower_bound < weighted.estimate < weighted.bound < 1.0
-    assert "between" in weighted.claim
-    assert "at most" in certify_sample(y, low).claim
-
-
-@pytest.mark.parametrize("method", ["hoeffding", "fixed_design"])
-def test_counts_are_repeated_rows_and_order_and_scale_do_not_matter(method):
-    y, p, w = some_rows()
-    times = np.random.default_rng(1).integers(0, 4, size=400)
-    counted = certify_sample(y, p, count=times, method=method)
-    repeated = certify_sample(np.repeat(y, times), np.repeat(p, times), method=method)
-    assert counted.to_dict() | {"assumptions": None} == repeated.to_dict() | {"assumptions": None}
-    assert certify_sample(ScoreTable.from_scores(y, p), method=method) == certify_sample(y, p, method=method)
-    order = np.random.default_rng(2).permutation(400)
-    one = certify_sample(y, p, sample_weight=w, method=method)
-    other = certify_sample(y[order], p[order], sample_weight=3.7 * w[order], method=method)
-    assert (other.bound, other.n_effective) == pytest.approx((one.bound, one.n_effective), rel=1e-12)
-    assert len(one.assumptions) == 4
-    assert len(certify_sample(y, p, method=method).assumptions) == 3
-
-
-def test_whole_numbers_count_rows_only_as_a_count():
-    y, p, _ = some_rows()
-    w = np.where(p < 0.5, 100, 300)
-    counted, weighed = certify_sample(y, p, count=w), certify_sample(y, p, sample_weight=w)
-    assert counted.n == w.sum()
-    assert weighed.n == 400
-    assert weighed.n_effective == pytest.approx(w.sum() ** 2 / (w.astype(float) ** 2).sum())
-    assert weighed.width > 10 * counted.width
-    assert weighed.estimate == pytest.approx(counted.estimate, abs=1e-12)
-    with pytest.raises(DataError, match="whole number of equal rows"):
-        certify_sample(y, p, count=w + 0.5)
-
-
-def test_tables_of_weights_are_refused_with_the_reason():
-    table = ScoreTable.from_counts([0.1, 0.5], [10.5, 20.0], [1.0, 10.0])
-    with pytest.raises(ArgumentError, match="weight of every single row"):
-        certify_sample(table)
-
-
-def test_total_weight_at_a_score_does_not_determine_the_width():
-    """One row of weight 3 and three rows of weight 1 have the same table, and not the same noise."""
-    rest, w = np.full(20, 0.9), np.ones(20)
-    one = certify_sample([0, *[1] * 20], [0.1, *rest], sample_weight=[3.5, *w])
-    many = certify_sample([0] * 3 + [1] * 20, [0.1] * 3 + [*rest], sample_weight=[1.5, 1.0, 1.0, *w])
-    assert one.estimate == pytest.approx(many.estimate)
-    assert one.n_effective < many.n_effective
 
 
 BAD_ROWS = [
@@ -270,17 +146,13 @@ BAD_ROWS = [
 
 @pytest.mark.parametrize(("y", "s", "w", "message"), BAD_ROWS)
 def test_bad_rows_are_refused(y, s, w, message):
-    for function in (certify_sample, isotonic_band, cumulative_band):
+    for function in (isotonic_band, cumulative_band):
         with pytest.raises(DataError, match=message):
             function(y, s, count=w)
-    with pytest.raises(DataError, match=message):
-        certify_sample(y, s, sample_weight=w)
 
 
 def test_bad_choices_are_refused():
     y, p, w = some_rows(20)
-    with pytest.raises(ArgumentError, match="method"):
-        certify_sample(y, p, method="bernstein")
     with pytest.raises(ArgumentError, match="method"):
         isotonic_band(y, p, method="claim6")
     for function in (isotonic_band, cumulative_band):

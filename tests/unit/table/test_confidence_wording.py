@@ -7,7 +7,7 @@ import re
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.certificates import certify_sample, isotonic_band
+from calibrant.certificates import isotonic_band
 from calibrant.decisions import cost_forecast, max_regret, saving_bound
 from calibrant.table.numbers import at_least
 
@@ -34,7 +34,6 @@ def test_confidence(level, text):
     "state",
     [
         isotonic_band,
-        certify_sample,
         max_regret,
         lambda table, **level: saving_bound(table, **COSTS, **level),
         lambda table, **level: cost_forecast(table, **COSTS, **level),

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.certificates import certify_sample
 from calibrant.curves import binned_curve, isotonic_curve, local_curve
 from calibrant.errors import DataError
 from calibrant.metrics import brier_score, cutoff_calibration_error, expected_calibration_error, log_loss, roc_auc
@@ -24,7 +23,6 @@ FUNCTIONS = [
     binned_curve,
     isotonic_curve,
     local_curve,
-    certify_sample,
 ]
 
 

@@ -5,7 +5,5 @@ from calibrant.certificates.widths.closed_form import monotone_width as monotone
 from calibrant.certificates.widths.default import bernstein_width as bernstein_width
 from calibrant.certificates.widths.default import default_width as default_width
 from calibrant.certificates.widths.fixed_design import cumulative_width as cumulative_width
-from calibrant.certificates.widths.fixed_design import effective_rows as effective_rows
 from calibrant.certificates.widths.fixed_design import fixed_design_width as fixed_design_width
 from calibrant.certificates.widths.fixed_design import variance_bound as variance_bound
-from calibrant.certificates.widths.fixed_design import weighted_fixed_design_width as weighted_fixed_design_width

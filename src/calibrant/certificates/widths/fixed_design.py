@@ -11,15 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
-import numpy.typing as npt
-
 from calibrant.distributions.bisection import bisect
 from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.parameters import check_between, check_width
-from calibrant.table.pooling import FloatArray
-from calibrant.table.rules import clean_weights
 from calibrant.table.score_table import ScoreTable, need_counts
 
 # Share of delta spent on the time; the rest is spent on the range of the motion.
@@ -80,74 +75,6 @@ def fixed_design_width(n: float, delta: float = 0.05, *, variance: float = 0.25)
         remedy = "collect more: with so few rows such a band says nothing"
         raise ArgumentError(f"more than {_TOO_FEW} rows", f"{n:g}", remedy)
     return _width(n, variance, for_range=(1.0 - _TIME) * delta, for_time=_TIME * delta)
-
-
-def weighted_fixed_design_width(weight: npt.ArrayLike, delta: float = 0.05) -> float:
-    r"""Width of the same band for rows that do not weigh the same.
-
-    Parameters
-    ----------
-    weight : array-like of shape (n,)
-        Weight of each row, not negative, a function of its features alone; one entry per row, never a total of several.
-    delta : float
-        Probability with which the band may fail, in (0, 1).
-
-    Returns
-    -------
-    float
-        In units of the weighted error.
-
-    Raises
-    ------
-    DataError
-        If a weight is negative or not finite, or the rows are worth 5 or fewer of equal weight (`effective_rows`).
-
-    Notes
-    -----
-    As `fixed_design_width`, with stopping times for intervals of lengths :math:`w_i`:
-
-    .. math:: T = \min_{k < \pi / \max w} \frac{-\sum_i \ln \cos(k w_i / 2) + \ln(1/\delta_2)}{k^2 / 2},
-              \qquad \text{width} = \frac{\sqrt{T} q}{\sum_i w_i}.
-
-    This is more than the width of `fixed_design_width` at the effective number of rows if the weights differ.
-
-    Examples
-    --------
-    >>> from calibrant.certificates.widths import weighted_fixed_design_width
-    >>> round(weighted_fixed_design_width([1.0] * 100), 4)
-    0.1442
-    >>> round(weighted_fixed_design_width([5.0] + [1.0] * 100), 4)
-    0.201
-    """
-    check_between("delta", delta, 0.0, 1.0)
-    share, effective = _shares(weight)
-    if effective <= _TOO_FEW:
-        expected = f"weights that leave more than {_TOO_FEW} effective rows"
-        remedy = "collect more rows or trim the largest weights: such a band says nothing here"
-        raise DataError(expected, f"{effective:.3g} effective rows of {len(share)}", remedy)
-    return _weighted_width(share, for_range=(1.0 - _TIME) * delta, for_time=_TIME * delta)
-
-
-def effective_rows(weight: npt.ArrayLike) -> float:
-    """Rows of equal weight that these are worth: ``(sum w)**2 / sum w**2``.
-
-    Parameters
-    ----------
-    weight : array-like of shape (n,)
-        Weights, not negative, not all zero.
-
-    Returns
-    -------
-    float
-        Between 1 and the number of positive weights.
-
-    Examples
-    --------
-    >>> from calibrant.certificates.widths import effective_rows
-    >>> effective_rows([0.5, 0.5, 0.5]), round(effective_rows([10.0] + [1.0] * 100), 1)
-    (3.0, 60.5)
-    """
-    return _shares(weight)[1]
 
 
 def variance_bound(n: float, brier: float, delta: float) -> float:
@@ -279,34 +206,12 @@ def _width(n: float, variance: float, *, for_range: float, for_time: float) -> f
     return math.sqrt(_time(cumulant, growth, log_inverse)) * range_upper_quantile(for_range) / n
 
 
-def _weighted_width(share: FloatArray, *, for_range: float, for_time: float) -> float:
-    """As `_width`, for weights relative to the largest; every k gives a bound, so the best one is sought roughly."""
-    log_inverse = -math.log(for_time)
-
-    def growth(k: float) -> float:
-        return 0.25 * k * float(np.dot(share, np.tan(0.5 * k * share)))
-
-    time = _time(lambda k: _cumulant(share, k), growth, log_inverse, rtol=1e-6)
-    return math.sqrt(time) * range_upper_quantile(for_range) / float(share.sum())
-
-
 def _time(
     cumulant: Callable[[float], float], growth: Callable[[float], float], log_inverse: float, rtol: float = 1e-9
 ) -> float:
     """Time that stopping times with this cumulant seldom pass; `growth` is half of k times its derivative."""
     k, _ = bisect(lambda k: growth(k) - cumulant(k) < log_inverse, 0.0, math.pi, rtol=rtol)
     return (cumulant(k) + log_inverse) / (0.5 * k * k)
-
-
-def _cumulant(share: FloatArray, k: float) -> float:
-    return -float(np.log1p(-2.0 * np.sin(0.25 * k * share) ** 2).sum())
-
-
-def _shares(weight: npt.ArrayLike) -> tuple[FloatArray, float]:
-    """Positive weights relative to the largest, and the effective number of rows."""
-    weight = clean_weights(weight, np.size(weight)).astype(np.float64)
-    share = weight[weight > 0.0] / weight.max()
-    return share, float(share.sum() ** 2 / np.dot(share, share))
 
 
 def _divergence(seen: float, true: float) -> float:

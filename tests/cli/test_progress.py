@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from calibrant.cli import terminal
 from calibrant.cli.main import app
-from calibrant.sources import query_runner
+from calibrant.sources import source as source_module
 from calibrant.table.progress import report_progress
 
 
@@ -34,8 +34,8 @@ def screen(monkeypatch):
     """A terminal that someone watches, and who sees whatever takes any time."""
     made = Console(file=io.StringIO(), force_terminal=True, width=160)
     monkeypatch.setattr(terminal, "console", lambda: made)
-    monkeypatch.setattr(query_runner, "_PATIENCE", 0.0)
-    monkeypatch.setattr(query_runner, "_POLL", 1e-4)
+    monkeypatch.setattr(source_module, "_PATIENCE", 0.0)
+    monkeypatch.setattr(source_module, "_POLL", 1e-4)
     return made
 
 

@@ -248,7 +248,7 @@ class TestInterruption:
 
     SLOW = (
         "import pathlib\n"
-        "from calibrant.sources.query_runner import QueryRunner\n"
+        "from calibrant.sources.source import QueryRunner\n"
         "wait = QueryRunner._wait\n"
         "def told(self, done):\n"
         "    if {when}:\n"

@@ -21,7 +21,7 @@ from calibrant.errors import CalibrantError, SourceError
 from calibrant.metrics import cutoff_calibration
 from calibrant.sources.connection import open_source
 from calibrant.sources.files import read_table
-from calibrant.sources.paths import find_files
+from calibrant.sources.formats import find_files
 from calibrant.sources.schema import Schema
 from support.routes import few_in_memory, held_rows
 

@@ -19,7 +19,7 @@ from calibrant.cells import gathering, slices
 from calibrant.cells.bucket_sums import BucketSet, Grid
 from calibrant.cells.frame_rows import LazyRows, fetch_arrays
 from calibrant.errors import DataError, SourceError
-from calibrant.sources import files, query_runner, source
+from calibrant.sources import files, source
 from calibrant.sources.columns import inspect
 from calibrant.sources.connection import open_source
 from calibrant.sources.files import FileSlices, read_table
@@ -236,10 +236,8 @@ def test_text_is_copied(tmp_path, copies):
 
 def test_progress_in_rows(tmp_path, monkeypatch):
     seen = []
-    reached = query_runner.QueryRunner.reached
-    monkeypatch.setattr(
-        query_runner.QueryRunner, "reached", lambda self, count: seen.append(count) or reached(self, count)
-    )
+    reached = source.QueryRunner.reached
+    monkeypatch.setattr(source.QueryRunner, "reached", lambda self, count: seen.append(count) or reached(self, count))
     with job(lambda *_: None):
         read_table(write(tmp_path / "a.parquet"), **NAMES)
     assert (seen[0], seen[-1]) == (0, None)
@@ -255,10 +253,8 @@ def test_progress_of_text_from_a_database(tmp_path, monkeypatch):
         database.execute("CREATE TABLE cases (y INTEGER, s REAL)")
         database.executemany("INSERT INTO cases VALUES (?, ?)", zip(y.tolist(), s.tolist(), strict=True))
     expected = []
-    expect = query_runner.QueryRunner.expect
-    monkeypatch.setattr(
-        query_runner.QueryRunner, "expect", lambda self, *told: expected.append(told) or expect(self, *told)
-    )
+    expect = source.QueryRunner.expect
+    monkeypatch.setattr(source.QueryRunner, "expect", lambda self, *told: expected.append(told) or expect(self, *told))
     with job(lambda *_: None):
         assert_same(read_table(Query("SELECT * FROM cases", str(tmp_path / "a.sqlite")), **NAMES), "calibrated")
     assert expected == [(len(y), "rows")]

@@ -14,7 +14,7 @@ import numpy as np
 
 from calibrant.clock import utc_now
 from calibrant.printable import shell_word, without_passwords
-from calibrant.sources.paths import find_files, name_of
+from calibrant.sources.formats import find_files, name_of
 from calibrant.sources.query import Query
 from calibrant.table.class_scores import ClassScores
 from calibrant.table.outcome_table import OutcomeTable

@@ -201,7 +201,7 @@ def source_of(context: typer.Context) -> Any:
 
 def paths_of(source: Any) -> tuple[str, ...]:
     """Return the files that are read, for protection against overwriting."""
-    from calibrant.sources.paths import find_files
+    from calibrant.sources.formats import find_files
     from calibrant.sources.query import Query
 
     return (source.database or "-",) if isinstance(source, Query) else find_files(source)
@@ -209,7 +209,7 @@ def paths_of(source: Any) -> tuple[str, ...]:
 
 def name_of(source: Any) -> str:
     """Return what to call the source in headings."""
-    from calibrant.sources.paths import name_of
+    from calibrant.sources.formats import name_of
     from calibrant.sources.query import Query
 
     if isinstance(source, Query):

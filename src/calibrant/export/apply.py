@@ -24,11 +24,9 @@ from calibrant.fits.score_map import FittedMap
 from calibrant.segments.columns import SegmentColumn
 from calibrant.sources.columns import check_column
 from calibrant.sources.connection import open_source
-from calibrant.sources.formats import OBJECT, json_value, quote_name, quote_text
-from calibrant.sources.paths import PathSpec, find_files, name_of
+from calibrant.sources.formats import OBJECT, PathSpec, find_files, json_value, name_of, quote_name, quote_text
 from calibrant.sources.query import Query
-from calibrant.sources.query_runner import doing
-from calibrant.sources.source import Source, as_number, gap_of
+from calibrant.sources.source import Source, as_number, doing, gap_of
 from calibrant.table.row_errors import REPAIR
 from calibrant.table.rules import score_rules
 

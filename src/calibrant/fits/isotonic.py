@@ -77,7 +77,11 @@ def isotonic_fit(table: TableSums, *, log_safe: bool = False) -> IsotonicFit:
         return fit
     # The half rows stand outside the scores: no block consists of one of them alone, because the first has the largest
     # and the last the smallest possible mean. Blocks stay whole whatever is added outside.
-    n, k = np.concatenate([[0.5], fit.n, [0.5]]), np.concatenate([[0.5], fit.k, [0.0]])
+    return pooled_with(fit, np.concatenate([[0.5], fit.n, [0.5]]), np.concatenate([[0.5], fit.k, [0.0]]))
+
+
+def pooled_with(fit: IsotonicFit, n: FloatArray, k: FloatArray) -> IsotonicFit:
+    """Pool the blocks of a fit anew with rows in front of all scores, and perhaps behind them."""
     starts = block_starts(n, k)
     n, k = np.add.reduceat(n, starts), np.add.reduceat(k, starts)
     first, last = np.maximum(starts - 1, 0), np.append(starts[1:] - 2, len(fit.n) - 1)

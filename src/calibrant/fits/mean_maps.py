@@ -20,7 +20,7 @@ from calibrant.clock import utc_now
 from calibrant.distributions.bisection import bisect
 from calibrant.distributions.total_ratio import range_p_value
 from calibrant.errors import DataError
-from calibrant.fits.isotonic import IsotonicFit, block_starts, isotonic_fit
+from calibrant.fits.isotonic import isotonic_fit, pooled_with
 from calibrant.fits.pool import member_names
 from calibrant.fits.score_map import Domain, FittedMap, Training, interpolate
 from calibrant.table.numbers import short
@@ -160,10 +160,7 @@ class IsotonicMean(MeanMap):
         # In front half a row with half an outcome of the usual size: no less than the first block has on average.
         usual = float(table.k.sum()) / np.count_nonzero(table.rows.outcome)
         n, k = np.append(0.5 * table.total / table.n_rows, fit.n), np.append(0.5 * usual, fit.k)
-        starts = block_starts(n, k)
-        n, k = np.add.reduceat(n, starts), np.add.reduceat(k, starts)
-        first, last = np.maximum(starts - 1, 0), np.append(starts[1:] - 2, len(fit.n) - 1)
-        self.prediction_, self.value_ = IsotonicFit(fit.low[first], fit.high[last], k / n, n, k).knots()
+        self.prediction_, self.value_ = pooled_with(fit, n, k).knots()
 
     def _mapped(self, prediction: FloatArray) -> FloatArray:
         return interpolate(prediction, self.prediction_, self.value_)

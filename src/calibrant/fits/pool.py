@@ -24,7 +24,7 @@ from calibrant.table.pooling import FloatArray, IntArray, NumberArray, distinct_
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import Words, held_out_units, scramble
 
-_PRIOR = 0.25  # rows, for each member
+PRIOR = 0.25  # rows, for each member
 _MANY = 100_000  # rows above which one part is held out instead of every fold in turn
 _ENOUGH = 20_000  # rows in that part
 _SEPARATE = 4096  # distinct scores up to which each is kept
@@ -119,7 +119,7 @@ def _joined(
 
 def _weighed(predicted: FloatArray, n: NumberArray, k: NumberArray) -> tuple[FloatArray, float, float]:
     """Return the weights of a pool, and the mean log loss of the scores and of the pool."""
-    weights = pool_weights(predicted, n, k, _PRIOR)
+    weights = pool_weights(predicted, n, k, PRIOR)
     before, after = (-log_likelihood(p, n, k) / float(n.sum()) for p in (predicted[0], weights @ predicted))
     return weights, before, after
 
@@ -242,7 +242,6 @@ def log_likelihood(probability: FloatArray, n: NumberArray, k: NumberArray) -> f
 
 
 FLOOR = 1e-15  # least probability of a pool, and of members on rows held out
-PRIOR = 0.25  # rows, for each member
 _RISE = 2.3  # of the log likelihood of labels held out, above which a repair is made: they are 10 times as likely
 MANY = 20_000  # rows above which one fold is held out, not one after the other
 _MOST = 1 << 21  # probabilities that are fitted to beyond these rows: of more, those of rows drawn at random

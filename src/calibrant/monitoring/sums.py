@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from calibrant.monitoring.families import CELLS, GROUP, log_odds
 from calibrant.monitoring.rows import Settings, Time, shown_time
-from calibrant.sources.paths import name_of
+from calibrant.sources.formats import name_of
 from calibrant.table.pooling import FloatArray, run_starts
 from calibrant.table.results import Result
 from calibrant.typed_json import Count, Finite, sized, within

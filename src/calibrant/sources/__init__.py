@@ -4,9 +4,9 @@
 be asked of the rows stands in `rows`.
 
 A row of a file goes this way. `paths` finds the file, `formats` recognises it, `connection` opens it (several
-together, the result of a `query` likewise) as one `source`, whose queries `query_runner` runs. `columns` gives
+together, the result of a `query` likewise) as one `source`, which runs queries. `columns` gives
 what it holds the shape in which `checks` looks at all rows once, and says what is wrong with one. `files` then asks for
-the row: pooled or in slices for a table, which `calibrant.cells` makes; by segment (`segment_scan`); or in its order.
+the row: pooled or in slices for a table, which `calibrant.cells` makes; by segment (`engine`); or in its order.
 Without labels, `expected_brier` asks for one number.
 
 A row of a dataframe is taken out of it by `frames`, if it is in memory, and is one of arrays (`rows`) from then on. In

@@ -94,7 +94,7 @@ class ClassFile:
             arrays = source.connection.execute(self.sql).fetchnumpy()  # text is not read in batches
             beside["by"] = {name: column_values(arrays[f"by{i}"], name) for i, name in enumerate(schema.by)}
             if schema.cluster:
-                beside["clusters"] = column_values(arrays["c"], " and ".join(schema.cluster))
+                beside["cluster"] = column_values(arrays["c"], " and ".join(schema.cluster))
             yield arrays
 
         def work() -> int:

@@ -22,11 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calibrant.errors import ROWS, CalibrantError, DataError, SourceError, need_package
 from calibrant.sources import formats
-from calibrant.sources.formats import FileLayout
-from calibrant.sources.paths import PathSpec, find_files, name_of
+from calibrant.sources.formats import FileLayout, PathSpec, find_files, name_of
 from calibrant.sources.query import COPIED, Query, copy_rows
-from calibrant.sources.query_runner import QueryRunner
-from calibrant.sources.source import Source
+from calibrant.sources.source import QueryRunner, Source
 from calibrant.table.progress import has_listener
 from calibrant.table.row_errors import describe_no_rows
 

@@ -28,7 +28,7 @@ from calibrant.sources.engine import (
     table_of_checked,
     unchecked_rows,
 )
-from calibrant.sources.paths import PathSpec, name_of
+from calibrant.sources.formats import PathSpec, name_of
 from calibrant.sources.query import Query
 from calibrant.sources.rows import ArrayRows, EngineColumn, OrderedRows, Rows
 from calibrant.sources.schema import Schema

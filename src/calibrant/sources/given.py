@@ -518,15 +518,11 @@ def class_tables_of(
     schema = schema.matching(names_of_frame(as_frame(source)))
     frame = in_memory(source, schema)
     further = {"sample_weight": schema.weight, "count": schema.count, "chance": schema.chance}
-    yield ClassScores.from_scores(
-        frame[schema.outcome].to_native(),
-        {name: frame[name].to_numpy() for name in schema.predictions},
-        classes=classes,
-        clusters=clusters_of(frame, schema.cluster),
-        by={name: frame[name].to_native() for name in schema.by},
-        missing=missing,
-        **{role: None if name is None else frame[name].to_numpy() for role, name in further.items()},
-    )
+    columns = {role: None if name is None else frame[name].to_numpy() for role, name in further.items()}
+    columns |= {"clusters": clusters_of(frame, schema.cluster), "classes": classes, "missing": missing}
+    columns["by"] = {name: frame[name].to_native() for name in schema.by}
+    label, proba = frame[schema.outcome].to_native(), {name: frame[name].to_numpy() for name in schema.predictions}
+    yield ClassScores.from_scores(label, proba, **columns)
 
 
 def _matrix_of(file: ClassFile, classes: Sequence[Any] | None) -> ClassScores:
@@ -538,11 +534,11 @@ def _matrix_of(file: ClassFile, classes: Sequence[Any] | None) -> ClassScores:
         values[start : start + len(part)] = numbers
 
     beside, schema, n_classes = file.read(fill), file.schema, len(file.names)
-    roles = {"sample_weight": schema.weight, "count": schema.count, "chance": schema.chance}
-    beside |= {role: values[:, -1] for role, name in roles.items() if name is not None}
-    labels, further = ClassLabels(file.met, number), {"missing": schema.missing, "copy": False, **beside}
+    beside |= {role: values[:, -1] for role in ("weight", "count", "chance") if getattr(schema, role) is not None}
+    labels, named = ClassLabels(file.met, number), (list(file.names), classes)
     try:
-        rows = ClassScores.from_numbered(labels, values[:, :n_classes], list(file.names), classes, **further)
+        proba = values[:, :n_classes]
+        rows = ClassScores.from_numbered(labels, proba, named, beside, missing=schema.missing, copy=False)
     except DataError as error:
         raise renumbered(error, range(1, file.n + 1)) from None  # from 1 on in files
     return replace(rows, order=None if rows.order is None else rows.order + 1)  # as later errors have to

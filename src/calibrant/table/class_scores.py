@@ -154,39 +154,41 @@ class ClassScores:
         """
         columns, raw = class_checks.columns_of(y_proba)
         labels = class_checks.clean_class_labels(y_true, len(raw))
-        beside: dict[str, Any] = {"sample_weight": sample_weight, "chance": chance, "clusters": clusters, "by": by}
-        return cls.from_numbered(labels, raw, columns, classes, count=count, missing=missing, **beside)
+        beside = {"weight": sample_weight, "count": count, "chance": chance, "cluster": clusters, "by": by}
+        return cls.from_numbered(labels, raw, (columns, classes), beside, missing=missing)
 
     @classmethod
     def from_numbered(
         cls,
         labels: class_checks.ClassLabels,
         raw: npt.NDArray[Any],
-        columns: list[Any] | None,
-        classes: Sequence[Any] | None,
+        named: tuple[list[Any] | None, Sequence[Any] | None],
+        beside: Mapping[str, Any],
         *,
-        sample_weight: Any = None,
-        count: Any = None,
-        chance: Any = None,
-        clusters: Any = None,
-        by: Mapping[str, Any] | None = None,
         missing: str = "raise",
         copy: bool = True,
     ) -> ClassScores:
-        """Check the probabilities of labels that were numbered; without `copy` they are changed where they are."""
-        need_one_kind(weight=sample_weight, count=count, chance=chance)
-        of_by = {f"value of {name}": column_values(values, name) for name, values in (by or {}).items()}
-        chances = None if chance is None else column_values(chance, "chance")
-        beside = {"weight": sample_weight, "chance": chances, "cluster": clusters} | of_by
-        beside = {cause: values for cause, values in beside.items() if values is not None}
+        """Check the probabilities of labels that were numbered; without `copy` they are changed where they are.
+
+        `named` are the names of columns and the classes, where they are given, `beside` what else there is by its role.
+        """
+        kinds = {role: beside.get(role) for role in ("weight", "count", "chance")}
+        need_one_kind(**kinds)
+        by, chances = beside.get("by") or {}, kinds["chance"]
+        of_by = {f"value of {name}": column_values(values, name) for name, values in by.items()}
+        chances = None if chances is None else column_values(chances, "chance")
+        further = {"weight": kinds["weight"], "chance": chances, "cluster": beside.get("cluster")} | of_by
+        further = {cause: values for cause, values in further.items() if values is not None}
         need_same_length({"rows": labels.number} | {f"values of {cause}": each for cause, each in of_by.items()})
-        labels, chosen = class_checks.kept_classes(labels, raw, missing, count, beside, dict.fromkeys(of_by, EMPTY))
+        labels, chosen = class_checks.kept_classes(
+            labels, raw, missing, kinds["count"], further, dict.fromkeys(of_by, EMPTY)
+        )
         weight, chances, cluster, *columns_of = chosen.named("weight", "chance", "cluster", *of_by)
         try:
             cluster = None if cluster is None else cluster_numbers(cluster, len(labels.number))
             weight = weighting_of(weight, None, len(labels.number))[0]
             proba, gap = class_checks.clean_probabilities(chosen.columns["probability"], copy=copy)
-            names, certain = class_checks.classes_of(labels.met, columns, classes, proba.shape[1])
+            names, certain = class_checks.classes_of(labels.met, *named, proba.shape[1])
             code = class_checks.codes_of(labels, names)
         except DataError as error:
             raise chosen.renumbered(error) from None
@@ -197,18 +199,13 @@ class ClassScores:
         order = score_order(*(proba[:, k] for k in by_label), key_order(by_label)[code])
         for column in proba.T:  # one by one, without a second matrix
             column[:] = column[order]
-        return cls(
-            tuple(names),
-            code[order],
-            proba,
-            rescaled,
-            order=order if chosen.places is None else chosen.places[order],
-            left_out=chosen.left_out,
-            cluster=None if cluster is None else cluster[order],
-            weight=None if weight is None else weight[order].astype(np.float64),
-            chance=None if chances is None else chances[order],
-            by={name: values[order] for name, values in zip(by or {}, columns_of, strict=True)},
-        )
+        places = order if chosen.places is None else chosen.places[order]
+        of_rows: dict[str, Any] = {"cluster": cluster, "weight": weight, "chance": chances}
+        of_rows = {role: column[order] for role, column in of_rows.items() if column is not None}
+        if weight is not None:
+            of_rows["weight"] = of_rows["weight"].astype(np.float64)
+        by = {name: values[order] for name, values in zip(by, columns_of, strict=True)}
+        return cls(tuple(names), code[order], proba, rescaled, places, chosen.left_out, by=by, **of_rows)
 
     @classmethod
     def from_source(

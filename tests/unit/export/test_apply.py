@@ -9,7 +9,7 @@ from calibrant.calibrators import BetaCalibrator, IsotonicCalibrator
 from calibrant.errors import DataError, SourceError
 from calibrant.export import apply
 from calibrant.export.apply import apply_to_file
-from calibrant.sources import query_runner
+from calibrant.sources import source as source_module
 from calibrant.sources.source import Source
 from calibrant.table.progress import job
 from support.export_cases import assert_same, world
@@ -135,7 +135,7 @@ def test_damage_elsewhere_is_not_blamed_on_scores(calibrator, tmp_path):
 
 @pytest.mark.parametrize(("bad", "shown"), [(0.5, "Writing o.csv"), (2.0, "Checking s.csv")])
 def test_what_is_done_is_told(calibrator, tmp_path, monkeypatch, bad, shown):
-    monkeypatch.setattr(query_runner, "_PATIENCE", 0.0)
+    monkeypatch.setattr(source_module, "_PATIENCE", 0.0)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.csv").write_text(f"p\n0.25\n{bad}\n")
     told = []

@@ -14,10 +14,10 @@ import duckdb
 import pytest
 
 from calibrant.errors import SourceError
-from calibrant.sources import query_runner
+from calibrant.sources import source as source_module
 from calibrant.sources.connection import open_source
 from calibrant.sources.files import read_table
-from calibrant.sources.query_runner import speed
+from calibrant.sources.source import speed
 from calibrant.table.progress import job
 
 LONG = "SELECT sum(ln(i + 1.0)) FROM range(1000000000000) t(i)"
@@ -159,7 +159,7 @@ def test_control_c_twice(monkeypatch):
         raise KeyboardInterrupt
 
     ended = threading.Event()
-    runner = query_runner.QueryRunner(Deaf(), "a.csv")
+    runner = source_module.QueryRunner(Deaf(), "a.csv")
     monkeypatch.setattr(runner, "_wait", lambda done: began.wait() and first())
     began = threading.Event()
 
@@ -180,7 +180,7 @@ def test_interrupted_read_removes_its_files(write, monkeypatch, temporary_folder
         raise KeyboardInterrupt
 
     path = write("scores.csv", PLAIN)
-    monkeypatch.setattr(query_runner.QueryRunner, "_wait", stop)
+    monkeypatch.setattr(source_module.QueryRunner, "_wait", stop)
     with pytest.raises(KeyboardInterrupt):
         read_table(path, label="y", score="p")
     assert seen
@@ -189,10 +189,10 @@ def test_interrupted_read_removes_its_files(write, monkeypatch, temporary_folder
 @pytest.mark.slow
 def test_something_is_told_only_if_it_takes_long(write, monkeypatch, heard):
     path = write("scores.csv", PLAIN)
-    monkeypatch.setattr(query_runner, "_PATIENCE", 3600.0)
+    monkeypatch.setattr(source_module, "_PATIENCE", 3600.0)
     read_table(path, label="y", score="p")
     assert heard == []
-    monkeypatch.setattr(query_runner, "_PATIENCE", 0.0)
+    monkeypatch.setattr(source_module, "_PATIENCE", 0.0)
     with open_source(path) as source:
         source.rows("SELECT sum(ln(i + 1.0)) FROM range(30000000) t(i)")
     assert {stage for stage, *_ in heard} == {f"Reading {path}"}
@@ -224,8 +224,8 @@ class Reports:
 def told_about(monkeypatch, heard, reports, count=0, unit=""):
     """Run a query that lasts until all has been reported, for two seconds by the clock that is looked at."""
     times = iter([100.0])
-    monkeypatch.setattr(query_runner, "time", SimpleNamespace(monotonic=lambda: next(times, 102.0)))
-    runner = query_runner.QueryRunner(reports, "a.csv")
+    monkeypatch.setattr(source_module, "time", SimpleNamespace(monotonic=lambda: next(times, 102.0)))
+    runner = source_module.QueryRunner(reports, "a.csv")
     runner.expect(count, unit)
     assert runner.run(lambda: reports.told.wait(60.0))
     return runner
@@ -248,7 +248,7 @@ def test_many_scans_move_on_and_never_back(monkeypatch, heard):
     assert shares[:9] == pytest.approx([1 / 6, 0.3, 0.3, 1 / 3 + 0.05 / 3, 1 / 3 + 0.2, 2 / 3, 5 / 6, 5 / 6, 11 / 12])
     assert shares == sorted(shares)
     # What takes no time is no scan, and a later query goes on where this one ended.
-    monkeypatch.setattr(query_runner, "_PATIENCE", 3600.0)
+    monkeypatch.setattr(source_module, "_PATIENCE", 3600.0)
     runner.run(lambda: None)
     assert [done for _, done, _ in heard] == shares
 
@@ -261,7 +261,7 @@ def test_many_scans_move_on_and_never_back(monkeypatch, heard):
 def test_what_a_scan_reads(write, monkeypatch, tmp_path, name, first):
     """Parquet files say how many rows they hold; of text the first scan counts them."""
     seen = []
-    monkeypatch.setattr(query_runner.QueryRunner, "expect", lambda _, *counted: seen.append(counted))
+    monkeypatch.setattr(source_module.QueryRunner, "expect", lambda _, *counted: seen.append(counted))
     write("scores.csv", "y,p\n0,1\n1,1\n")
     for other, rows in (("scores.parquet", 3), ("b.parquet", 2)):
         duckdb.sql(f"SELECT 0 AS y, 0.5 AS p FROM range({rows})").write_parquet(str(tmp_path / other))

@@ -198,15 +198,15 @@ KINDS = {
         roles=_BY, words={"by": ("segments",)}, skip=_MAPS, ways=_COLUMNS,
     ),
     "plan": Kind(
-        None, None, "required_sample_size plan", "plan --tolerance 0.1",
+        None, None, "plan certify", "plan certify --tolerance 0.1",
         roles={"tolerance": 0.1}, skip=_PLAN, ways=_NO_ROWS,
     ),
     "plan, intervals": Kind(
-        None, None, "validation_sample_size", "plan {file} --score p --tolerance 0.1 --precision",
+        None, None, "plan intervals", "plan o:e,slope,auc {file} --score p",
         roles={"y_proba": Col("p")}, skip=_PLAN - _options("missing", "count", "weight"), ways=_NO_ROWS,
     ),
     "plan amounts": Kind(
-        None, None, "required_sample_size_means plan", "plan --tolerance 0.1 --frequency 0.3 --cap 10",
+        None, None, "plan amounts", "plan certify --kind amount --tolerance 0.1 --frequency 0.3 --cap 10",
         roles={"tolerance": 0.1, "frequency": 0.3, "cap": 10.0}, skip=_PLAN, ways=_NO_ROWS,
     ),
 }  # fmt: skip

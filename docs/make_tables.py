@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrant.certificates import required_sample_size
+from calibrant import plan
 from calibrant.certificates.widths import (
     anytime_width,
     asymptotic_width,
@@ -195,7 +195,7 @@ def _sizes(power: float | None) -> list[str]:
     for name, width in WIDTHS.items():
         if name in METHODS:
             asked = {"confidence_level": 1 - DELTA, "method": METHODS[name], "power": power, "brier": BRIER}
-            sizes = [required_sample_size(e, **asked) for e in TOLERANCES]
+            sizes = [plan("certify", tolerance=e, **asked).n for e in TOLERANCES]
         else:
             sizes = [_smallest(lambda n, width=width: width(n) + _empirical(n, power), e) for e in TOLERANCES]
         rows.append(f"| {name} | " + " | ".join(f"{n:,}" for n in sizes) + " |")

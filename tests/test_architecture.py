@@ -355,7 +355,7 @@ FIT = ["rows.csv", "--label", "y", "--score", "p"]
         ["apply", "rows.csv", "--score", "p", "--model", "segment.json", "--output", "out.csv"],
         ["export", "model.json", "--to", "python"],
         ["monitor", *FIT, "--tolerance", "0.2", "--state", "state.json"],
-        ["plan", "--tolerance", "0.02"],
+        ["plan", "certify", "--tolerance", "0.02"],
     ],
     ids=lambda words: " ".join(word for word in words if word.isalpha()),
 )

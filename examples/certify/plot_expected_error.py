@@ -13,7 +13,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import calibrant as cal
-from calibrant.certificates import certify_ece, required_sample_size_ece
+from calibrant import plan
+from calibrant.certificates import certify_ece
 from calibrant.papers import distorted_probabilities, l1_error
 
 gammas = [1.0, 1.5, 2.0, 3.0]
@@ -40,5 +41,5 @@ ax.legend()
 
 # %%
 # The bounds take many rows: this is how many to come within 0.02 of the error.
-print(f"{required_sample_size_ece(0.02):,} rows")
+print(plan("ece", tolerance=0.02, brier=0.15))
 plt.show()

@@ -11,8 +11,7 @@ collect them.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from calibrant import certify, required_sample_size
-from calibrant.certificates import plan_table
+from calibrant import certify, plan
 
 tolerance = 0.02
 rng = np.random.default_rng(0)
@@ -27,7 +26,7 @@ brier = np.mean((y - p) ** 2)
 # samples, if the scores are calibrated.
 numbers = np.geomspace(200, len(p), 16).astype(int)
 found = [certify(y[:n], p[:n], tolerance=tolerance) for n in numbers]
-needed = required_sample_size(tolerance, brier=brier)
+needed = plan("certify", tolerance=tolerance, brier=brier).n
 
 figure, ax = plt.subplots(figsize=(6.8, 4.2), layout="constrained")
 ax.plot(numbers, [c.bound for c in found], color="tab:orange", label="bound, 95% confidence")
@@ -38,8 +37,8 @@ ax.set(xscale="log", xlabel="rows", ylabel="calibration error", ylim=(0, 0.12))
 ax.legend()
 
 # %%
-# The verdict is "certified" once the bound is below the tolerance. For every method,
-# ``plan_table`` gives a ``Plan``.
+# The verdict is "certified" once the bound is below the tolerance. A ``Plan`` has the rows
+# of several methods, and of other goals.
 print([c.verdict for c in found[::3]])
-print(plan_table(tolerance, brier=0.15))
+print(plan("certify", tolerance=tolerance, brier=0.15, method="default, asymptotic, anytime"))
 plt.show()

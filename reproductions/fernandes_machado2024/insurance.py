@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from calibrant import ScoreTable
-from calibrant.certificates import certify, required_sample_size
+from calibrant import ScoreTable, plan
+from calibrant.certificates import certify
 from calibrant.metrics import cutoff_calibration
 from calibrant.plots import drawing_style
 from reproductions.item import Effort, Item, Measured, Number
@@ -62,7 +62,7 @@ def _measure(effort: Effort) -> Measured:
                 "misplaced": exact.value * _LOSS * 2 * _DRIVERS,
             }
         )
-    rows_needed = required_sample_size(_TOLERANCE, power=_POWER, brier=_TRUE["A"] * _TRUE["B"])
+    rows_needed = plan("certify", tolerance=_TOLERANCE, power=_POWER, brier=_TRUE["A"] * _TRUE["B"]).n
     numbers.append(Number("policies to certify a tolerance of 0.03", float(rows_needed), 0.0))
     drawn, one = _from_data(effort)
     table = pd.DataFrame(rows).merge(one, on="estimate")

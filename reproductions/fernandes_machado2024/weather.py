@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from scipy import stats
 from scipy.integrate import quad
 
-from calibrant.certificates import certify, required_sample_size
+from calibrant import plan
+from calibrant.certificates import certify
 from calibrant.curves import binned_curve
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.plots import drawing_style
@@ -92,7 +93,7 @@ def _days_needed() -> list[Number]:
     """Return how many days it takes to certify the calibrated forecaster."""
     numbers = [Number("Brier score of the calibrated forecaster", _BRIER, 0.0)]
     for tolerance in _TOLERANCES:
-        days = required_sample_size(tolerance, power=0.8, brier=_BRIER)
+        days = plan("certify", tolerance=tolerance, power=0.8, brier=_BRIER).n
         numbers += [
             Number(f"days to certify {tolerance}", float(days), 0.0),
             Number(f"years to certify {tolerance}", days / 365.25, 0.0),
@@ -104,7 +105,7 @@ def _verdicts(effort: Effort) -> list[Number]:
     """Return how often each verdict is reached after the planned number of days."""
     sequences = _SEQUENCES // 5 if effort.fast else _SEQUENCES
     tolerance = _TOLERANCES[1]
-    days = required_sample_size(tolerance, power=0.8, brier=_BRIER)
+    days = plan("certify", tolerance=tolerance, power=0.8, brier=_BRIER).n
     random = np.random.default_rng(1)
     verdicts: dict[str, list[str | None]] = {name: [] for name in _POWERS}
     for _ in effort.steps(range(sequences), "sequences of days"):

@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from scipy.special import expit
 from sklearn.svm import SVC
 
+from calibrant import plan
 from calibrant.calibrators import PlattCalibrator
-from calibrant.certificates import certify, required_sample_size
+from calibrant.certificates import certify
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.papers import rademacher_linear, uniform_convergence_width
 from calibrant.plots import drawing_style
@@ -135,7 +136,9 @@ def _rows_needed() -> list[Number]:
     return [
         Number("training rows for a width of 0.1", training, 0.0),
         Number(
-            "held-out rows for a width of 0.1", required_sample_size(0.1, confidence_level=1 - DELTA, power=None), 0.0
+            "held-out rows for a width of 0.1",
+            plan("certify", tolerance=0.1, confidence_level=1 - DELTA, power=0).n,
+            0.0,
         ),
     ]
 

@@ -34,7 +34,7 @@ from calibrant.calibrators import TemperatureCalibrator as TemperatureCalibrator
 from calibrant.calibrators import VennAbersCalibrator as VennAbersCalibrator
 from calibrant.certificates.calibration_test import calibration_test as calibration_test
 from calibrant.certificates.certify import certify as certify
-from calibrant.certificates.sample_size import required_sample_size as required_sample_size
+from calibrant.certificates.plan import plan as plan
 from calibrant.comparing.compare import compare as compare
 from calibrant.comparing.results import Comparison as Comparison
 from calibrant.decisions import Selection as Selection

@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 import calibrant as cal
-from calibrant.certificates import required_sample_size, validation_sample_size
 from calibrant.cli.main import app
 from calibrant.export import load_model
 
@@ -283,67 +282,67 @@ class TestRecalibrateAndApply:
 
 class TestPlan:
     def test_one_number(self):
-        done = run("plan", "--tolerance", 0.02, "--brier", 0.15)
+        done = run("plan", "certify", "--tolerance", 0.02, "--brier", 0.15)
         assert done.exit_code == 0
-        rows = required_sample_size(0.02, brier=0.15)
-        assert done.stdout.startswith(f"{rows:,} rows certify a calibration error of at most 0.02\n")
-        assert "power 0.8 if the scores are calibrated" in done.stdout
-        assert "a Brier score of 0.15." in done.stdout
-        assert "anytime" not in done.stdout
+        rows = cal.plan("certify", tolerance=0.02, brier=0.15).n
+        assert re.search(rf"^certify +error 0\.02 +{rows:,}$", done.stdout, re.MULTILINE)
+        assert "brier 0.15, power 0.8." in done.stdout
+        assert "asymptotic" not in done.stdout
 
     def test_prevalence(self):
-        rare, guess = (run("plan", "--tolerance", 0.02, *given) for given in (["--prevalence", 0.01], []))
-        assert f"{required_sample_size(0.02, brier=0.01 * 0.99):,} rows" in rare.stdout
-        assert f"{required_sample_size(0.02, brier=0.25):,} rows" in guess.stdout
+        rare, guess = (run("plan", "certify", "--tolerance", 0.02, *each) for each in (["--prevalence", 0.01], []))
+        assert f" {cal.plan('certify', tolerance=0.02, brier=0.01 * 0.99).n:,} " in rare.stdout
+        assert f" {cal.plan('certify', tolerance=0.02, brier=0.25).n:,}\n" in guess.stdout
         assert "name the prevalence" in guess.stdout
-        both = run("plan", "--tolerance", 0.02, "--prevalence", 0.01, "--brier", 0.01)
+        both = run("plan", "certify", "--tolerance", 0.02, "--prevalence", 0.01, "--brier", 0.01)
         assert both.exit_code == 2
         assert "--prevalence" in both.output
 
     def test_scores_of_a_file(self, tmp_path):
         file = tmp_path / "scores.csv"
         file.write_text("p,z\n0.1,a\n,b\n0.3,c\n")  # one score is missing, and there are no outcomes
-        done = run("plan", file, "--score", "p", "--tolerance", 0.02)
-        *told, gap = done.stdout.splitlines()
-        assert told == run("plan", "--tolerance", 0.02, "--brier", (0.09 + 0.21) / 2).stdout.splitlines()
-        assert gap == "Left out: 1 of 3 rows: 1 without a score."
-        as_json = json.loads(run("plan", file, "--score", "p", "--tolerance", 0.02, "--json").stdout)
+        words = ["plan", "certify", file, "--score", "p", "--tolerance", 0.02]
+        done = run(*words)
+        assert f" {cal.plan('certify', tolerance=0.02, brier=(0.09 + 0.21) / 2).n:,} " in done.stdout
+        assert done.stdout.endswith("\nLeft out: 1 of 3 rows: 1 without a score.\n")
+        as_json = json.loads(run(*words, "--json").stdout)
         assert (as_json["left_out"]["n"], as_json["left_out"]["n_read"]) == (1, 3)
         for mistake in (["--score", "z"], ["--score", "p", "--brier", 0.1], []):
-            assert run("plan", file, "--tolerance", 0.02, *mistake).exit_code == 2
+            assert run("plan", "certify", file, "--tolerance", 0.02, *mistake).exit_code == 2
 
-    def test_rows_for_intervals(self, tmp_path):
-        done = run("plan", "--tolerance", 0.02, "--prevalence", 0.1, "--auc", 0.8, "--oe-width", 0.4)
-        assert re.search(r"O:E +width 0\.4 +876 +88\n", done.stdout)
-        assert re.search(r"C statistic \(AUC\) +width 0\.1 +836 +84\n", done.stdout)
-        for missing in (["--auc", 0.8], ["--prevalence", 0.1, "--oe-width", 0.4]):
-            assert run("plan", "--tolerance", 0.02, *missing).exit_code == 2
+    def test_rows_for_intervals(self):
+        done = run("plan", "o:e,auc", "--prevalence", 0.1, "--auc", 0.8, "--widths", "o:e=0.4")
+        assert re.search(r"o:e +width 0\.4 +876 +88\n", done.stdout)
+        assert re.search(r"auc +width 0\.1 +836 +84\n", done.stdout)
+        for mistake in (["--auc", 0.8], ["--prevalence", 0.1], ["--prevalence", 0.1, "--auc", 0.8, "--widths", "0.4"]):
+            assert run("plan", "o:e,auc", *mistake).exit_code == 2
 
     def test_rows_for_intervals_from_scores_of_a_file(self, tmp_path):
         file, scores = tmp_path / "scores.csv", np.random.default_rng(0).beta(1, 5, 2_000)
         file.write_text("p\n0\n\n" + "\n".join(map(str, scores)))
-        done = run("plan", file, "--score", "p", "--tolerance", 0.02, "--precision", "--threshold", 0.2, "--json")
-        plan = json.loads(done.stdout)["precision"]
-        direct = validation_sample_size(y_proba=[0.0, *scores], threshold=0.2)
-        assert list(plan["rows"].values()) == pytest.approx(list(direct.rows.values()), rel=5e-3)  # of narrow cells
+        goals = "o:e,slope,auc,net_benefit"
+        found = json.loads(run("plan", goals, file, "--score", "p", "--threshold", 0.2, "--json").stdout)["rows"]
+        direct = cal.plan(goals, y_proba=[0.0, *scores], threshold=0.2).rows
+        assert list(found.values()) == pytest.approx(list(direct.values()), rel=5e-3)  # of narrow cells
+
+    def test_amounts_and_selective_decisions(self):
+        words = ["--frequency", 0.2, "--cap", 50, "--tolerance", 0.2, "--json"]
+        rows = cal.plan("certify", kind="amount", frequency=0.2, cap=50, tolerance=0.2).rows
+        assert json.loads(run("plan", "certify", "--kind", "amount", *words).stdout)["rows"] == rows
+        found = json.loads(run("plan", "selective", "--risk", 0.01, "--coverage", 0.5, "--json").stdout)
+        assert found["rows"] == cal.plan("selective", risk=0.01, coverage=0.5).rows
 
     @pytest.mark.slow
-    def test_width_only(self):
-        done = run("plan", "--tolerance", 0.05, "--brier", 0.3, "--width-only", "--all", "--json")
-        plan = json.loads(done.stdout)
-        assert plan["power"] is None
-        assert plan["rows"]["asymptotic"] == required_sample_size(0.05, method="asymptotic", brier=0.3, power=None)
+    def test_several_methods_and_the_width_alone(self):
+        words = ["plan", "certify", "--tolerance", 0.05, "--brier", 0.3, "--power", 0, "--method", "default,asymptotic"]
+        found = json.loads(run(*words, "--json").stdout)
+        rows = cal.plan("certify", method="asymptotic", tolerance=0.05, brier=0.3, power=0).n
+        assert (found["expected"]["power"], found["rows"]["certify, asymptotic"]) == (0, rows)
+        assert re.search(r"certify, default +error 0\.05 +[0-9,]+\n", run(*words).stdout)
 
-    def test_all(self):
-        arguments = ["plan", "--tolerance", 0.05, "--brier", 0.15, "--power", 0.9, "--all"]
-        plan = json.loads(run(*arguments, "--json").stdout)
-        assert (plan["power"], plan["brier"]) == (0.9, 0.15)
-        sizes = {name: required_sample_size(0.05, method=name, brier=0.15, power=0.9) for name in plan["rows"]}
-        assert plan["rows"] == sizes
-        assert list(sizes) == ["default", "asymptotic", "anytime"]
-        assert re.search(r"default +[0-9,]+ +1\.0", run(*arguments).stdout)
-
-    @pytest.mark.parametrize("arguments", [["--tolerance", "0"], ["--tolerance", "0.1", "--power", "1"], []])
+    @pytest.mark.parametrize(
+        "arguments", [["certify", "--tolerance", "0"], ["certify", "--tolerance", "0.1", "--power", "1"], []]
+    )
     def test_bad_usage(self, arguments):
         assert run("plan", *arguments).exit_code == 2
 

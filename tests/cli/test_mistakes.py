@@ -90,7 +90,8 @@ IN_A_SHELL = {
     ),
     "a tolerance in percent": (csv(), [*AUDIT, "--tolerance", "2"], "--tolerance in (0, 1)", "found 2", "such as 0.02"),
     "a tolerance beyond every table": (
-        None, ["plan", "--tolerance", "1e-160"], "--tolerance that 1e+15 rows reach", "1e-160", "a larger one",
+        None, ["plan", "certify", "--tolerance", "1e-160"],
+        "--tolerance that 1e+15 rows reach", "1e-160", "a larger one",
     ),
     "a confidence in percent": (
         csv(), [*AUDIT, "--confidence", "95"], "--confidence in (0, 1)", "found 95", "such as 0.95",

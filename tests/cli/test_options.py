@@ -5,8 +5,7 @@ import inspect
 import pytest
 from typer.main import get_command
 
-from calibrant import Monitor, audit, compare, selective
-from calibrant.certificates import validation_sample_size
+from calibrant import Monitor, audit, compare, plan, selective
 from calibrant.cli.main import app
 
 # What a shell has in other words, or not: sources, results, and what repeats what is random.
@@ -15,7 +14,7 @@ IN_PYTHON = {
     compare: {"y_true", "y_proba", "costs", "name"},
     selective: {"correct", "y_score", "classes"},
     Monitor: {"blocks", "reference"},
-    validation_sample_size: {"y_proba", "sample_weight"},
+    plan: {"y_proba", "sample_weight"},
 }
 COMMANDS = dict(zip(IN_PYTHON, ("audit", "compare", "selective", "monitor", "plan"), strict=True))
 NO_DEFAULT = {"target_error", "name", "tolerance", "expect"}  # another default, or none, in the shell

@@ -173,8 +173,8 @@ COSTS = SimpleNamespace(
 MORE = SimpleNamespace(
     action="collect more data",
     reason="the error is compatible with perfect calibration, but these rows are too few to certify the tolerance.",
-    command="calibrant plan --tolerance 0.02",
-    python="cal.required_sample_size(0.02)",
+    command="calibrant plan certify --tolerance 0.02",
+    python='cal.plan("certify", tolerance=0.02)',
 )
 WARNINGS = (
     DataWarning(

@@ -291,11 +291,11 @@ def plan(rng: np.random.Generator, folder: Path) -> str:
         {"--power": 0.95},
     ][int(rng.integers(4))]
 
-    def rows(options: dict[str, Any], *flags: str) -> int:
+    def rows(options: dict[str, Any]) -> int:
         words = [word for option in options.items() for word in option]
-        return parsed(run("plan", *words, "--json", *flags).stdout)["rows"]["default"]
+        return parsed(run("plan", "certify", *words, "--json").stdout)["n"]
 
-    base, other, width = rows(asked), rows(asked | more), rows(asked, "--width-only")
+    base, other, width = rows(asked), rows(asked | more), rows(asked | {"--power": 0})
     check(width <= base <= other, f"{width} rows for the width alone, {base}, and {other} with {more}: {asked}")
     return "answered"
 

@@ -225,14 +225,14 @@ def plan(rng: np.random.Generator, folder: Path) -> Result:
         ["1e-3", "1e-160", "0", "-1", "nan", "inf", "1e400", "", "x"],
     )
     numbers += ["0.999999", "0.5", "1", "5e-324", "1e-9"]
-    arguments: list[Any] = ["--tolerance", str(rng.choice(usual_numbers if rng.random() < 0.6 else numbers))]
+    arguments: list[Any] = ["certify", "--tolerance", str(rng.choice(usual_numbers if rng.random() < 0.6 else numbers))]
     for option in ("--brier", "--prevalence", "--power", "--confidence"):
         if rng.random() < 0.2:
             arguments += [option, str(rng.choice(["0.95", "0.8", "0.1"] if rng.random() < 0.6 else numbers))]
-    arguments += [option for option in ("--all", "--width-only") if rng.random() < 0.1]
+    arguments += ["--method", "default,anytime"] if rng.random() < 0.1 else []
     done = run("plan", *arguments, "--json")
     if done.exit_code == 0:
-        check(parsed(done.stdout)["rows"]["default"] >= 1, "no rows")
+        check(parsed(done.stdout)["n"] >= 1, "no rows")
     return done
 
 

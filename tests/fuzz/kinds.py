@@ -60,7 +60,10 @@ _TIMES = (1, 5, 100, 1000, 0, -1, 10**18, 1.5, "nan", "x")
 VALUES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("confidence_level", "power", "prevalence", "brier", "auc", "threshold"), (0.95, *_SHARES)),
     **dict.fromkeys(("tolerance", "target_error", "missed", "require_coverage"), (0.05, 0.1, 0.3, *_SHARES)),
-    **dict.fromkeys(("oe_width", "slope_width", "auc_width", "net_benefit_width"), (0.2, *_SHARES)),
+    **dict.fromkeys(("error", "risk", "coverage", "frequency"), (0.2, 0.01, *_SHARES)),
+    **dict.fromkeys(("design_effect", "variation", "largest_prediction"), (1.5, 10, *_SHARES)),
+    "widths": ("o:e=0.4", "slope=0.3", "auc=0", "x=1", "o:e=x", "0.2"),
+    "kind": ("event", "amount", "classes", "x"),
     **dict.fromkeys(("central_tendency", "odds_tolerance"), (0.1, 1.2, *_SHARES)),
     **dict.fromkeys(("cost_fp", "cost_fn"), (1, 4, 0, 1e300, 1e-300, -1, "nan", "x")),
     **dict.fromkeys(("cap", "floor"), (1, 10, 0, 1e6, 1e300, -1, -100, "nan", "inf", "x")),
@@ -381,11 +384,26 @@ def index(rng: np.random.Generator, folder: Path) -> Result:
 
 def plan(rng: np.random.Generator, folder: Path) -> Result:
     table = Table(rng, folder)
-    words = [f"--tolerance={VALUES['tolerance'][int(rng.integers(1 if rng.random() < 0.5 else 14))]}"]
+    goals = (
+        "certify",
+        "certify",
+        "refute",
+        "ece",
+        "o:e",
+        "slope,auc",
+        "net_benefit",
+        "selective",
+        "certify,o:e",
+        "x",
+        "",
+    )
+    words = [
+        str(rng.choice(goals)),
+        f"--tolerance={VALUES['tolerance'][int(rng.integers(1 if rng.random() < 0.5 else 14))]}",
+    ]
     if rng.random() < 0.5:
         words += [*table.source, "--score", table.of(str(rng.choice(["p", "q", "f"])))]
-    fitting = "confidence_level power width_only brier prevalence all_methods precision auc threshold oe_width "
-    fitting += "slope_width auc_width net_benefit_width as_json"
+    fitting = "confidence_level power brier prevalence method auc threshold widths error risk coverage as_json"
     return asked(rng, folder, "plan", *words, *options(rng, "plan", table, folder, fitting))
 
 

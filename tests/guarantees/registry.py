@@ -76,7 +76,6 @@ ELSEWHERE = {
         "guarantees/test_mean_band.py::test_rows_that_do_not_count_the_same",
         "guarantees/test_mean_band.py::test_a_narrower_band_would_be_caught",
     ],
-    "certificates.required_sample_size_means": ["guarantees/test_means.py::test_planned_rows_certify"],
     "metrics.mean_bias": [
         "guarantees/test_mean_intervals.py::test_balance_and_bias_of_rows",
         "guarantees/test_mean_intervals.py::test_balance_where_few_rows_decide",
@@ -95,7 +94,6 @@ ELSEWHERE = {
         "guarantees/test_selective.py::test_several_targets_and_groups_hold_together",
         "guarantees/test_selective.py::test_clusters_of_any_dependence",
     ],
-    "decisions.selective_plan": ["unit/decisions/test_planning.py::test_power_is_what_samples_show"],
     "selective_binary": [
         "guarantees/test_selective.py::test_both_sides_hold_together",
         "guarantees/test_selective.py::test_positives_that_are_missed",
@@ -118,17 +116,16 @@ ELSEWHERE = {
         "guarantees/test_l1.py::test_bound_on_squares_exactly",
     ],
     "certificates.widths.asymptotic_width": ["guarantees/test_normal_and_anytime.py::test_normal_bound_at_one_score"],
-    "certificates.plan_table": [
-        "unit/certificates/test_certificates.py::test_sample_size_is_the_smallest_that_is_enough"
+    "plan": [
+        "guarantees/test_power.py::test_certified_as_often_as_asked",
+        "guarantees/test_performance_intervals.py::test_intervals_have_the_width_planned",
+        "guarantees/test_means.py::test_planned_rows_certify",
+        "unit/certificates/test_certificates.py::test_sample_size_is_the_smallest_that_is_enough",
+        "unit/certificates/test_expected_error.py::test_planned_rows_have_the_power_asked_for",
+        "unit/certificates/test_plan.py::test_about_half_of_the_samples_refute",
+        "unit/decisions/test_planning.py::test_power_is_what_samples_show",
     ],
     "certificates.widths.brownian_width": ["guarantees/test_interval.py::test_interval_contains_the_true_error"],
-    "certificates.required_sample_size": ["guarantees/test_power.py::test_certified_as_often_as_asked"],
-    "certificates.validation_sample_size": [
-        "guarantees/test_performance_intervals.py::test_intervals_have_the_width_planned"
-    ],
-    "certificates.required_sample_size_ece": [
-        "unit/certificates/test_expected_error.py::test_planned_rows_have_the_power_asked_for"
-    ],
     "certificates.widths.fixed_design_width": ["guarantees/test_bands.py::test_coverage_where_outcomes_are_even"],
     "papers.hoeffding_width": ["unit/papers/test_uniform_convergence.py::test_hoeffding_at_one_score"],
     "papers.uniform_convergence_width": ["unit/papers/test_uniform_convergence.py::test_theorem_2_at_one_score"],

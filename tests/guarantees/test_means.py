@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+import calibrant as cal
 from calibrant import certify
-from calibrant.certificates import required_sample_size_means
 from support.counting import assert_failures_within
 from support.mean_worlds import exponential, half_wrong, lognormal, one_score, pareto
 
@@ -181,7 +181,7 @@ PLANS = {
 def test_planned_rows_certify(name):
     """As often as asked for, at least about: 80%."""
     world, plan, tolerance = PLANS[name]
-    n = required_sample_size_means(tolerance, **plan)
+    n = cal.plan("certify", kind="amount", tolerance=tolerance, **plan).n
     rng, missed, limits = np.random.default_rng(2), 0, (0, plan["cap"] * world.prediction.mean())
     for _ in range(40):
         outcome, prediction, _ = world.draw(n, rng)

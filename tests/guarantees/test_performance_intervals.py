@@ -11,9 +11,9 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import binom, norm
 
+import calibrant as cal
 from calibrant import ScoreTable
 from calibrant.auditing.performance import Performance, performance_of
-from calibrant.certificates import validation_sample_size
 from calibrant.fits.log_odds import logistic_fit
 from calibrant.metrics import calibration_in_the_large, calibration_slope, observed_expected_ratio, roc_auc_interval
 from calibrant.table.clusters import cluster_rows
@@ -282,7 +282,7 @@ def test_rows_of_clusters_taken_as_independent_are_caught():
 @pytest.mark.parametrize(("prevalence", "auc"), [(0.3, 0.7), (0.1, 0.8)])
 def test_intervals_have_the_width_planned(prevalence, auc):
     """O:E comes out narrower, since its interval does not count what the scores explain as chance."""
-    plan = validation_sample_size(prevalence, auc)
+    plan = cal.plan("o:e, slope, auc", prevalence=prevalence, auc=auc)
     deviation = np.sqrt(2.0) * norm.ppf(auc)
     rng = np.random.default_rng(0)
 
@@ -303,7 +303,7 @@ def test_intervals_have_the_width_planned(prevalence, auc):
         found = roc_auc_interval(y, p)
         return found.lower, found.upper
 
-    assert 0.17 < mean_width(plan.rows["observed_expected"], ratio) < 0.2
-    slope = mean_width(plan.rows["calibration_slope"], lambda y, p: calibration_slope(y, p).slope_interval)
+    assert 0.17 < mean_width(plan.rows["o:e"], ratio) < 0.2
+    slope = mean_width(plan.rows["slope"], lambda y, p: calibration_slope(y, p).slope_interval)
     assert slope == pytest.approx(0.2, rel=0.06)
-    assert mean_width(plan.rows["roc_auc"], area) == pytest.approx(0.1, rel=0.12)
+    assert mean_width(plan.rows["auc"], area) == pytest.approx(0.1, rel=0.12)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from calibrant import ScoreTable
-from calibrant.certificates import certify, required_sample_size
+from calibrant import ScoreTable, plan
+from calibrant.certificates import certify
 from support.counting import assert_seldom
 
 METHODS = ["default", "anytime", "asymptotic"]
@@ -17,7 +19,7 @@ PLANS = [(0.001, 0.003), (0.001, 0.01), (0.001, 0.05), (0.01, 0.03), (0.01, 0.1)
 
 def refused(rate: float, tolerance: float, method: str, repetitions: int, **keywords):
     """Whether samples of calibrated scores that all differ and are close to a rate are not certified."""
-    n = required_sample_size(tolerance, method=method, brier=rate * (1 - rate), **keywords)
+    n = plan("certify", tolerance=tolerance, method=method, brier=rate * (1 - rate), **keywords).n
     score = rate * (1.0 + 1e-6 * np.linspace(-1.0, 1.0, n))
     rng = np.random.default_rng([n, *method.encode()])
     bounds = (certify(rng.random(n) < score, score, method=method).bound for _ in range(repetitions))
@@ -47,7 +49,7 @@ def test_one_score_exactly(rate, method, power):
     for tolerance in (0.3, 0.1, 0.03, 10 * rate, 3 * rate):
         if not 0.003 <= tolerance <= 0.5:
             continue
-        n = required_sample_size(tolerance, method=method, brier=rate * (1 - rate), power=power)
+        n = plan("certify", tolerance=tolerance, method=method, brier=rate * (1 - rate), power=power).n
         if n > 40_000:
             continue
         low, high = (int(binom.ppf(q, n, rate)) for q in (1e-5, 1 - 1e-5))
@@ -61,13 +63,13 @@ def test_one_score_exactly(rate, method, power):
 def test_a_plan_for_the_width_alone_is_not_enough():
     """What the command used to name: at these rows hardly any calibrated sample is certified."""
     with pytest.raises(AssertionError, match="failures"):
-        assert_seldom(refused(0.2, 0.03, "default", 100, power=None), 100, 0.2)
+        assert_seldom(refused(0.2, 0.03, "default", 100, power=0), 100, 0.2)
 
 
 @pytest.mark.slow
 def test_a_tenth_of_the_rows_less_is_caught(monkeypatch):
     """The plan is not far above what is needed: with 10% fewer rows the chance is too small."""
-    whole = required_sample_size(0.03, method="anytime", brier=0.16)
-    monkeypatch.setitem(globals(), "required_sample_size", lambda *_, **__: round(0.9 * whole))
+    whole = plan("certify", tolerance=0.03, method="anytime", brier=0.16).n
+    monkeypatch.setitem(globals(), "plan", lambda *_, **__: SimpleNamespace(n=round(0.9 * whole)))
     with pytest.raises(AssertionError, match="failures"):
         assert_seldom(refused(0.2, 0.03, "anytime", 300), 300, 0.2)

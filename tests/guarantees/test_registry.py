@@ -18,7 +18,7 @@ from support.statements import STATEMENTS
 
 TESTS = Path(__file__).parents[1]
 SILENT = [name for names in SAYS_NOTHING.values() for name in names]
-CALLED_SO = re.compile(r"certif|bound|width|band|interval|limits?$|_test$|sample_size|forecast")
+CALLED_SO = re.compile(r"certif|bound|width|band|interval|limits?$|_test$|^plan$|forecast")
 FIELD_CALLED_SO = re.compile(r"(^|_)(lower|upper|low|high|bound|p_value|verdict|interval|intervals|width|level|delta)$")
 
 

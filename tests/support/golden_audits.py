@@ -149,11 +149,12 @@ def _maps():
 
 def _sample_sizes():
     sizes = {
-        f"{method} {power}": cal.required_sample_size(0.02, method=method, power=power)
+        f"{method} {power}": cal.plan("certify", tolerance=0.02, method=method, power=power).n
         for method in ("default", "asymptotic", "anytime")
-        for power in (0.8, None)
+        for power in (0.8, 0)
     }
-    return [sizes, certificates.validation_sample_size(0.1, auc=0.8), certificates.plan_table(0.05, prevalence=0.1)]
+    every = cal.plan("certify, refute, o:e, slope, auc", tolerance=0.05, error=0.1, prevalence=0.1, auc=0.8)
+    return [sizes, every, cal.plan("certify", tolerance=0.05, prevalence=0.1)]
 
 
 def _certificates():
@@ -205,7 +206,7 @@ def _refusals():
         "monitor": cal.Monitor,
         "map of one class": lambda: calibrators.PlattCalibrator().fit(p, [1, 1, 1, 1]),
         "score to map": lambda: calibrators.PlattCalibrator().fit(p, y).predict([1.5]),
-        "sample size": lambda: cal.required_sample_size(0),
+        "sample size": lambda: cal.plan("certify", tolerance=0).n,
     }
     return {name: _message(call) for name, call in calls.items()}
 
@@ -326,8 +327,8 @@ COMMANDS: dict[str, list[str]] = {
         f"monitor high.csv {_NAMED} --state state.json",
     ],
     "shell plan": [
-        "plan --tolerance 0.05 --prevalence 0.1 --all --precision --auc 0.8",
-        "plan two.csv --score p --tolerance 0.05",
+        "plan certify,o:e,slope,auc --tolerance 0.05 --prevalence 0.1 --method default,anytime --auc 0.8",
+        "plan certify two.csv --score p --tolerance 0.05",
     ],
     "shell index": [
         f"audit two.csv {_NAMED} --tolerance 0.1 --json > january.json",
@@ -344,7 +345,7 @@ COMMANDS: dict[str, list[str]] = {
         f"recalibrate two.csv {_NAMED} --method plat --model m.json",
         "apply two.csv --score p --model two.csv --output out.csv",
         f"monitor two.csv {_NAMED} --state two.csv",
-        "plan --tolerance 0",
+        "plan certify --tolerance 0",
         "index two.csv",
     ],
 }  # fmt: skip

@@ -242,11 +242,14 @@ def _plan(asked: Asked, certificate: Certificate | None, expected_brier: float) 
         options["confidence_level"] = written_number(given["confidence_level"])
     of_one = given["direction"] != "either" and f"counts errors in both directions, not only {given['direction']}"
     comments = [of_one or "", "of all rows, not of each segment" if given["by"] is not None else ""]
-    shell = _command("plan", [], {"tolerance": tolerance, **options}, *comments)
+    options = {"tolerance": tolerance, **options}
     if given["method"] not in (None, "default"):
-        shell, options["method"] = shell.replace(" plan", " plan --all"), repr(given["method"])
-    listed = ", ".join([tolerance, *(f"{name}={value}" for name, value in options.items())])
-    return NextStep(shell, _commented(f"cal.required_sample_size({listed})", *comments))
+        options["method"] = given["method"]
+    shell = _command("plan", ["certify"], options, *comments)
+    listed = ", ".join(
+        f"{name}={value!r}" if name == "method" else f"{name}={value}" for name, value in options.items()
+    )
+    return NextStep(shell, _commented(f'cal.plan("certify", {listed})', *comments))
 
 
 def _with_other_label(asked: Asked) -> NextStep:

@@ -30,6 +30,7 @@ COMMANDS = {
     "calibrant.audit": "calibrant audit",
     "calibrant.AutoMeanCalibrator": "calibrant recalibrate FILE --outcome z --prediction f",
     "calibrant.compare": "calibrant compare",
+    "calibrant.plan": "calibrant plan",
     "calibrant.selective": "calibrant selective",
 }
 # Parameters of Python that are others in a shell.
@@ -136,8 +137,10 @@ def costs_of(cost_fp: float | None, cost_fn: float | None) -> tuple[float, float
     return None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
 
 
-def cuts_of(given: Sequence[str] | None) -> dict[str, list[float]] | None:
-    """Return where columns are cut, each written as ``age=30,60``; None if none is."""
+def cuts_of(
+    given: Sequence[str] | None, option: str = "--cuts", example: str = "age=30,60"
+) -> dict[str, list[float]] | None:
+    """Return numbers by name, such as where columns are cut, each written as ``age=30,60``; None if none are given."""
     cuts: dict[str, list[float]] = {}
     for one in given or ():
         name, _, numbers = one.rpartition("=")
@@ -146,7 +149,7 @@ def cuts_of(given: Sequence[str] | None) -> dict[str, list[float]] | None:
         except ValueError:
             name = ""
         if not name:
-            raise ArgumentError("--cuts as a column and numbers, age=30,60", repr(one), "write COL=NUMBERS")
+            raise ArgumentError(f"{option} as a name and numbers, {example}", repr(one), "write NAME=NUMBERS")
     return cuts or None
 
 

@@ -23,4 +23,3 @@ from calibrant.decisions.selections import Selections as Selections
 from calibrant.decisions.selective import RiskCoverageCurve as RiskCoverageCurve
 from calibrant.decisions.selective import Selection as Selection
 from calibrant.decisions.selective import SelectiveCutoff as SelectiveCutoff
-from calibrant.decisions.selective import selective_plan as selective_plan

@@ -18,11 +18,10 @@ _CELLS = 1_000  # per unit of log-odds: far below what changes a number of rows
 class ExpectedScores(NamedTuple):
     """Scores as they are expected.
 
-    `brier` is the Brier score that they have if they are calibrated; `score` and `rows` are mean scores and numbers of
-    rows of narrow cells; `left_out` says of how many rows there is none.
+    `score` and `rows` are mean scores and numbers of rows of narrow cells; `left_out` says of how many rows there is
+    none.
     """
 
-    brier: float
     score: FloatArray
     rows: FloatArray
     left_out: LeftOut | None
@@ -36,7 +35,7 @@ def expected_scores(source: Any, score: str) -> ExpectedScores:
         column, kind = opened.column(score), opened.kind(score)
         cell = f"CASE WHEN s > 0 AND s < 1 THEN floor({_CELLS} * ln(s / (1 - s))) ELSE s * 1e9 END"
         cells = opened.arrays(
-            f"SELECT avg(s) AS score, count(*)::DOUBLE AS rows, sum(s * (1 - s)) AS brier "
+            f"SELECT avg(s) AS score, count(*)::DOUBLE AS rows "
             f"FROM (SELECT {as_number(column, kind)} AS s FROM ({opened.sql}) WHERE NOT {gap_of(column, kind)}) "
             f"GROUP BY {cell} ORDER BY score"
         )
@@ -46,4 +45,4 @@ def expected_scores(source: Any, score: str) -> ExpectedScores:
         left_out = None
         if missing := n - int(known):
             left_out = LeftOut.of(missing, n, {"score": missing}, Moments.of(0, 0, 0), Moments.of(0, 0, 0))
-        return ExpectedScores(float(cells["brier"].sum() / known), cells["score"], cells["rows"], left_out)
+        return ExpectedScores(cells["score"], cells["rows"], left_out)

@@ -227,7 +227,7 @@ def test_few_rows_lead_to_a_plan():
     advice = cal.audit(y, p, tolerance=0.03, confidence_level=0.9).advice
     assert advice.action == "collect more data"
     brier = f"{np.ceil(100 * np.mean(p * (1 - p))) / 100:g}"  # rounded up, to ask for no fewer rows
-    assert advice.command == f"calibrant plan --tolerance 0.03 --brier {brier} --confidence 0.9"
+    assert advice.command == f"calibrant plan certify --tolerance 0.03 --brier {brier} --confidence 0.9"
     assert CliRunner().invoke(app, advice.command.split()[1:]).exit_code == 0
     exec(advice.python, {"cal": cal})
     assert cal.audit(*world(3_000, seed=1)).advice.command is None
@@ -482,4 +482,4 @@ def test_a_plan_for_rare_positives_asks_for_a_small_tolerance():
     rng = np.random.default_rng(6)
     p = rng.uniform(0.005, 0.02, 3000)
     advice = cal.audit(rng.uniform(size=3000) < p, p).advice
-    assert advice.command == "calibrant plan --tolerance 0.004 --brier 0.013"
+    assert advice.command == "calibrant plan certify --tolerance 0.004 --brier 0.013"

@@ -204,9 +204,9 @@ def test_a_plan_is_for_the_bound_the_confidence_and_the_tolerance_that_were_aske
     asked = asked_of(cal.audit, "rows.csv", **TWO, method=method, confidence_level=0.975, direction="too high", by="g")
     certificate = SimpleNamespace(tolerance=0.0123456789)
     step = next_step("collect more data", asked, certificate, expected_brier=0.1666)
-    wanted = cal.required_sample_size(0.0123456789, brier=0.17, confidence_level=0.975, method=method)
-    assert run_python(step.python) == wanted
-    assert f" {wanted:,} " in f"{run_command(step.command).stdout} "
+    wanted = cal.plan("certify", tolerance=0.0123456789, brier=0.17, confidence_level=0.975, method=method).n
+    assert run_python(step.python).n == wanted
+    assert f" {wanted:,}\n" in run_command(step.command).stdout
     for text in step:  # what a plan cannot take along
         assert "not only too high; of all rows, not of each segment" in text.partition("  # ")[2]
 

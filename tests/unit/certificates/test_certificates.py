@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from calibrant import DataError, ScoreTable
-from calibrant.certificates import certify, required_sample_size
+from calibrant import DataError, ScoreTable, plan
+from calibrant.certificates import certify
 from calibrant.certificates.widths import anytime_width, asymptotic_width, brownian_width, default_width, monotone_width
 from calibrant.distributions.brownian import kuiper_upper_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
@@ -21,7 +21,7 @@ TOLERANCES = (0.10, 0.05, 0.02, 0.01)
 
 def test_the_default_needs_fewer_rows_than_one_bernstein_rate_did():
     """5,537 rows for a width of .01 at a Brier score of .15 instead of 9,499 with the single rate of version 0.1."""
-    assert required_sample_size(0.01, brier=0.15, power=None) <= 5_600
+    assert plan("certify", tolerance=0.01, brier=0.15, power=0).n <= 5_600
 
 
 def test_uniform_widths():
@@ -42,7 +42,7 @@ WIDTHS = {"default": default_width, "asymptotic": asymptotic_width, "anytime": a
 @pytest.mark.parametrize("method", WIDTHS)
 @pytest.mark.parametrize("tolerance", [0.9, 0.31, 0.1, 0.033])
 def test_sample_size_is_the_smallest_that_is_enough(method, tolerance):
-    n = required_sample_size(tolerance, confidence_level=0.9, method=method, brier=0.2, power=None)
+    n = plan("certify", tolerance=tolerance, confidence_level=0.9, method=method, brier=0.2, power=0).n
     assert WIDTHS[method](n, 0.2, 0.1) <= tolerance < WIDTHS[method](n - 1, 0.2, 0.1)
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.certificates import certify_ece, required_sample_size_ece
+from calibrant import ArgumentError, DataError, ScoreTable, plan
+from calibrant.certificates import certify_ece
 from calibrant.certificates.expected_error.bounds import (
     Cells,
     Runs,
@@ -300,7 +300,7 @@ def test_wrong_rows():
 
 @pytest.mark.slow
 def test_planned_rows_have_the_power_asked_for():
-    n = required_sample_size_ece(0.06, brier=0.1475)
+    n = plan("ece", tolerance=0.06, brier=0.1475).n
     reached = sum(certify_ece(*calibrated(n, seed)).bound <= 0.06 for seed in range(60))
     assert 0.65 * 60 <= reached <= 60
 
@@ -308,18 +308,23 @@ def test_planned_rows_have_the_power_asked_for():
 def test_bounds_of_calibrated_rows_are_about_those_that_rows_are_planned_for():
     """At half of the samples .7 to 1.05 times the gap, as the notes of the function say."""
     middle = np.median([certify_ece(*calibrated(2000, seed)).bound for seed in range(40)])
-    rows = [required_sample_size_ece(middle / times, brier=0.1475, power=0.5) for times in (0.7, 1.05)]
+    rows = [plan("ece", tolerance=middle / times, brier=0.1475, power=0.5).n for times in (0.7, 1.05)]
     assert rows[0] <= 2000 <= rows[1]
 
 
 def test_plans_grow_the_right_way():
-    plain = required_sample_size_ece(0.03)
-    assert required_sample_size_ece(0.02) > 2.3 * plain
-    assert required_sample_size_ece(0.03, power=0.5) < plain < required_sample_size_ece(0.03, power=0.9)
-    assert required_sample_size_ece(0.03, brier=0.05) < plain < required_sample_size_ece(0.03, confidence_level=0.99)
-    for wrong in ({"gap": 0.0}, {"gap": 0.1, "power": 1.0}, {"gap": 0.1, "brier": 0.3}, {"gap": 1e-7}):
+    plain = plan("ece", tolerance=0.03).n
+    assert plan("ece", tolerance=0.02).n > 2.3 * plain
+    assert plan("ece", tolerance=0.03, power=0.5).n < plain < plan("ece", tolerance=0.03, power=0.9).n
+    assert plan("ece", tolerance=0.03, brier=0.05).n < plain < plan("ece", tolerance=0.03, confidence_level=0.99).n
+    for wrong in (
+        {"tolerance": 0.0},
+        {"tolerance": 0.1, "power": 1.0},
+        {"tolerance": 0.1, "brier": 0.3},
+        {"tolerance": 1e-7},
+    ):
         with pytest.raises(ArgumentError):
-            required_sample_size_ece(**wrong)
+            plan("ece", **{"tolerance": 0.1} | wrong)
 
 
 @pytest.mark.parametrize("variance", [2.0, 50.0, 1e4])

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.certificates import certify, certify_recalibrated, required_sample_size
+from calibrant import plan
+from calibrant.certificates import certify, certify_recalibrated
 from calibrant.certificates.widths import anytime_width, asymptotic_width, brownian_width
 
 SIZES = (1e3, 1e4, 1e5, 1e6)
@@ -25,7 +26,7 @@ def test_anytime_width():
 
 
 def test_sample_sizes():
-    sizes = [required_sample_size(e, method="asymptotic", brier=0.15, power=None) for e in (0.1, 0.05, 0.02, 0.01)]
+    sizes = [plan("certify", tolerance=e, method="asymptotic", brier=0.15, power=0).n for e in (0.1, 0.05, 0.02, 0.01)]
     assert sizes == [91, 269, 1297, 4639]  # the page prints 4,640; at 4,639 the width is .009999
 
 

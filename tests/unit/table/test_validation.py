@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from calibrant import ArgumentError, CalibrantError, DataError, OutcomeTable, ScoreTable, audit
+from calibrant import ArgumentError, CalibrantError, DataError, OutcomeTable, ScoreTable, audit, plan
 from calibrant.calibrators import BetaCalibrator, PlattCalibrator
-from calibrant.certificates import calibration_test, certify, certify_ece, required_sample_size
+from calibrant.certificates import calibration_test, certify, certify_ece
 from calibrant.certificates.widths import bernstein_width
 from calibrant.decisions import (
     cost_forecast,
@@ -29,6 +29,7 @@ from calibrant.papers import uniform_convergence_width
 from calibrant.references import bibtex, cite
 from calibrant.table.parameters import failure_probability
 
+certified = partial(plan, "certify")
 TAKES_ROWS = [
     brier_score,
     cutoff_calibration,
@@ -223,12 +224,22 @@ OUT_OF_RANGE = {
     ),
     "no rows planned": (lambda: bernstein_width(0, 0.1), "n in [1, inf)", "0", "number of independent rows"),
     "tolerance 0": (lambda: certify(Y, S, tolerance=0), "tolerance in (0, 1)", "0", "average gap in probability"),
-    "tolerance 2": (lambda: required_sample_size(2), "tolerance in (0, 1)", "2", "average gap in probability"),
-    "power": (lambda: required_sample_size(0.1, power=1.5), "power in [0.5, 1)", "1.5", "0.8 is usual"),
-    "low power": (lambda: required_sample_size(0.1, power=0.1), "power in [0.5, 1)", "0.1", "None plans for the width"),
-    "brier": (lambda: required_sample_size(0.1, brier=0), "brier in (0, 0.25]", "0", "calibrated scores have a Brier"),
-    "high brier": (lambda: required_sample_size(0.1, brier=0.3), "brier in (0, 0.25]", "0.3", "at most 0.25"),
-    "no brier": (lambda: required_sample_size(0.1, brier=0, power=None), "brier in (0, 1]", "0", "choose a brier"),
+    "tolerance 2": (lambda: certified(tolerance=2), "tolerance in (0, 1)", "2", "average gap in probability"),
+    "power": (lambda: certified(tolerance=0.1, power=1.5), "power in [0.5, 1)", "1.5", "0.8 is usual"),
+    "low power": (
+        lambda: certified(tolerance=0.1, power=0.1),
+        "power in [0.5, 1)",
+        "0.1",
+        "0 plans for the width",
+    ),
+    "brier": (
+        lambda: certified(tolerance=0.1, brier=0),
+        "brier in (0, 0.25]",
+        "0",
+        "calibrated scores have a Brier",
+    ),
+    "high brier": (lambda: certified(tolerance=0.1, brier=0.3), "brier in (0, 0.25]", "0.3", "at most 0.25"),
+    "no brier": (lambda: certified(tolerance=0.1, brier=0, power=0), "brier in (0, 1]", "0", "choose a brier"),
     "width delta": (lambda: bernstein_width(10, 0.1, -0.1), "delta in (0, 1)", "-0.1", "choose a delta"),
     "method": (
         lambda: certify(Y, S, method="best"),
@@ -243,7 +254,7 @@ OUT_OF_RANGE = {
         "spelling",
     ),
     "planned method": (
-        lambda: required_sample_size(0.1, method="hoeffding"),
+        lambda: certified(tolerance=0.1, method="hoeffding"),
         "'default', 'asymptotic', 'anytime'",
         "'hoeffding'",
         "calibrant.papers",

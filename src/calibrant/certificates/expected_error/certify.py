@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.certificates.expected_error import bounds
-from calibrant.certificates.row_search import smallest, within_reach
 from calibrant.errors import ArgumentError
 from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
@@ -111,7 +110,7 @@ def certify_ece(
     See Also
     --------
     certify : The cutoff calibration error, which can be bounded without an assumption, in fewer rows.
-    required_sample_size_ece : Rows for a given distance between bound and error.
+    calibrant.plan : Rows for a given distance between bound and error, goal "ece".
     isotonic_band : Limits for the event rate at every score.
 
     Notes
@@ -193,66 +192,19 @@ def _claim(
     return f"W{sure} at most {claim_upper(bound, tolerance)}, {condition}."
 
 
-_FEWEST_ROWS = 50
+FEWEST_ROWS = 50
 # Fitted to simulations: bounds are wider than of equal cells, more so where few events are expected.
 _UNEQUAL, _FEW_EVENTS = 1.07, 20.0
 
 
-def required_sample_size_ece(
-    gap: float, *, confidence_level: float = 0.95, power: float = 0.8, brier: float = 0.15
-) -> int:
-    """Rows with which the upper bound of `certify_ece` comes within a gap of the expected calibration error.
+def forecast(n: int, variance: float, delta: float, power: float) -> float:
+    """About the quantile `power` of the upper bound for n calibrated rows: fitted to simulations, not a theorem.
 
-    Parameters
-    ----------
-    gap : float
-        Largest distance wanted between the upper bound and the error, in (0, 1). For calibrated scores, whose error is
-        0, the tolerance that can be certified.
-    confidence_level : float
-        Probability with which the statement holds, in (0, 1).
-    power : float
-        Wanted probability that the bound comes so close, in (0, 1).
-    brier : float
-        Brier score expected of calibrated scores, that is the mean of ``s (1 - s)``, in (0, 1/4].
-
-    Returns
-    -------
-    int
-        Number of rows, about.
-
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range, or more than 10**15 rows would be needed.
-
-    See Also
-    --------
-    required_sample_size : The cutoff calibration error takes far fewer rows.
-
-    Notes
-    -----
-    A forecast fitted to simulations, not a theorem. The bound of Theorem 4.1 is computed for calibrated scores spread
-    evenly with equal variances, its noise taken as normal, and the result multiplied by ``1.07 + 20 / (n brier)``. In
-    simulations of calibrated scores without ties (uniform, Beta(.7, 1.6), concentrated near 0 and 1, rare events) with
-    1,000 to 1e6 rows, the quantiles of the bound were 0.7 to 1.05 times this forecast. Where scores repeat fewer rows
-    do, and more where scores are wrong. The rows grow like ``brier / gap**2.5``.
-
-    Examples
-    --------
-    >>> from calibrant.certificates import required_sample_size_ece
-    >>> 15_000 < required_sample_size_ece(0.03) < 30_000
-    True
+    The bound of Theorem 4.1 is computed for calibrated scores spread evenly with equal variances, its noise taken as
+    normal, and the result multiplied by ``1.07 + 20 / (n brier)``. In simulations of calibrated scores without ties
+    (uniform, Beta(.7, 1.6), concentrated near 0 and 1, rare events) with 1,000 to 1e6 rows, the quantiles of the bound
+    were 0.7 to 1.05 times this forecast.
     """
-    check_between("gap", gap, 0.0, 1.0, remedy="a gap is an average distance in probability, such as 0.02")
-    delta = failure_probability(confidence_level)
-    check_between("power", power, 0.0, 1.0)
-    check_between("brier", brier, 0.0, 0.25, closed="right", remedy="calibrated scores have a Brier score up to 0.25")
-    rows = smallest(lambda n: _forecast(max(n, _FEWEST_ROWS), brier, delta, power), gap)
-    return within_reach(max(rows, _FEWEST_ROWS), f"{gap:g}", "a gap", "choose a larger one")
-
-
-def _forecast(n: int, variance: float, delta: float, power: float) -> float:
-    """About the quantile `power` of the upper bound for n calibrated rows."""
     from scipy.special import ndtri
 
     terms = bounds.Terms.of(n, delta)

@@ -12,9 +12,9 @@ from scipy.optimize import linprog
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.certificates import cumulative_band
 from calibrant.metrics import brier_score
 from calibrant.plots import drawing_style
+from reproductions.gao2017.hull import hull_of_rows
 from reproductions.item import Effort, Item, Measured, Number
 from reproductions.runs import mean_number
 
@@ -134,7 +134,7 @@ def measure(effort: Effort) -> Measured:
 def _example() -> pd.DataFrame:
     """Algorithm 1 on a small sample: the points, their greatest convex minorant and the solution of the program."""
     problem = draw_problem(np.random.default_rng(EXAMPLE_SEED), EXAMPLE_ROWS, None)
-    band = cumulative_band(problem.y, problem.score)
+    band = hull_of_rows(ScoreTable.from_scores(problem.y, problem.score))
     other = linear_program(problem, run_ends(problem.score, "rows"))[1]
     n = EXAMPLE_ROWS
     return pd.DataFrame(

@@ -12,10 +12,10 @@ from scipy.optimize import brentq, isotonic_regression
 
 import calibrant as cal
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.certificates import cumulative_band
 from calibrant.certificates.widths import monotone_width
 from calibrant.papers import rademacher_of_intervals, uniform_convergence_width
 from calibrant.plots import drawing_style
+from reproductions.gao2017.hull import hull_of_rows
 from reproductions.item import Effort, Item, Measured, Number
 from reproductions.runs import quantile_number, share_of
 
@@ -73,7 +73,7 @@ def one_run(rng: np.random.Generator, world: World, hull: np.ndarray, n: int) ->
     """Distances in one sample, and whether the limits of calibrant held."""
     table = sample(rng, world, n)
     t, summed = summed_fit(table)
-    band = cumulative_band(table, confidence_level=1 - FAILURE)
+    band = hull_of_rows(table, FAILURE)
     true_hull = np.cumsum(isotonic_regression(world.chance(table.score)).x) / n
     distance = float(np.abs(summed - np.interp(t, GRID, hull)).max())
     return {

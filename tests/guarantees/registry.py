@@ -71,11 +71,6 @@ ELSEWHERE = {
         "guarantees/test_grades.py::test_right_amounts_are_seldom_called_off_and_limits_hold",
         "unit/distributions/test_event_count.py::test_mean_limits_hold_whatever_the_probabilities",
     ],
-    "certificates.isotonic_mean_band": [
-        "guarantees/test_mean_band.py::test_means_are_seldom_outside_anywhere",
-        "guarantees/test_mean_band.py::test_rows_that_do_not_count_the_same",
-        "guarantees/test_mean_band.py::test_a_narrower_band_would_be_caught",
-    ],
     "metrics.mean_bias": [
         "guarantees/test_mean_intervals.py::test_balance_and_bias_of_rows",
         "guarantees/test_mean_intervals.py::test_balance_where_few_rows_decide",
@@ -191,7 +186,6 @@ WORST_CASES = {
     "certificates.calibration_test": "guarantees/test_search.py::test_no_scores_found_that_are_rejected_too_often",
     "certificates.certify": SEARCH,
     "certificates.certify_recalibrated": SEARCH,
-    "certificates.cumulative_band": SEARCH,
     "certificates.isotonic_band": SEARCH,
     "curves.binned_curve": WILSON,
     "curves.local_curve": "guarantees/test_local_intervals.py::test_clopper_pearson_holds_the_average_of_the_window",

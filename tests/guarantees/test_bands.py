@@ -6,21 +6,19 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.calibrators import IsotonicCalibrator
-from calibrant.certificates import cumulative_band, isotonic_band
+from calibrant.certificates import isotonic_band
 from calibrant.certificates.widths import (
     cumulative_width,
     fixed_design_width,
     variance_bound,
 )
-from calibrant.fits.score_map import fit_part
 from support.counting import (
     assert_failures_within,
     assert_probability_within,
     failure_probability,
     per_count,
 )
-from support.worlds import WORLDS, World, at, cumulative_hull, spread
+from support.worlds import WORLDS, World, at, spread
 
 HARD = WORLDS | {
     "fair coins": spread(lambda s: np.full_like(s, 0.5)),
@@ -181,35 +179,6 @@ def test_band_around_the_fit_says_something():
     narrow = isotonic_band(table)
     assert (narrow.upper - narrow.lower)[inner].mean() < 1.05 * 2.0 * 0.117
     assert (narrow.upper - narrow.lower).mean() < 0.8 * (wide.upper - wide.lower).mean()
-
-
-# --- Claim 6 --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
-@pytest.mark.parametrize("name", HARD)
-def test_hull_is_seldom_outside_the_cumulative_band(name, n):
-    world, outside, apart = HARD[name], 0, 0
-    population = cumulative_hull(world.mass, world.eta)
-    for table in world.samples(n, 30, np.random.default_rng([n, *name.encode()])):
-        band = cumulative_band(table)
-        truth = cumulative_hull(table.n / n, true_walk(table, world))
-        outside += bool(((truth < band.lower - 1e-12) | (truth > band.upper + 1e-12)).any())
-        fitted = fit_part(IsotonicCalibrator(log_safe=False), table).predict(world.score)
-        distance = np.abs(np.cumsum(world.mass * fitted) - population).max()
-        apart += distance > band.population_width
-    assert_failures_within(outside, 30, 0.05)
-    assert_failures_within(apart, 30, 0.05)
-
-
-def test_a_narrower_cumulative_band_would_be_caught():
-    """One score: the distance is |k / n - eta|, 1.96 / 2 sqrt(n) at 95%; the band is 1.32 / sqrt(n)."""
-    world, outside = HARD["one atom"], 0
-    for table in world.samples(1_000, 400, np.random.default_rng(0)):
-        band = cumulative_band(table)
-        outside += abs(band.cumulative[-1] - 0.6) > 0.5 * band.width
-    with pytest.raises(AssertionError, match="failures"):
-        assert_failures_within(outside, 400, 0.05)
 
 
 # --- the walk of outcomes -------------------------------------------------------------------------------------

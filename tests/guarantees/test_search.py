@@ -17,7 +17,6 @@ from calibrant.certificates import (
     calibration_test,
     certify,
     certify_recalibrated,
-    cumulative_band,
     isotonic_band,
 )
 from calibrant.decisions import cost_forecast, max_regret, saving_bound
@@ -25,7 +24,7 @@ from calibrant.fits.score_map import fit_part
 from calibrant.metrics import cutoff_calibration
 from support.counting import assert_probability_within, assert_seldom
 from support.search import BEYOND, Claim, crowded, lower, upper, worst_failure
-from support.worlds import World, cumulative_hull, rows_of, true_cost, true_forecast, true_largest_regret
+from support.worlds import World, rows_of, true_cost, true_forecast, true_largest_regret
 
 DELTA = 0.05
 SHARES = (0.5, 0.2, 0.01)  # false positive cost, where both costs add up to 1
@@ -74,11 +73,6 @@ CLAIMS = {
         lambda table: both(isotonic_band(table), "lower", "upper"),
         lambda world, _: world.eta,
         rates="nondecreasing",
-        given_rows=True,
-    ),
-    "cumulative_band": Claim(
-        lambda table: both(cumulative_band(table), "lower", "upper"),
-        lambda world, samples: cumulative_hull(samples.n[0] / samples.n[0].sum(), world.eta),
         given_rows=True,
     ),
     "max_regret": upper(lambda table: max_regret(table).bound, true_largest_regret),

@@ -19,7 +19,6 @@ from support.worlds import (
     FloatArray,
     World,
     at,
-    cumulative_hull,
     rows_of,
     spread,
     true_cost,
@@ -175,16 +174,6 @@ def wrong_audit(found: Any, world: World, table: ScoreTable) -> list[bool]:
     return wrong
 
 
-def wrong_hull(found: Any, world: World, table: ScoreTable) -> list[bool]:
-    given = cumulative_hull(table.n / table.total, rates_at(table, world))
-    population = cumulative_hull(world.mass, world.eta)
-    fitted = np.cumsum(world.mass * isotonic(table)(world.score))
-    return [
-        outside(found.lower, given, found.upper),
-        float(np.abs(fitted - population).max()) > found.population_width + ROUNDING,
-    ]
-
-
 def window_means(found: Any, world: World, table: ScoreTable) -> FloatArray:
     """Mean chance of the rows of each bin."""
     last = np.searchsorted(np.cumsum(table.n), np.cumsum(found.n))
@@ -250,7 +239,6 @@ STATEMENTS = {
     "certificates.certify_recalibrated": Statement(
         lambda found, world, table: [found.bound < error_after(isotonic(table), world) - ROUNDING], arguments=with_map
     ),
-    "certificates.cumulative_band": Statement(wrong_hull),
     "certificates.isotonic_band": Statement(
         lambda found, world, table: [outside(found.lower, rates_at(table, world), found.upper), not found.consistent],
         worlds=NONDECREASING,

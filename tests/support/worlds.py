@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import isotonic_regression
 
 from calibrant import ScoreTable
 
@@ -75,11 +74,6 @@ def true_cost(world: World, a: float, b: float) -> float:
 
 def true_forecast(world: World, a: float, b: float) -> float:
     return true_cost(World(world.mass, world.score, world.score), a, b)
-
-
-def cumulative_hull(mass: FloatArray, eta: FloatArray) -> FloatArray:
-    """Greatest convex minorant of the cumulative sums of `mass * eta`, at the atoms."""
-    return np.cumsum(mass * isotonic_regression(eta, weights=mass).x)
 
 
 def rows_of(table: ScoreTable) -> tuple[FloatArray, FloatArray]:

@@ -1,11 +1,7 @@
 """Statements about the true calibration error that hold with a stated probability."""
 
 from calibrant.certificates.bands import Band as Band
-from calibrant.certificates.bands import CumulativeBand as CumulativeBand
-from calibrant.certificates.bands import MeanBand as MeanBand
-from calibrant.certificates.bands import cumulative_band as cumulative_band
 from calibrant.certificates.bands import isotonic_band as isotonic_band
-from calibrant.certificates.bands import isotonic_mean_band as isotonic_mean_band
 from calibrant.certificates.calibration_test import calibration_test as calibration_test
 from calibrant.certificates.certify import certify as certify
 from calibrant.certificates.expected_error.certify import ExpectedErrorCertificate as ExpectedErrorCertificate

@@ -1,4 +1,4 @@
-"""Limits that hold at every score at once: bands for shares and means that never fall, and for the cumulative curve."""
+"""Limits that hold at every score at once, for a share of positives that never falls."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.certificates.widths.closed_form import monotone_width
-from calibrant.certificates.widths.fixed_design import cumulative_width, interval_width
-from calibrant.errors import ArgumentError, DataError
+from calibrant.certificates.widths.fixed_design import cumulative_width
+from calibrant.errors import ArgumentError
 from calibrant.fits.isotonic import isotonic_fit
-from calibrant.table.numbers import at_least, claim_upper
-from calibrant.table.outcome_table import ANY_OUTCOME, Limits, Outcomes, as_outcome_table
+from calibrant.table.numbers import at_least
 from calibrant.table.parameters import check_choice, failure_probability
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray
-from calibrant.table.results import Drawable, Tabular
+from calibrant.table.results import Drawable
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 
@@ -133,8 +131,8 @@ def _at_rows(
     return np.insert(lower, 0, 0.0)[before], np.append(upper, 1.0)[after]
 
 
-def least_means(n: NumberArray, k: NumberArray, slack: float, most: float = 1.0) -> FloatArray:
-    """At each row of a table, the least of `most` and ``(K + slack) / N`` over runs of rows that start there or later.
+def least_means(n: NumberArray, k: NumberArray, slack: float) -> FloatArray:
+    """At each row of a table, the least of 1 and ``(K + slack) / N`` over runs of rows that start there or later.
 
     A run is a line from the point (N, K) before it to a point, raised by slack, at its end, and its value the slope.
     Only ends on the lower hull of those further on can be least. Going from right to left the least value only falls,
@@ -144,7 +142,7 @@ def least_means(n: NumberArray, k: NumberArray, slack: float, most: float = 1.0)
     hull_x: list[float] = []
     hull_y: list[float] = []
     last = 0  # the hull runs from its last entry, to the left, to this one, to the right
-    least = most
+    least = 1.0
     limits = np.empty(len(n))
     for i in range(len(n), 0, -1):
         x, y = across[i], up[i] + slack
@@ -234,7 +232,7 @@ def isotonic_band(
         Probability with which the statement holds, in (0, 1).
     method : {"binomial", "fixed_design"}, optional
         Choose before seeing the outcomes. "binomial", the default, was narrower on average in every world tried, by 3
-        to 96 per cent. "fixed_design" follows from the event behind `cumulative_band` and holds together with it. It is
+        to 96 per cent. "fixed_design" holds together with all that follows from `width`. It is
         the default, and the only choice, for tables with cells, which may have been chosen by outcomes.
     count, pos_label : optional
         How many equal, independent rows each row stands for; the label value that counts as 1.
@@ -309,239 +307,4 @@ def isotonic_band(
         f"every score simultaneously, if it is nondecreasing in the score.",
         assumptions=(*ROWS, _NONDECREASING),
         references=("gao2017",) if method == "binomial" else ("gao2017", "feller1951"),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class CumulativeBand(Statement, Tabular):
-    """The cumulative isotonic curve, with limits for what it estimates.
-
-    Attributes
-    ----------
-    claim, confidence_level, assumptions, references
-        What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`;
-        `claim` is about these rows.
-    score : ndarray of float64, shape (m,)
-        Scores of the table, increasing (the largest of each cell).
-    share : ndarray of float64, shape (m,)
-        Share of rows up to there, the horizontal axis of the diagram of Claim 6.
-    observed : ndarray of float64, shape (m,)
-        Positives up to there, divided by all rows.
-    cumulative : ndarray of float64, shape (m,)
-        Greatest convex curve below `observed`: the sum of the isotonic fit up to there, divided by all rows.
-    lower, upper : ndarray of float64, shape (m,)
-        Limits for the greatest convex curve below the cumulative true probabilities of these rows.
-    width : float
-        Half-width of these limits before they are cut to [0, `share`].
-    population_width : float
-        Half-width of Claim 6, sharpened: how far the recalibrated scores, summed up to any score, are from the convex
-        hull in the population.
-    population_claim : str
-        What is asserted about the population, in one sentence.
-    """
-
-    score: FloatArray
-    share: FloatArray
-    observed: FloatArray
-    cumulative: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    width: float
-    population_width: float
-    population_claim: str
-
-
-def cumulative_band(
-    y_true: Labels,
-    y_proba: Scores = None,
-    *,
-    confidence_level: float = 0.95,
-    count: Weights = None,
-    pos_label: Any = None,
-) -> CumulativeBand:
-    r"""Limits around the cumulative isotonic curve: Claim 6 of Gao, Parameswaran & Peng (2017), sharpened.
-
-    Parameters
-    ----------
-    y_true, y_proba : array-like of shape (n,)
-        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
-    confidence_level : float
-        Probability with which the statement holds, in (0, 1).
-    count, pos_label : optional
-        How many equal, independent rows each row stands for; the label value that counts as 1.
-
-    Returns
-    -------
-    CumulativeBand
-        One point per row of the table. For cells, the curves are those through the ends of the cells.
-
-    Raises
-    ------
-    DataError
-        If the input cannot be used, or there are 5 rows or fewer.
-
-    See Also
-    --------
-    isotonic_band : Limits for the share of positives itself, which need that it never falls.
-
-    Notes
-    -----
-    The paper bounds :math:`\sup_t |G_e(t) - cv(F(t))|` by :math:`2 \epsilon` with confidence :math:`1 - 5 \delta`,
-    where :math:`G_e` adds up the isotonic fit over the population and cv is the convex hull of the points
-    :math:`(F(t), G(t))`, the shares of rows and of positives up to t. At the ends of the blocks and between them the
-    residuals of the fit add up to 0 on the sample, and one band for all monotone maps and intervals (`monotone_width`)
-    then gives ``population_width`` in place of :math:`2 \epsilon`, with confidence :math:`1 - \delta`.
-
-    F is not known, so that statement cannot be drawn. Given the scores it can: with H the cumulative true probabilities
-    of these rows, the observed curve is within `cumulative_width` of H everywhere; taking the greatest convex curve
-    below is monotone and commutes with adding a constant, so these curves are no further apart. Nothing is assumed
-    about the shape of the true curve; where it is nondecreasing H is its own hull.
-
-    References
-    ----------
-    Gao, Parameswaran & Peng (2017). AISTATS. Claim 6.
-
-    Examples
-    --------
-    >>> from calibrant import ScoreTable
-    >>> from calibrant.certificates import cumulative_band
-    >>> band = cumulative_band(ScoreTable.from_counts([0.2, 0.8], [5_000, 5_000], [1_000, 4_000]))
-    >>> band.cumulative.tolist(), round(band.width, 4), round(band.population_width, 4)
-    ([0.1, 0.5], 0.0108, 0.0288)
-    """
-    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
-    delta = failure_probability(confidence_level)
-    width = cumulative_width(table, delta)
-    share = np.cumsum(table.n) / table.total
-    cumulative = np.cumsum(table.n * isotonic_fit(table).step(table.score)) / table.total
-    population_width = monotone_width(table.total, delta)
-    observed = np.cumsum(table.k) / table.total
-    lower, upper = np.maximum(0.0, cumulative - width), np.minimum(share, cumulative + width)
-    sure = f"With probability at least {at_least(confidence_level)}"
-    return CumulativeBand(
-        score=table.high,
-        share=share,
-        observed=observed,
-        cumulative=cumulative,
-        lower=lower,
-        upper=upper,
-        width=width,
-        population_width=population_width,
-        confidence_level=confidence_level,
-        claim=f"{sure}, given the scores, the greatest convex minorant of the cumulative true probabilities of these "
-        "rows is within the limits at every score.",
-        population_claim=f"{sure} the isotonic fit, cumulated over the population up to any score, is within "
-        f"{claim_upper(population_width)} of the greatest convex minorant of its cumulative share of positives by "
-        "that of rows.",
-        assumptions=ROWS,
-        references=("gao2017", "feller1951"),
-    )
-
-
-_LEAST_ROWS = 6
-_ASSUMPTIONS = (
-    "The rows are independent of each other.",
-    "The model, exposures and weights were fixed before these outcomes, and so were the limits of outcomes.",
-    "No outcome can be outside of its limits.",
-    "The mean is nondecreasing in the prediction.",
-)
-
-
-@dataclass(frozen=True, eq=False)
-class MeanBand(Band):
-    """A `Band` for the true mean of outcomes at each prediction, per unit of exposure or weight.
-
-    `rate` is the isotonic mean, `n` rows, exposure or weight, `width` per unit of that, and `method` "fixed_design".
-    """
-
-    _display = "plots.means.MeanReliabilityDisplay"
-
-
-def isotonic_mean_band(
-    y_true: Outcomes,
-    y_pred: Scores = None,
-    *,
-    outcome_limits: Limits = ANY_OUTCOME,
-    exposure: Weights = None,
-    sample_weight: Weights = None,
-    confidence_level: float = 0.95,
-) -> MeanBand:
-    r"""Limits for the true mean at every prediction at once, if it never falls as the prediction rises.
-
-    Parameters
-    ----------
-    y_true, y_pred, exposure, sample_weight
-        As in `OutcomeTable.from_outcomes`; or an `OutcomeTable` in place of all of them, with its limits.
-    outcome_limits : tuple of two numbers
-        What all outcomes that can occur are between, chosen before seeing them: the band widens with their distance.
-    confidence_level : float
-        Probability with which the statement holds, in (0, 1).
-
-    Returns
-    -------
-    MeanBand
-        One point for each distinct prediction. Between two of them the lower limit is that of the one to the left, the
-        upper limit that of the one to the right.
-
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range, a limit of outcomes is missing, or there are clusters.
-    DataError
-        If the rows cannot be used, or there are fewer than 6.
-
-    Notes
-    -----
-    As `isotonic_band` by "fixed_design": no sum of outcomes less their means over an interval of predictions is above a
-    slack (Theorem 17.1), so the limits are the largest :math:`(K - S) / W` of intervals that end at a prediction or
-    before, and the smallest :math:`(K + S) / W` of those that start there or later, with K the sum of their outcomes, W
-    their exposure or weight and S the slack. About the cases at hand: where rows with the same prediction have other
-    means, the limits are for their average. With weights, the slack is that of the row that can be off by most.
-
-    Examples
-    --------
-    >>> from calibrant.certificates import isotonic_mean_band
-    >>> losses, predicted = [0.0, 0.2, 0.1, 0.9] * 5_000, [0.1, 0.1, 0.5, 0.5] * 5_000
-    >>> band = isotonic_mean_band(losses, predicted, outcome_limits=(0, 1))
-    >>> band.lower.round(3).tolist(), band.upper.round(3).tolist()
-    ([0.089, 0.489], [0.111, 0.511])
-    """
-    delta = failure_probability(confidence_level)
-    table = as_outcome_table(
-        y_true,
-        y_pred,
-        exposure=exposure,
-        sample_weight=sample_weight,
-        outcome_limits=outcome_limits,
-        relative_to="exposure",
-    )
-    rows, (least, most) = table.rows, table.outcome_limits
-    if rows.cluster is not None:
-        raise ArgumentError("independent rows", "clusters", "leave them out if rows do not depend on each other")
-    if least is None or most is None:
-        remedy = "pass the least and the largest outcome that there can be, or use binned_means, which needs neither"
-        raise ArgumentError("two numbers as `outcome_limits`", f"{table.outcome_limits}", remedy)
-    if len(rows) < _LEAST_ROWS:
-        raise DataError(f"at least {_LEAST_ROWS} rows", f"{len(rows)}", "collect more: such a band says nothing here")
-    low, high = table.total_of(least), table.total_of(most)
-    reach = float((high - low).max())
-    off = rows.outcome - np.clip(rows.expected, low, high)
-    slack = reach * len(rows) * interval_width(len(rows), float(np.mean((off / reach) ** 2)), delta)
-    rate = isotonic_fit(table).step(table.score)
-    # As a limit from above, of the mean with its sign changed, from right to left.
-    lower = -least_means(table.n[::-1], -table.k[::-1], slack, -float((low / rows.weight).min()))[::-1]
-    return MeanBand(
-        score=table.score,
-        rate=rate,
-        lower=lower,
-        upper=least_means(table.n, table.k, slack, float((high / rows.weight).max())),
-        n=table.n,
-        width=slack / table.total,
-        consistent=bool((np.cumsum(table.k) - np.cumsum(table.n * rate)).max() <= slack),
-        method="fixed_design",
-        confidence_level=confidence_level,
-        claim=f"With probability at least {at_least(confidence_level)} the mean outcome is within the limits at "
-        f"every prediction simultaneously, if it is nondecreasing in the prediction.",
-        assumptions=_ASSUMPTIONS,
-        references=("gao2017", "feller1951"),
     )

@@ -15,7 +15,7 @@ from calibrant.errors import ArgumentError
 from calibrant.plots.canvas import Canvas, write_ticks
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.display import Display
-from calibrant.plots.reliability import ReliabilityDisplay, SimultaneousBand, values_of
+from calibrant.plots.reliability import ReliabilityDisplay, values_of
 from calibrant.table.bins import View
 from calibrant.table.numbers import number, share, short, significant
 from calibrant.table.outcome_table import Outcomes, as_outcome_table
@@ -32,7 +32,7 @@ _MARGIN, _FARTHEST = 0.06, 3.0  # around what is shown, of the axis; and how far
 class MeanReliabilityDisplay(ReliabilityDisplay):
     """Observed mean by predicted mean, both in the unit of the outcomes.
 
-    Each of these results is optional, but there must be points, a line or a band.
+    Each of these results is optional, but there must be points or a line.
 
     Parameters
     ----------
@@ -40,8 +40,6 @@ class MeanReliabilityDisplay(ReliabilityDisplay):
         Bins, drawn as points with their intervals.
     line : MeanCurve, optional
         Drawn as a line, as far as the bins reach.
-    band : object with arrays `score`, `lower` and `upper`, optional
-        A simultaneous band, drawn behind everything.
     name : str, optional
         What is shown.
     scale : {"linear", "log"}
@@ -71,12 +69,11 @@ class MeanReliabilityDisplay(ReliabilityDisplay):
         points: MeanCurve | None = None,
         *,
         line: MeanCurve | None = None,
-        band: SimultaneousBand | None = None,
         name: str | None = None,
         scale: Literal["linear", "log"] = "linear",
     ) -> None:
         self._log = check_choice("scale", scale, ("linear", "log")) == "log"
-        super().__init__(points, line=line, band=band, name=name, view=View(0.0, 1.0))
+        super().__init__(points, line=line, name=name, view=View(0.0, 1.0))
         self.view = View(*self._ends(self.shown.score))
         self._diagonal = self._ends(self.shown.score, margin=2.0)  # there may be other models on the same axes
 

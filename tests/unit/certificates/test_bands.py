@@ -12,17 +12,14 @@ from scipy.special import betaincinv
 from scipy.stats import beta
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.certificates import bands, cumulative_band, isotonic_band
+from calibrant.certificates import bands, isotonic_band
 from calibrant.certificates.bands import binomial_limits, walk_limits
 from calibrant.certificates.widths import (
     cumulative_width,
     fixed_design_width,
-    monotone_width,
     variance_bound,
 )
 from calibrant.distributions.brownian import range_quantile
-from calibrant.papers import rademacher_of_intervals
-from calibrant.table.numbers import claim_upper
 from support import oracles
 from support.strategies import Rows
 
@@ -114,7 +111,6 @@ def test_bad_delta_is_refused(delta):
         lambda: variance_bound(100, 0.1, delta),
         lambda: isotonic_band(*data, confidence_level=delta),
         lambda: isotonic_band(*data, confidence_level=delta, method="fixed_design"),
-        lambda: cumulative_band(*data, confidence_level=delta),
     ]
     for call in calls:
         with pytest.raises(ArgumentError, match=r"delta|confidence_level"):
@@ -146,22 +142,18 @@ BAD_ROWS = [
 
 @pytest.mark.parametrize(("y", "s", "w", "message"), BAD_ROWS)
 def test_bad_rows_are_refused(y, s, w, message):
-    for function in (isotonic_band, cumulative_band):
-        with pytest.raises(DataError, match=message):
-            function(y, s, count=w)
+    with pytest.raises(DataError, match=message):
+        isotonic_band(y, s, count=w)
 
 
 def test_bad_choices_are_refused():
     y, p, w = some_rows(20)
     with pytest.raises(ArgumentError, match="method"):
         isotonic_band(y, p, method="claim6")
-    for function in (isotonic_band, cumulative_band):
-        with pytest.raises(DataError, match="weights that count no rows"):
-            function(ScoreTable.from_scores(y, p, sample_weight=w))
+    with pytest.raises(DataError, match="weights that count no rows"):
+        isotonic_band(ScoreTable.from_scores(y, p, sample_weight=w))
     with pytest.raises(DataError, match="more than 5 rows"):
         isotonic_band(y[:5], p[:5], method="fixed_design")
-    with pytest.raises(DataError, match="more than 5 rows"):
-        cumulative_band(y[:5], p[:5])
 
 
 # --- the band for a nondecreasing share -----------------------------------------------------------------------
@@ -371,39 +363,3 @@ def test_cells_are_bounded_from_beyond_them():
     assert band.lower[0] == 0.0
     with pytest.raises(ArgumentError, match="cells"):
         isotonic_band(cells, method="binomial")
-
-
-# --- the cumulative band --------------------------------------------------------------------------------------
-
-
-@given(small_tables().filter(lambda table: table.total > 5))
-def test_cumulative_curve_is_the_convex_minorant(table):
-    """The largest convex curve below points: at each point, the least chord between one before and one after."""
-    band = cumulative_band(table)
-    x = [0, *np.cumsum(table.n).tolist()]
-    v = [0, *np.cumsum(table.k).tolist()]
-    expected = []
-    for t in range(1, len(x)):
-        chords = [v[t]] + [
-            v[a] + (v[b] - v[a]) * (x[t] - x[a]) / (x[b] - x[a]) for a in range(t) for b in range(t + 1, len(x))
-        ]
-        expected.append(min(chords) / table.total)
-    assert band.cumulative == pytest.approx(expected, abs=1e-12)
-    assert band.observed == pytest.approx(np.array(v[1:]) / table.total)
-    assert band.share == pytest.approx(np.array(x[1:]) / table.total)
-    assert band.lower == pytest.approx(np.maximum(0.0, band.cumulative - band.width))
-    assert band.upper == pytest.approx(np.minimum(band.share, band.cumulative + band.width))
-
-
-def test_claim_6_is_far_sharper_than_the_paper():
-    """2.88 / sqrt(n), not more than 17.8 / sqrt(n), for n = 10,000; what is drawn is 1.28 at most."""
-    y, p, _ = some_rows(10_000)
-    band = cumulative_band(y, p)
-    assert band.population_width == monotone_width(10_000) == pytest.approx(0.0288)
-    assert band.width == cumulative_width(ScoreTable.from_scores(y, p)) < 0.0128
-    complexity = rademacher_of_intervals(10_000)
-    # The paper: 2 eps at confidence 1 - 5 delta, with eps from Theorem 2 as printed at delta / 5.
-    paper = 2 * (2 * complexity + 2 * math.sqrt(2 * math.log(8 / 0.01) / 10_000))
-    assert paper > 0.178
-    assert "every score" in band.claim
-    assert claim_upper(band.population_width) in band.population_claim

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import calibrant
 from calibrant import audit_segments
-from calibrant.certificates import isotonic_band, isotonic_mean_band
+from calibrant.certificates import isotonic_band
 from calibrant.curves import (
     binned_curve,
     binned_means,
@@ -56,10 +56,6 @@ def thirds(y, s):
     return cluster_heterogeneity(y, s, np.arange(39) // 13).observed_expected
 
 
-def band_of_means(y, s):
-    return isotonic_mean_band(y, s, outcome_limits=(0, 1))
-
-
 def monitored(y, s):
     monitor = calibrant.Monitor(tolerance=0.02)
     monitor.update(y, s)
@@ -73,7 +69,6 @@ DISPLAY = {
     isotonic_band: ReliabilityDisplay,
     binned_means: MeanReliabilityDisplay,
     isotonic_means: MeanReliabilityDisplay,
-    band_of_means: MeanReliabilityDisplay,
     cumulative_residuals: CumulativeResidualsDisplay,
     concentration_curve: ConcentrationDisplay,
     score_histogram: DistributionDisplay,

@@ -127,7 +127,7 @@ def cumulative_width(table: ScoreTable, delta: float = 0.05) -> float:
     -------
     float
         In units of the error. One event of this probability stands behind everything that is derived from it: the
-        calibration error of these cases, every window, and the bands of `isotonic_band` and `cumulative_band`.
+        calibration error of these cases, every window, and the band of `isotonic_band`.
 
     Raises
     ------
@@ -149,45 +149,6 @@ def cumulative_width(table: ScoreTable, delta: float = 0.05) -> float:
     brier = min(1.0, float(table.squared.sum()) / table.total)
     variance = variance_bound(table.total, brier, _VARIANCE * delta)
     return _width(table.total, variance, for_range=(1.0 - _TIME - _VARIANCE) * delta, for_time=_TIME * delta)
-
-
-def interval_width(n: float, squared: float, delta: float = 0.05) -> float:
-    r"""Width as `cumulative_width` of outcomes that lie anywhere in intervals of length 1, one for each row.
-
-    Parameters
-    ----------
-    n : float
-        Number of independent rows.
-    squared : float
-        Mean squared difference of the outcomes and numbers in the same intervals that were fixed before.
-    delta : float
-        Probability with which the band may fail, in (0, 1), spent as there.
-
-    Returns
-    -------
-    float
-        With probability at least ``1 - delta`` no sum of outcomes less their means over a score interval is larger
-        than n times this, in size.
-
-    Notes
-    -----
-    Theorem 17.1 (docs/theory/17-mean-measures.md), with v the `variance_bound` of the squared differences:
-
-    .. math:: T = \min_k \frac{n \ln(1 + 4 v (1 / \cos(k / 2) - 1)) + \ln(10/\delta)}{k^2 / 2}.
-    """
-    variance = variance_bound(n, squared, _VARIANCE * delta)
-
-    def excess(k: float) -> float:
-        return 8.0 * variance * math.sin(0.25 * k) ** 2 / math.cos(0.5 * k)
-
-    def cumulant(k: float) -> float:
-        return n * math.log1p(excess(k))
-
-    def growth(k: float) -> float:
-        return k * n * variance * math.tan(0.5 * k) / math.cos(0.5 * k) / (1.0 + excess(k))
-
-    time = _time(cumulant, growth, -math.log(_TIME * delta))
-    return math.sqrt(time) * range_upper_quantile((1.0 - _TIME - _VARIANCE) * delta) / n
 
 
 def _width(n: float, variance: float, *, for_range: float, for_time: float) -> float:

@@ -33,7 +33,7 @@ from calibrant.sources.source import Source, as_number
 from calibrant.table import row_errors
 from calibrant.table.missing import LeftOut, Moments, words_for_missing
 from calibrant.table.row_errors import OFF_BY_ROUNDING, OTHERS, ScoreRange
-from calibrant.table.rules import COUNTS, WEIGHTS, RowRule, WeightSums, chance_rules, is_broken, score_rules
+from calibrant.table.rules import ANY_NUMBER, COUNTS, WEIGHTS, RowRule, WeightSums, chance_rules, is_broken, score_rules
 from calibrant.table.table_sums import BITS, MOST_ROWS
 
 _TEXT = (nw.String, nw.Categorical, nw.Enum)
@@ -46,11 +46,15 @@ REST = (nw.col("y") == 0) & ~nw.col("label_missing")  # with another label than 
 
 
 class NumberColumn(NamedTuple):
-    """A column of numbers: what it holds, such as "score", its name, and what its values have to be."""
+    """A column of numbers: what it holds, such as "score", its name, and what its values have to be.
+
+    Values within the `limits` meet the rules, but that counts are whole numbers.
+    """
 
     what: str
     name: str
     rules: Sequence[RowRule]
+    limits: tuple[float, float] = ANY_NUMBER
 
 
 class Fault(NamedTuple):
@@ -65,13 +69,15 @@ class Fault(NamedTuple):
 
 def numbers_of(schema: Schema) -> dict[str, NumberColumn]:
     """Return the columns of numbers beside labels, by their names in the shape."""
-    numbers = {"s": NumberColumn("score", schema.prediction, score_rules(schema.limits))}
+    numbers = {"s": NumberColumn("score", schema.prediction, score_rules(schema.limits), schema.limits)}
     if schema.weighting is not None:
-        numbers["w"] = NumberColumn("weight", schema.weighting, WEIGHTS if schema.count is None else COUNTS)
+        rules = WEIGHTS if schema.count is None else COUNTS
+        numbers["w"] = NumberColumn("weight", schema.weighting, rules, (0.0, ANY_NUMBER[1]))
     if schema.chance is not None:
-        numbers["h"] = NumberColumn("chance", schema.chance, chance_rules(schema.smallest_chance))
+        least = schema.smallest_chance or math.ulp(0.0)
+        numbers["h"] = NumberColumn("chance", schema.chance, chance_rules(schema.smallest_chance), (least, 1.0))
     others = [name for name in schema.predictions if name != schema.prediction]
-    return numbers | {f"m{i}": NumberColumn("score", name, score_rules()) for i, name in enumerate(others)}
+    return numbers | {f"m{i}": NumberColumn("score", name, score_rules(), (0.0, 1.0)) for i, name in enumerate(others)}
 
 
 def column_of(name: str, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.Expr:
@@ -446,7 +452,7 @@ def _finite(name: str) -> nw.Expr:
 def _faults(columns: LazyColumns) -> list[Fault]:
     """Return all that may be wrong with rows but that labels are not two classes, in the order of messages."""
     schema, faults = columns.schema, []
-    for key, (what, name, rules) in columns.numbers.items():
+    for key, (what, name, rules, _) in columns.numbers.items():
         raw, number = nw.col(f"{key}_raw"), nw.col(key)
         faults.append(Fault(what, name, raw.is_null(), f"{key}_raw", "missing"))
         faults.append(Fault(what, name, ~raw.is_null() & number.is_null(), f"{key}_raw", "text"))
@@ -509,7 +515,8 @@ def _wanted(rows: LazyColumns, *, estimated: bool) -> Totals:
     """Return what tells whether all rows can be used, and what is to be known of them if they can."""
     schema = rows.schema
     s, number = nw.col("s"), nw.col("number")
-    fit = (s >= schema.limits[0]) & (s <= schema.limits[1])
+    limits = [(nw.col(key), *column.limits) for key, column in rows.numbers.items()]
+    fit = reduce(and_, ((value >= low) & (value <= high) for value, low, high in limits))
     aggregates: Totals = {"n": ("len", nw.col("y")), "low": ("min", s), "high": ("max", s)}
     if schema.pos_label is None:
         fit &= (number == 0.0) | (number == 1.0)
@@ -521,22 +528,11 @@ def _wanted(rows: LazyColumns, *, estimated: bool) -> Totals:
         aggregates |= {"numbers": ("count", of_rest), "number_low": ("min", of_rest), "number_high": ("max", of_rest)}
     if schema.cluster:
         fit &= ~nw.col("c").is_null()
-    if schema.chance is not None:
-        chance = nw.col("h")
-        fit &= (chance > 0.0) & (chance >= (schema.smallest_chance or 0.0)) & (chance <= 1.0)
-    for key in rows.numbers:
-        if key.startswith("m"):
-            fit &= (nw.col(key) >= 0.0) & (nw.col(key) <= 1.0)
     if schema.weighting is not None:
         w = nw.col("w")
-        fit &= (w >= 0.0) & (w < math.inf)
         positive = nw.when(w > 0.0).then(w)
-        aggregates |= {
-            "weights": ("count", positive),
-            "weight_total": ("sum", positive),
-            "broken": _rows_of(is_broken(w)),
-        }
-        aggregates |= {"weight_squares": ("sum", positive * positive)}
+        aggregates |= {"weights": ("count", positive), "broken": _rows_of(is_broken(w))}
+        aggregates |= {"weight_total": ("sum", positive), "weight_squares": ("sum", positive * positive)}
         aggregates |= {"weight_low": ("min", positive), "weight_high": ("max", positive)}
         if schema.count is not None:
             fit &= ~is_broken(w)
@@ -625,10 +621,12 @@ def check_numbers(columns: LazyColumns) -> None:
         raise row_errors.all_of(errors)
 
 
-def check_column(source: Source, name: str, rules: Sequence[RowRule]) -> None:
+def check_column(source: Source, name: str, rules: Sequence[RowRule]) -> FileColumns:
     """Check one column of scores of which values may be missing."""
     schema = Schema(name, None, missing="drop", call=AMOUNTS)
-    check_numbers(FileColumns(source, schema, {"s": NumberColumn("score", name, rules)}))
+    columns = FileColumns(source, schema, {"s": NumberColumn("score", name, rules)})
+    check_numbers(columns)
+    return columns
 
 
 def _counts(

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from calibrant.errors import DataError
 from calibrant.sources.columns import check_column
 from calibrant.sources.connection import open_source
-from calibrant.sources.source import as_number, gap_of
 from calibrant.table.missing import LeftOut, Moments
 from calibrant.table.pooling import FloatArray
 from calibrant.table.rules import score_rules
@@ -31,13 +30,10 @@ def expected_scores(source: Any, score: str) -> ExpectedScores:
     """Return the distribution of scores of files or a query, in which values may be missing."""
     with open_source(source, (score,)) as opened:
         opened.found(score)
-        check_column(opened, score, score_rules())
-        column, kind = opened.column(score), opened.kind(score)
+        columns = check_column(opened, score, score_rules())
         cell = f"CASE WHEN s > 0 AND s < 1 THEN floor({_CELLS} * ln(s / (1 - s))) ELSE s * 1e9 END"
         cells = opened.arrays(
-            f"SELECT avg(s) AS score, count(*)::DOUBLE AS rows "
-            f"FROM (SELECT {as_number(column, kind)} AS s FROM ({opened.sql}) WHERE NOT {gap_of(column, kind)}) "
-            f"GROUP BY {cell} ORDER BY score"
+            f"SELECT avg(s) AS score, count(*)::DOUBLE AS rows FROM ({columns.sql()}) GROUP BY {cell} ORDER BY score"
         )
         if not len(cells["rows"]):
             raise DataError("at least one score", f"none in column {score} of {opened.name}", "name another column")

@@ -210,7 +210,7 @@ class FileRows(Rows):
         number, names = arrays.get("number"), None
         if number is not None and number.max() < MOST_COMPARED:
             listed = self._source.arrays(f"SELECT DISTINCT c FROM ({self._columns.sql()}) ORDER BY c")["c"]
-            names = [str(name).replace("\x1f", ", ") for name in listed]  # which joins the columns, see `checks`
+            names = [str(name).replace("\x1f", ", ") for name in listed]  # which joins the columns, see `Source.joined`
         return ArrayRows(
             arrays["y"],
             arrays["s"],

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table import pooling
-from calibrant.table.missing import is_missing, words_for_missing
+from calibrant.table.missing import is_missing
 from calibrant.table.parameters import check_count
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, NumberArray, key_order, score_order
 from calibrant.table.row_errors import describe_missing
-from calibrant.table.rules import PROBABILITIES, as_array, kept_rows, need_same_length, one_column
+from calibrant.table.rules import PROBABILITIES, as_array, need_same_length, one_column
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.seeding import Words, generator_for, hash_rows, scramble
 from calibrant.table.statements import Sampling
@@ -117,7 +117,6 @@ def cluster_rows(
     pos_label: Any = None,
     limits: tuple[float, float] = PROBABILITIES,
     names: Sequence[str] | None = None,
-    missing: str = "raise",
 ) -> ClusteredRows:
     """Pool rows by score and cluster; identical for every order of the rows and all names of the clusters.
 
@@ -130,16 +129,8 @@ def cluster_rows(
     if y_proba is None:
         as_table(y_true)  # says what is missing
     assert y_proba is not None
-    given = {"outcome": y_true, "score": y_proba, "count": count, "cluster": clusters}
-    chosen = kept_rows(given, missing, words={"outcome": words_for_missing(pos_label)}, limits=limits)
-    label, score, count, clusters = chosen.named(*given)
-    try:
-        rows = clean_rows(label, score, count=count, pos_label=pos_label, limits=limits)._replace(
-            left_out=chosen.left_out
-        )
-        code = cluster_numbers(clusters, len(rows.label))
-    except DataError as error:
-        raise chosen.renumbered(error) from None
+    rows = clean_rows(y_true, y_proba, count=count, pos_label=pos_label, limits=limits)
+    code = cluster_numbers(clusters, len(rows.label))
     return group_rows(rows, code, clusters if names is None else names, None if names is None else np.asarray(clusters))
 
 

@@ -343,7 +343,7 @@ def as_table(y_true: LabelsOrSums, y_proba: Scores = None, **columns: Any) -> Sc
     return table
 
 
-def as_sums(y_true: LabelsOrSums, y_proba: Scores = None, *, missing: str = "raise", **columns: Any) -> TableSums:
+def as_sums(y_true: LabelsOrSums, y_proba: Scores = None, **columns: Any) -> TableSums:
     """Do the same for what carries over to other outcomes: the table may also be an `OutcomeTable`."""
     if isinstance(y_true, TableSums):
         if any(further is not None for further in (y_proba, *columns.values())):
@@ -355,7 +355,7 @@ def as_sums(y_true: LabelsOrSums, y_proba: Scores = None, *, missing: str = "rai
     if y_proba is None:
         remedy = "pass y_proba as second argument, or to audit the names of columns: label='y', score='p'"
         raise ArgumentError("labels and scores", f"a {type(y_true).__name__} and no scores", remedy)
-    return ScoreTable.from_scores(y_true, y_proba, missing=missing, **columns)
+    return ScoreTable.from_scores(y_true, y_proba, **columns)
 
 
 def need_both_classes(table: ScoreTable) -> None:

@@ -126,11 +126,6 @@ class Sampling:
     least_chance: float | None = None
     designed: bool = False
 
-    @property
-    def independent_rows(self) -> bool:
-        """Whether chance may be computed from how many rows there are at each score."""
-        return self.unit == "rows"
-
     def sure(self, confidence_level: float, limit: str = "") -> str:
         """Begin a claim: how probable it is at least, in which limit, and over what."""
         over = f"outcomes of these {self.n_units} cases" if self.unit == "cases" else f"draw of the {self.unit}"

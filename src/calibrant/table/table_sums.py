@@ -225,7 +225,7 @@ class TableSums:
     @property
     def independent(self) -> bool:
         """Whether `n` counts independent rows, so that chance may be computed from it."""
-        return self.whole and self.sampling.independent_rows
+        return self.whole and self.sampling.unit == "rows"
 
     @cached_property
     def total(self) -> float:

@@ -92,9 +92,9 @@ def clean_rows(
     return CleanRows(label, score, counted, rest, weights, chosen.left_out)
 
 
-def clean_scores(y_proba: npt.ArrayLike, limits: tuple[float, float] = rules.PROBABILITIES) -> ScoreArray:
+def clean_scores(y_proba: npt.ArrayLike) -> ScoreArray:
     """Return the scores as a one-dimensional float32 or float64 array, without copying if possible."""
-    return _checked_scores(_score_column(y_proba), limits)
+    return _checked_scores(_score_column(y_proba), rules.PROBABILITIES)
 
 
 def _score_column(y_proba: Any) -> npt.NDArray[Any]:

@@ -62,6 +62,7 @@ ELSEWHERE = {
         "guarantees/test_segments.py::test_everything_holds_together",
         "guarantees/test_class_table.py::test_classes_in_segments_hold_together",
         "guarantees/test_class_table.py::test_classes_in_segments_of_clusters_hold_together",
+        "guarantees/test_chances.py::test_classes_in_segments_hold_together",
     ],
     "audit_grades": [
         "guarantees/test_grades.py::test_limits_of_all_grades_hold_together",
@@ -174,6 +175,8 @@ OTHER_KINDS = {
         "guarantees/test_mean_test.py::test_without_what_was_not_seen_they_are_rejected",
         "guarantees/test_mean_test.py::test_right_shares_and_counts_are_seldom_rejected",
         "guarantees/test_mean_test.py::test_named_distributions_have_their_level",
+        "guarantees/test_clustered.py::test_right_amounts_and_classes_of_clusters_are_seldom_rejected",
+        "guarantees/test_clustered.py::test_without_their_clusters_they_would_be_and_wrong_ones_are",
     ],
 }
 

@@ -249,3 +249,62 @@ def test_bounds_of_classes_of_a_tenth_of_their_width_would_be_seen():
     assert_failures_within(whole, runs, DELTA)
     with pytest.raises(AssertionError):
         assert_failures_within(tenth, runs, DELTA)
+
+
+@dataclass(frozen=True)
+class ClassStrata:
+    """In each of five segments a part of the cases is seldom looked at, and its labels have other chances."""
+
+    share: float
+    chance: tuple[float, float]  # of the others, and of that part
+    predicted: tuple[float, ...]  # of all cases
+    true: tuple[float, ...]  # in that part
+
+    def draw(self, n, rng):
+        """Labels, segments and chances of those looked at, of n cases."""
+        segment, rare = rng.integers(5, size=n), rng.random(n) < self.share
+        chance = np.where(rare, self.chance[1], self.chance[0])
+        true = np.where(rare[:, None], self.true, self.predicted)
+        seen = rng.random(n) < chance
+        label = (true.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+        return label[seen], segment[seen], chance[seen]
+
+    def errors(self, names):
+        """Error of each class in each segment, by their names."""
+        off = self.share * np.abs(np.subtract(self.true, self.predicted))
+        return off[[int(name.split(",")[0][-1]) for name in names]]
+
+
+CLASSES_IN_SEGMENTS = {
+    "exchanged": ClassStrata(0.2, (0.1, 0.02), (0.5, 0.3, 0.2), (0.2, 0.6, 0.2)),
+    "one class alone": ClassStrata(0.2, (0.2, 0.03), (0.1, 0.6, 0.3), (1.0, 0.0, 0.0)),
+}
+
+
+def count_of_classes(world, smallest, runs, seed):
+    """Samples in which a bound of some part, or that of the worst one, is wrong: as it is, and half as wide."""
+    rng, failures = np.random.default_rng(seed), np.zeros(2, dtype=int)
+    for _ in range(runs):
+        label, segment, chance = world.draw(30_000, rng)
+        asked = {"by": {"s": segment}, "chance": chance, "smallest_chance": world.chance[1] if smallest else None}
+        found = cal.audit_segments(label, np.tile(world.predicted, (len(label), 1)), classes=[0, 1, 2], **asked)
+        true, worst = world.errors(found.segment.tolist()), int(found.error.argmax())
+        for i, part in enumerate((1.0, 0.5)):
+            upper, lower = (found.error + part * (end - found.error) for end in (found.upper, found.lower))
+            bound = found.error[worst] + part * (found.bound - found.error[worst])
+            apart = bool((upper < true - ROUNDING).any() or (lower > true + ROUNDING)[true > 0.0].any())
+            failures[i] += apart or bound < true.max() - ROUNDING
+    print(f"{failures} of {runs}")
+    return failures
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("smallest", [True, False], ids=["design", "chances seen"])
+@pytest.mark.parametrize("name", CLASSES_IN_SEGMENTS)
+def test_classes_in_segments_hold_together(name, smallest):
+    """Half as wide they would not: the test sees it."""
+    runs = 400
+    whole, half = count_of_classes(CLASSES_IN_SEGMENTS[name], smallest, runs, 10)
+    assert_failures_within(int(whole), runs, DELTA)
+    with pytest.raises(AssertionError):
+        assert_failures_within(int(half), runs, DELTA)

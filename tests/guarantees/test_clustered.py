@@ -9,6 +9,7 @@ import pytest
 
 from calibrant.certificates import calibration_test, certify
 from calibrant.certificates.clusters import clustered
+from calibrant.errors import DataError
 from calibrant.table.clusters import cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import assert_failures_within, assert_seldom, decided
@@ -294,3 +295,68 @@ def test_statements_are_of_use():
     assert found.verdict == "refuted"
     assert found.bound < 0.18
     assert calibration_test(y, s, method="asymptotic", clusters=g).p_value <= 0.05
+
+
+def amounts_of_clusters(n_clusters, rng, heavy):
+    """Right predictions of clusters of unequal sizes with a common factor, and rows with one of their own."""
+    g = unequal(n_clusters, rng)
+    predicted = np.exp(0.5 * rng.standard_normal(len(g)))
+    own = np.exp(1.5 * rng.standard_normal(len(g)) - 1.125) if heavy else rng.gamma(2.0, 0.5, len(g))
+    return predicted * rng.gamma(4.0, 0.25, n_clusters)[g] * own, predicted, g
+
+
+def classes_of_clusters(n_clusters, rng, rare):
+    """Right probabilities of three classes, one uniform number of each cluster decides all of its labels."""
+    g = unequal(n_clusters, rng)
+    proba = rng.dirichlet([20.0, 0.4, 0.4] if rare else [1.0, 1.0, 1.0], len(g))
+    return (proba.cumsum(axis=1) < rng.random(n_clusters)[g][:, None]).sum(axis=1), proba, g
+
+
+OF_MANY_NUMBERS = {
+    "amounts": (amounts_of_clusters, False, {"kind": "amount"}),
+    "heavy amounts": (amounts_of_clusters, True, {"kind": "amount"}),
+    "classes": (classes_of_clusters, False, {"classes": [0, 1, 2]}),
+    "rare classes": (classes_of_clusters, True, {"classes": [0, 1, 2]}),
+}
+
+
+def count_rejected(draw, how, asked, n_clusters, runs, seed, wrong=None, clustered=True):
+    """Count rejections at 5%; where clusters are worth fewer than five of equal size there is no test."""
+    rng, count = np.random.default_rng(seed), 0
+    for _ in range(runs):
+        outcome, predicted, g = draw(n_clusters, rng, how)
+        given = predicted if wrong is None else wrong(predicted)
+        try:
+            further = {"clusters": g} if clustered else {}
+            count += calibration_test(outcome, given, n_simulations=199, **asked, **further).p_value <= 0.05
+        except DataError:
+            continue
+    return count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_clusters", [12, 30, 200])
+@pytest.mark.parametrize("kind", OF_MANY_NUMBERS)
+def test_right_amounts_and_classes_of_clusters_are_seldom_rejected(kind, n_clusters):
+    draw, how, asked = OF_MANY_NUMBERS[kind]
+    runs = 300 if n_clusters < 200 else 150
+    count = count_rejected(draw, how, asked, n_clusters, runs, 20)
+    print(f"{kind}, {n_clusters} clusters: {count} of {runs}")
+    assert_failures_within(count, runs, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["amounts", "classes"])
+def test_without_their_clusters_they_would_be_and_wrong_ones_are(kind):
+    draw, how, asked = OF_MANY_NUMBERS[kind]
+    runs, samples = 40, 100
+    as_rows = count_rejected(draw, how, asked, 30, samples, 21, clustered=False)
+
+    def wrong(predicted):
+        return 1.6 * predicted if kind == "amounts" else predicted**2 / (predicted**2).sum(axis=1, keepdims=True)
+
+    found = count_rejected(draw, how, asked, 200, runs, 22, wrong)
+    print(f"{kind}: as rows {as_rows} of {samples}, wrong {found} of {runs}")
+    assert found > 0.8 * runs
+    with pytest.raises(AssertionError):
+        assert_failures_within(as_rows, samples, 0.05)

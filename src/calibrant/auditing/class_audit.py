@@ -20,8 +20,9 @@ from calibrant.auditing.segment_audit import segment_audit
 from calibrant.auditing.summary import ShownAudit
 from calibrant.auditing.warnings import few_clusters, wide_for_classes
 from calibrant.auditing.wording import assumptions, limitations
-from calibrant.certificates import calibration_test
+from calibrant.certificates.class_test import test_of_classes
 from calibrant.certificates.classes import class_certificate, forbids_sums
+from calibrant.certificates.clusters import LEAST_GROUPS
 from calibrant.certificates.parts import has_enough
 from calibrant.certificates.question import Question
 from calibrant.curves import Curve, binned_curve
@@ -36,7 +37,7 @@ from calibrant.metrics.classes import PartErrors
 from calibrant.metrics.estimates import SampledRows, difference_of
 from calibrant.sources.given import READ, class_scores_of, names_of, row_options, segment_request, segments_of_classes
 from calibrant.table.class_scores import ClassScores, known_chances, tables_of
-from calibrant.table.clusters import cluster_rows
+from calibrant.table.clusters import cap_clusters, cluster_rows
 from calibrant.table.parameters import check_method
 from calibrant.table.pooling import FloatArray
 from calibrant.table.progress import report_progress, subtask
@@ -101,9 +102,11 @@ def audit_classes(asked: Asked) -> ClassAudit:
         totals = segments_of_classes(as_drawn, request, given["smallest_chance"])
         segments = segment_audit(totals, question, request.min_rows)
     test, recalibration, sum_estimates = None, None, None
-    if rows.weight is None and rows.cluster is None:
+    capped = None if clustered is None else cap_clusters(clustered, question.max_rows_per_cluster)
+    enough = capped is None or capped.effective_clusters >= LEAST_GROUPS
+    if rows.weight is None and enough:
         with subtask(_TEST):
-            test = calibration_test(rows, random_state=question.random_state)
+            test = test_of_classes(rows, question, question.max_rows_per_cluster)
     if alone := bounded and rows.weight is None and rows.cluster is None and not question.side:
         sum_estimates = class_sum_calibration(rows, random_state=question.random_state)
     shown = _shown(table)

@@ -25,9 +25,6 @@ _CELL = 24  # letters of the name of a class in a table
 _STATISTICS = {"SKCE": "SKCE, the kernel error of whole vectors"}
 _PRINTED = 20  # classes of a printed table
 _NOT_IN_GRID = ("Share", "Direction", "at")  # columns of a `PartTable` that an audit leaves out
-_NO_TEST = (
-    "whole vectors are tested as independent rows; the lower bounds of the table say which classes are shown to be off"
-)
 
 
 def worst_first(table: PartErrors) -> list[int]:
@@ -64,7 +61,7 @@ def test(audit: ClassFindings, _: Words) -> Fact:
     """P-value of the test, and which statistic speaks most against the probabilities."""
     known = audit.test
     if known is None:
-        return Fact("", "", "" if audit.clusters is None else f"none: {_NO_TEST}")
+        return Fact("", "", "" if audit.clusters is None else "none: clusters are worth too few of equal size")
     most = "" if known.smallest is None else f", most against it: {_STATISTICS.get(known.smallest, known.smallest)}"
     seen = "against" if audit.rejected else "no evidence against"
     return Fact("", "", f"{seen} the probabilities: {evidence_text(known)}{most}", note=" ".join(known.sentences()))

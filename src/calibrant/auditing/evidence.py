@@ -124,7 +124,7 @@ def _of_clusters(
     capped = cap_clusters(rows, question.max_rows_per_cluster)
     judged, verdict = as_judged(rows, question)
     if question.tolerance is not None:
-        need_clusters(judged)
+        need_clusters(judged.size)
     report_progress(f"Summing {len(rows.size):,} clusters")
     certificate = ordinary = test = None
     with subtask(0.5):

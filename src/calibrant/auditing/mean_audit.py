@@ -21,7 +21,7 @@ from calibrant.certificates.mean_test import MOST_EVENTS, mean_test
 from calibrant.certificates.parts import certify_rows
 from calibrant.certificates.results import CalibrationTest
 from calibrant.curves.means import binned_means, concentration_curve, isotonic_means
-from calibrant.errors import ArgumentError
+from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics.means import concentration, mean_bias, mean_decomposition
 from calibrant.sources.given import READ, given_outcomes, names_of, row_options, segment_request, segments_of_outcomes
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -109,17 +109,22 @@ def audit_amounts(asked: Asked) -> MeanAudit:
 
 
 def _test(table: OutcomeTable, random_state: int | np.random.Generator) -> CalibrationTest | None:
-    """Test the predictions, of counts also as Poisson; None of clusters, and of amounts that are nearly all 0."""
+    """Test the predictions, of counts also as Poisson; None of few clusters, and of amounts that are nearly all 0."""
     outcome, least = table.rows.outcome, float(table.rows.prediction[0])
     distribution: Literal["poisson"] | None = None
     small = min(least, float(outcome.min())) >= 0.0 and float(outcome.max()) <= _LARGEST_COUNT
-    small = small and table.weighting != "sample_weight" and float(table.rows.expected.sum()) <= MOST_EVENTS
+    small = (
+        small
+        and table.weighting != "sample_weight"
+        and table.rows.cluster is None
+        and float(table.rows.expected.sum()) <= MOST_EVENTS
+    )
     if small and len(table) <= _MOST_SIMULATED and bool((outcome == np.rint(outcome)).all()):
         distribution = "poisson"
     asked: dict[str, Any] = {"n_simulations": _SIMULATIONS, "random_state": random_state}
     try:
         return mean_test(table, distribution, **asked)
-    except ArgumentError:
+    except (ArgumentError, DataError):
         return None
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.class_test import class_test
+from calibrant.certificates.class_test import test_of_classes
 from calibrant.certificates.clusters import cluster_test
 from calibrant.certificates.kinds import Kind, kind_of
 from calibrant.certificates.label_test import table_test
@@ -21,7 +21,6 @@ from calibrant.sources.given import class_scores_of, given_outcomes, given_rows
 from calibrant.table.clusters import Clusters, cap_clusters
 from calibrant.table.outcome_table import ANY_OUTCOME, Limits
 from calibrant.table.parameters import check_choice, check_count, check_random_state
-from calibrant.table.score_table import as_table
 
 
 def calibration_test(
@@ -60,8 +59,8 @@ def calibration_test(
     method : {"default", "exact", "asymptotic"}
         Of events. "exact", the default, counts all outcomes where they are few, and else simulates the labels from the
         scores. "asymptotic" uses the asymptotic distribution, costs nothing, and also works on a table with cells;
-        where these can hide a larger error the p-value is too large. With clusters the test is asymptotic in their
-        number.
+        where these can hide a larger error the p-value is too large. With clusters the test of every kind is asymptotic
+        in their number.
     distribution : {"poisson", "binomial"}, optional
         Of amounts that are counts, tested beside: Poisson with the predictions, times the exposure, as means; or
         binomial with the exposure as the number of trials, and the predictions as probabilities.
@@ -107,7 +106,8 @@ pos_label, classes, missing
     check_choice("method", method, ("default", "exact", "asymptotic"))
     n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     check_random_state(random_state)
-    rows: dict[str, Any] = {"count": count, "chance": chance, "missing": missing}
+    rows: dict[str, Any] = {"count": count, "chance": chance, "clusters": clusters, "missing": missing}
+    question = Question(guarantee=guarantee, n_simulations=n_simulations, random_state=random_state)
     if which == "amount":
         rows |= {"outcome": outcome, "prediction": prediction, "exposure": exposure, "sample_weight": sample_weight}
         table = given_outcomes(y_true, y_proba, outcome_limits=outcome_limits, relative_to=relative_to, **rows)
@@ -115,11 +115,8 @@ pos_label, classes, missing
     if which == "classes":
         del rows["chance"]
         data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes, **rows)
-        if len(data.classes) > 2:
-            return class_test(data, n_simulations, random_state).without(data.left_out)
-        of_two = as_table(data.code, data.proba[:, 1])
-        return table_test(of_two, method, n_simulations, random_state).without(data.left_out)
-    rows |= {"label": label, "score": score, "pos_label": pos_label, "clusters": clusters}
+        return test_of_classes(data, question, max_rows_per_cluster).without(data.left_out)
+    rows |= {"label": label, "score": score, "pos_label": pos_label}
     with given_rows(y_true, y_proba, **rows) as opened:
         if (drawn := opened.drawn) is not None:
             test = replace(mean_test(drawn, None, n_simulations, random_state), kind=which)
@@ -128,6 +125,5 @@ pos_label, classes, missing
         else:
             if method != "default":
                 need_cluster_method(method, ("asymptotic",))
-            question = Question(guarantee=guarantee, n_simulations=n_simulations, random_state=random_state)
             test = cluster_test(cap_clusters(opened.clustered(), max_rows_per_cluster), question)
         return test.without(opened.intake.left_out)

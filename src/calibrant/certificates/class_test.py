@@ -12,10 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.class_outcomes import likely_class_outcomes
+from calibrant.certificates.clusters import cluster_test, need_clusters
+from calibrant.certificates.label_test import table_test
+from calibrant.certificates.question import Question
 from calibrant.certificates.results import ASSUMPTIONS, LEVEL, CalibrationTest
 from calibrant.distributions.binomial import UNLIKELY
+from calibrant.distributions.null_distribution import rotations_of
+from calibrant.errors import ArgumentError, DataError
 from calibrant.table.class_checks import of_rescaled
-from calibrant.table.class_scores import ClassScores
+from calibrant.table.class_scores import ClassRows, ClassScores
+from calibrant.table.clusters import cap_clusters, cluster_rows, number_by_content, walks_at_edges
 from calibrant.table.numbers import these
 from calibrant.table.pooling import (
     FloatArray,
@@ -26,7 +32,10 @@ from calibrant.table.pooling import (
     sorted_values,
 )
 from calibrant.table.progress import report_progress
-from calibrant.table.seeding import generator_for
+from calibrant.table.rules import IF_COUNTS
+from calibrant.table.score_table import as_table
+from calibrant.table.seeding import generator_for, hash_rows, scramble
+from calibrant.table.statements import Sampling, weighting
 
 STATISTICS = ("worst class", "class totals", "confidence", "pooled", "temperature", "top label", "SKCE")
 
@@ -43,8 +52,27 @@ _POWER_DEVIATIONS = 0.8416  # what is found is said at the level of tests, with 
 _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The number of rows was chosen before looking at the outcomes.")
 
 
+def test_of_classes(scores: ClassScores, question: Question, max_rows_per_cluster: int | None) -> CalibrationTest:
+    """Test rows of classes, of which two are tested as events of the second one."""
+    if scores.weight is not None:
+        raise DataError("rows, or a `count` of equal ones", "weights that count no rows", IF_COUNTS)
+    if scores.chance is not None:
+        remedy = "test one class against the rest, or bound the worst one with `calibrant.certify`"
+        raise ArgumentError("rows that count alike, for the test of several classes", "chances", remedy)
+    asked = question.n_simulations, question.random_state
+    if len(scores.classes) > 2:
+        if scores.cluster is None:
+            return class_test(scores, *asked)
+        return cluster_class_test(scores, question, max_rows_per_cluster)
+    score = scores.proba[:, 1]
+    if scores.cluster is None:
+        return table_test(as_table(scores.code, score), question.bound_method, *asked)
+    rows = cluster_rows(scores.code, score, scores.cluster)
+    return cluster_test(cap_clusters(rows, max_rows_per_cluster), question)
+
+
 def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.random.Generator) -> CalibrationTest:
-    """Test more than two classes."""
+    """Test more than two classes of independent rows."""
     matrix = scores.proba
     n, classes = matrix.shape
     rng = generator_for(scores, random_state)
@@ -87,6 +115,111 @@ def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.r
         n_impossible=n_impossible,
         detectable=statistics.detectable(values, counts.min(axis=1)),
     )
+
+
+def cluster_class_test(scores: ClassScores, question: Question, max_rows_per_cluster: int | None) -> CalibrationTest:
+    """Test more than two classes, of rows that depend on each other within clusters: asymptotic in their number.
+
+    The statistics but for that of kernels are judged twice: in rotations of the clusters, and in normal walks that are
+    those of independent rows, since few clusters with few events may agree by chance.
+    """
+    matrix, walks = scores.proba, _ClusterWalks(scores, max_rows_per_cluster)
+    need_clusters(walks.size)
+    rng, n_rotations = generator_for(scores, question.random_state), question.n_simulations
+    observed = walks.of(walks.walks.sum(axis=1)[None])
+    rotated, independent = np.empty((2, n_rotations, observed.shape[1]))
+    for part, factors in rotations_of(len(walks.size), n_rotations, rng, each=len(walks.walks)):
+        rotated[part] = walks.of(factors @ walks.walks.T)
+        steps = rng.standard_normal((len(factors), len(walks.walks))) * walks.deviation
+        independent[part] = walks.of(np.cumsum(steps, axis=1, out=steps))
+    judged = [judge(np.vstack([observed, made])) for made in (rotated, independent)]
+    of_each = np.max([counts[0] for _, counts in judged], axis=0) / (n_rotations + 1.0)
+    p_values = dict(zip(STATISTICS, map(float, of_each), strict=False))
+    n_impossible = int((matrix[np.arange(len(matrix)), scores.code] == 0.0).sum())
+    p_value = 1.0 / (n_rotations + 1.0) if n_impossible else max(p for p, _ in judged)
+    sampling = Sampling("clusters", len(walks.size), math.inf if max_rows_per_cluster is None else max_rows_per_cluster)
+    counting = "" if sampling.cap is None else f", where {weighting(sampling.cap)},"
+    return CalibrationTest(
+        kind="classes",
+        claim=f"If the probabilities of every row were right, evidence against them as strong as that of "
+        f"{these(len(scores))} in {len(walks.size)} clusters{counting} would occur with p = {p_value:.4g} "
+        f"({n_rotations} rotations of the clusters, asymptotic in their number).",
+        p_value=p_value,
+        statistic=min(p_values.values()),
+        n=len(scores),
+        method="asymptotic",
+        n_simulations=n_rotations,
+        assumptions=(*sampling.assumptions("the method", asymptotic=True), *of_rescaled(scores.n_rescaled)),
+        references=("gao2017", "gupta2022", "langsrud2005", "ibragimov2010"),
+        n_clusters=sampling.n_units,
+        max_rows_per_cluster=sampling.max_rows_per_cluster,
+        smallest=min(p_values, key=lambda name: p_values[name]),
+        p_values=p_values,
+        n_impossible=n_impossible,
+    )
+
+
+class _ClusterWalks:
+    """Cumulative residuals of each cluster at a few probabilities of each list, and the statistics of sums of them.
+
+    Lists are those of the classes, of the confidence, of all probabilities, of the log likelihood, of which there is
+    only the end, and of each predicted class.
+    """
+
+    def __init__(self, scores: ClassScores, max_rows_per_cluster: int | None) -> None:
+        assert scores.cluster is not None
+        proba, self.classes = scores.proba, len(scores.classes)
+        by_class, one = list(scores.by_class()), np.ones(len(scores), dtype=np.uint64)
+        # Numbered by what they hold, so that the order of rows does not decide which is rotated by which number.
+        hashes = [hash_rows(by_class[k].score, one, one * by_class[k].outcome) for k in scores.label_order]
+        content = sum((scramble(each + np.uint64(i)) for i, each in enumerate(hashes)), np.zeros_like(one))
+        cluster = number_by_content(scores.cluster, scramble(content))
+        rows = np.bincount(cluster).astype(np.float64)
+        self.size = rows if max_rows_per_cluster is None else np.minimum(rows, max_rows_per_cluster)
+        self.cluster, self.weight = cluster, (self.size / rows)[cluster]
+        pooled = ClassRows(
+            "pooled",
+            np.tile(np.arange(len(scores)), self.classes),
+            np.concatenate([part.score for part in by_class]),
+            np.concatenate([part.outcome for part in by_class]),
+        )
+        logs = np.log(np.maximum(proba, _TINY))
+        mean = (proba * logs).sum(axis=1)
+        end = np.bincount(cluster, self.weight * (np.log(np.maximum(scores.probability_of(scores.code), _TINY)) - mean))
+        information = float(self.weight**2 @ ((proba * logs**2).sum(axis=1) - mean**2))
+        walks = [self._walk(part) for part in (*by_class, scores.of_confidence(), pooled)]
+        walks.append((np.stack([np.zeros_like(end), end]), np.array([information])))
+        walks += [self._walk(part) for part in scores.by_predicted()]
+        self.walks = np.concatenate([walk for walk, _ in walks])
+        self.deviation = np.sqrt(np.concatenate([np.append(0.0, variance) for _, variance in walks]))
+        self.ends = np.cumsum([len(walk) for walk, _ in walks]) - 1
+        # One event is added, as of independent rows: of a row of mean weight.
+        unit = (self.size.sum() / rows.sum()) ** 2
+        self.expected, self.variance = (unit + self.weight**2 @ each for each in (proba, proba * (1.0 - proba)))
+
+    def _walk(self, part: ClassRows) -> tuple[FloatArray, FloatArray]:
+        """Walks of the clusters along the probabilities of a list, and the variances of rows between its edges."""
+        order, at = score_order(part.score), part.rows
+        score, weight, cluster = part.score[order], self.weight[at][order], self.cluster[at][order]
+        ends = np.flatnonzero(np.append(score[1:] != score[:-1], True))
+        step = weight * (part.outcome[order] - score)
+        _, block, walk = walks_at_edges(step, ends, cluster, len(self.size), 4 * self.classes)
+        return walk, np.bincount(block, weight**2 * score * (1.0 - score), len(walk) - 1).astype(np.float64)
+
+    def of(self, sums: FloatArray) -> FloatArray:
+        """Return the statistics of several sums of walks, one in each line."""
+        starts = np.append(0, self.ends[:-1] + 1)
+        ranges = np.maximum.reduceat(sums, starts, axis=1) - np.minimum.reduceat(sums, starts, axis=1)
+        k = self.classes
+        gap = sums[:, self.ends[:k]] - sums[:, starts[:k]]
+        return np.column_stack(
+            [
+                (ranges[:, :k] / np.sqrt(self.variance)).max(axis=1),
+                (gap * gap / self.expected).sum(axis=1),
+                *ranges[:, k : k + 3].T,
+                ranges[:, k + 3 :].sum(axis=1),
+            ]
+        )
 
 
 def _simulated(

@@ -99,7 +99,7 @@ class ClusterPart(DrawnPart):
     def __init__(
         self, rows: ClusteredRows, question: Question, least: float | None = None, *, unseen: bool = False
     ) -> None:
-        need_clusters(rows)
+        need_clusters(rows.size)
         super().__init__(rows.table, question)
         self.rows, self.sampling, self.least = rows, rows.sampling, least
         self.unseen = unseen or question.unseen
@@ -226,7 +226,7 @@ class Clustered:
 
 def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None, *, unseen: bool = False) -> Clustered:
     """Measure how rows of a cluster depend on each other; a `DataError` if there are too few clusters."""
-    need_clusters(rows)
+    need_clusters(rows.size)
     # Each row has its weight twice in a square, and n and k hold it once.
     squared = rows.weight * rows.by_cluster(rows.k * (1.0 - rows.score) ** 2 + rows.negatives * rows.score**2)
     expected = rows.weight * rows.by_cluster(rows.n * rows.score * (1.0 - rows.score))
@@ -242,13 +242,19 @@ def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None, *, uns
     return Clustered(rows, walks, spread, correlation, float(np.dot(expected, moving)) / total, unseen)
 
 
-def need_clusters(rows: ClusteredRows) -> None:
-    """Raise a `DataError` if clusters are worth too few of equal size."""
-    if rows.effective_clusters < LEAST_GROUPS:
-        share = rows.size.max() / rows.size.sum()
+_FEW = (
+    "take more clusters, finer ones if these are independent, or let a cluster count fewer rows "
+    "(`max_rows_per_cluster`)"
+)
+
+
+def need_clusters(size: FloatArray, remedy: str = _FEW) -> None:
+    """Raise a `DataError` if clusters of such sizes are worth too few of equal size."""
+    effective = float(size.sum() ** 2 / np.dot(size, size))
+    if effective < LEAST_GROUPS:
+        share = size.max() / size.sum()
         raise DataError(
             f"clusters worth at least {LEAST_GROUPS:g} of equal size",
-            f"{len(rows.size)} clusters, the largest with {share:.0%} of the rows, worth {rows.effective_clusters:.3g}",
-            "take more clusters, finer ones if these are independent, or let a cluster count fewer rows "
-            "(`max_rows_per_cluster`)",
+            f"{len(size)} clusters, the largest with {share:.0%} of the rows, worth {effective:.3g}",
+            remedy,
         )

@@ -67,8 +67,11 @@ _REFUSED: Mapping[str, dict[str, tuple[str, str] | None]] = {
 _BESIDE: Mapping[str, Mapping[str, dict[str, tuple[str, str] | None]]] = {
     "calibration_test": {
         "classes": {
-            "method": ("the test of several classes is exact", "leave it out"),
-            "clusters": ("the test of several classes takes independent rows", _ROWS),
+            "method": ("there is one test of several classes, exact of independent rows", "leave it out"),
+            "guarantee": (
+                "there is one test of clusters of classes",
+                "leave it out, or bound the error with `calibrant.certify`",
+            ),
             "chance": (
                 "the test of several classes takes rows that count alike",
                 "test one class against the rest, or bound the worst one with `calibrant.certify`",
@@ -76,7 +79,6 @@ _BESIDE: Mapping[str, Mapping[str, dict[str, tuple[str, str] | None]]] = {
         },
         "amount": {
             "method": ("there is one test of amounts", "leave it out; `distribution` adds an exact one of counts"),
-            "clusters": ("the test of amounts takes independent rows", _ROWS),
             "n_simulations": None,
         },
     },

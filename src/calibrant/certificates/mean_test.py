@@ -8,16 +8,19 @@ from typing import Literal
 
 import numpy as np
 
+from calibrant.certificates.clusters import need_clusters
 from calibrant.certificates.label_test import SimulatedCounts, table_test
 from calibrant.certificates.results import LEVEL, CalibrationTest
 from calibrant.distributions.brownian import LEAST_EVENTS
-from calibrant.distributions.total_ratio import range_p_value, tail_factor
+from calibrant.distributions.null_distribution import rotate
+from calibrant.distributions.total_ratio import by_draw, level_of_range, range_p_value, tail_factor
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.clusters import walks_at_edges
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.numbers import write_p_value
 from calibrant.table.outcome_table import OutcomeTable
 from calibrant.table.parameters import check_choice
-from calibrant.table.pooling import FloatArray, IntArray
+from calibrant.table.pooling import FloatArray, IntArray, number_values
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 
@@ -28,6 +31,8 @@ _ASSUMPTIONS = (
     "The predictions were fixed before these rows were seen, and so were the method and the number of rows.",
     "Asymptotic for the self-normalised range: many rows, and outcomes of finite variance.",
 )
+_CLUSTERS = "The clusters are independent of each other; rows of one cluster may depend on each other."
+_MANY = "Asymptotic in the number of clusters, whose totals have finite variances, none of them much larger than all."
 Distribution = Literal["poisson", "binomial"]
 NAMES = {"poisson": "Poisson", "binomial": "binomial"}
 
@@ -52,13 +57,17 @@ def mean_test(
     """
     if distribution is not None:
         check_choice("distribution", distribution, ("poisson", "binomial"))
-    rows = table.rows
-    if rows.cluster is not None:
-        raise ArgumentError("independent rows", "clusters", "use calibrant.certify, which allows clusters")
+    rows, clusters = table.rows, table.sampling.n_units
+    if clusters is not None and distribution is not None:
+        remedy = "leave `distribution` out: the test of amounts takes clusters"
+        raise ArgumentError(f"independent rows, for distribution {distribution!r}", "clusters", remedy)
     factor = _tail_factor(table) if distribution is None else 0
     p_value = distribution_p_value = dispersion = made = None
     if (events := np.count_nonzero(rows.outcome)) >= LEAST_EVENTS:
-        p_value = range_p_value(rows.residual, rows.ends, _unseen(table, factor))
+        if clusters is None:
+            p_value = range_p_value(rows.residual, rows.ends, _unseen(table, factor))
+        else:
+            p_value, made = _of_clusters(table, factor, n_simulations, random_state), n_simulations
     elif distribution is None:
         remedy = "name the `distribution` of counts, whose test is exact for any number of them"
         if rows.chances is not None:
@@ -71,14 +80,16 @@ def mean_test(
     unseen = ("", "", "twice ", "three times ")[factor]
     largest = "the largest outcome in any row" if table.weighting == "sample_weight" else "as large as the largest"
     less = f", less what residuals that were not seen, up to {unseen}{largest}, may add" if factor else ""
-    tests = [] if p_value is None else [f"p = {p_value:.4g} (self-normalised range{less})"]
+    how = "self-normalised range" if clusters is None else f"{made} rotations of the clusters"
+    tests = [] if p_value is None else [f"p = {p_value:.4g} ({how}{less})"]
+    within = "" if clusters is None else f" in {clusters:,} clusters"
     if distribution is not None and distribution_p_value is not None:
         tests.append(f"{write_p_value(distribution_p_value, made)} (exact test of {NAMES[distribution]} counts)")
     return CalibrationTest(
         kind="amount",
         left_out=rows.left_out,
-        claim=f"If every prediction were the mean of its outcomes, {len(rows):,} rows with these predictions would "
-        f"show a mean calibration error of {statistic:.4g} or more with {' and '.join(tests)}.",
+        claim=f"If every prediction were the mean of its outcomes, {len(rows):,} rows with these predictions{within} "
+        f"would show a mean calibration error of {statistic:.4g} or more with {' and '.join(tests)}.",
         p_value=math.nan if p_value is None else p_value,
         method="asymptotic",
         statistic=statistic,
@@ -89,19 +100,44 @@ def mean_test(
         dispersion=dispersion,
         n_simulations=made,
         note=_note(distribution and NAMES[distribution], p_value, distribution_p_value, dispersion),
-        assumptions=_ASSUMPTIONS,
-        references=("gao2017", "feller1951"),
+        n_clusters=clusters,
+        assumptions=_ASSUMPTIONS if clusters is None else (_CLUSTERS, _ASSUMPTIONS[1], _MANY),
+        references=("gao2017", "feller1951") if clusters is None else ("gao2017", "langsrud2005", "ibragimov2010"),
+    )
+
+
+def _of_clusters(table: OutcomeTable, factor: int, n_rotations: int, random_state: int | np.random.Generator) -> float:
+    """P-value of the range of the cumulative residuals by rotations of the clusters.
+
+    Another cluster may be off by so many times what the one is off that is too low by most, or as a row may be.
+    """
+    rows = table.rows
+    assert rows.cluster is not None
+    cluster = number_values(rows.cluster)
+    size = np.bincount(cluster).astype(np.float64)
+    need_clusters(size, "take more clusters, or bound the error with `calibrant.certify`")
+    _, block, walks = walks_at_edges(rows.residual, rows.ends, cluster, len(size))
+    variance = np.bincount(block, rows.residual**2, len(walks) - 1).astype(np.float64)
+    rotations, total = rotate(walks, size, variance, n_rotations, generator_for(table, random_state)), float(size.sum())
+    if not factor:
+        return rotations.p_value()
+    above, below = _unseen(table, factor)
+    unseen = max(above, factor * float(walks[-1].max())), below
+    return level_of_range(
+        total * rotations.observed, lambda level: total * rotations.quantile(level), walks[-1], unseen
     )
 
 
 def _tail_factor(table: OutcomeTable) -> int:
     """How many times the largest residual what was not seen may be."""
-    residual, reaches = table.rows.residual, (table.reach_low, table.reach_high)
-    capped = [reach for reach in reaches if reach is not None]
-    if len(capped) == 2 and residual @ residual >= LEAST_EVENTS * max(capped) ** 2:
-        return 0
-    factor = tail_factor(table.rows.outcome)
-    return max(1, factor) if table.weighting == "sample_weight" else factor
+    rows, (low, high) = table.rows, table.outcome_limits
+    if low is not None and high is not None:
+        more, fewer = table.total_of(high) - rows.expected, rows.expected - table.total_of(low)
+        residual, *reaches, _ = by_draw(rows.cluster, rows.residual, more, fewer)
+        if residual @ residual >= LEAST_EVENTS * max(float(reach.max()) for reach in reaches) ** 2:
+            return 0
+    factor = tail_factor(rows.outcome)
+    return factor if table.weighting != "sample_weight" and rows.cluster is None else max(1, factor)
 
 
 def _unseen(table: OutcomeTable, factor: int) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -221,6 +221,12 @@ class Rotations:
         level = 1 + bisect_left(levels, True, key=lambda level: self._reached(ranges, self.observed, level) <= level)
         return level / (len(self.size) + 1.0)
 
+    def quantile(self, level: float) -> float:
+        """Range that is just not significant at a level; infinite where there are too few rotations for it."""
+        rank = math.floor(level * (len(self.size) + 1) + 1e-9)
+        ranges = self._ranges(0.0)
+        return max(float(np.partition(one, -rank)[-rank]) for one in ranges) if rank else math.inf
+
     def lower_bound(self, delta: float, side: int = 0) -> float:
         """Largest error up to which all are rejected at a level; above 0 only if the p-value is at most that.
 
@@ -279,6 +285,22 @@ def nothing_hidden(_: float) -> float:
     return 0.0
 
 
+def rotations_of(
+    clusters: int, n_rotations: int, rng: np.random.Generator, *, total: float = 1.0, each: int = 1
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield factors over a total that rotate clusters, shape (b, g), some at a time, and which of all these are.
+
+    So many at a time that they, and `each` value made of one of them, are not too many.
+    """
+    at_once = max(1, min(n_rotations, _FACTORS // max(clusters, each)))
+    for start in range(0, n_rotations, at_once):
+        report_progress("Rotating clusters", start / n_rotations)
+        part = slice(start, min(n_rotations, start + at_once))
+        u = rng.standard_normal((part.stop - start, clusters))
+        u *= _WIDER * math.sqrt(clusters) / np.sqrt(np.einsum("rg,rg->r", u, u))[:, None] / total
+        yield part, u
+
+
 def rotate(
     walks: FloatArray,
     size: FloatArray,
@@ -294,12 +316,7 @@ def rotate(
     """
     clusters, total = len(size), float(size.sum())
     rotated, moved = np.empty((n_rotations, len(walks))), np.empty(n_rotations)
-    at_once = max(1, min(n_rotations, _FACTORS // clusters))
-    for start in range(0, n_rotations, at_once):
-        report_progress("Rotating clusters", start / n_rotations)
-        part = slice(start, min(n_rotations, start + at_once))
-        u = rng.standard_normal((part.stop - start, clusters))
-        u *= _WIDER * math.sqrt(clusters) / np.sqrt(np.einsum("rg,rg->r", u, u))[:, None] / total
+    for part, u in rotations_of(clusters, n_rotations, rng, total=total):
         rotated[part], moved[part] = u @ walks.T, u @ size
     deviation = np.sqrt(np.append(0.0, variance)) / total
     independent = np.ptp(np.cumsum(rng.standard_normal(rotated.shape) * deviation, axis=1), axis=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,9 +41,16 @@ def range_p_value(
     size = float(max(0.0, cumulative.max()) - min(0.0, cumulative.min()))
     if not any(unseen):
         return range_survival(size / scale)
+    return level_of_range(size, lambda level: scale * range_upper_quantile(level), residual, unseen)
+
+
+def level_of_range(
+    size: float, quantile: Callable[[float], float], residual: FloatArray, unseen: tuple[float, float]
+) -> float:
+    """Level at which a range, less what draws that were not seen may add, is just above its quantile."""
 
     def too_small(level: float) -> bool:
-        beyond = size - scale * range_upper_quantile(level)
+        beyond = size - quantile(level)
         sides = zip((residual, -residual), unseen, strict=True)
         return beyond < 0.0 or any(end and _may_add(of_side, end, beyond, level) for of_side, end in sides)
 

@@ -16,7 +16,7 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table import pooling
 from calibrant.table.missing import is_missing
 from calibrant.table.parameters import check_count
-from calibrant.table.pooling import BoolArray, FloatArray, IntArray, NumberArray, key_order, score_order
+from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, NumberArray, key_order, score_order
 from calibrant.table.row_errors import describe_missing
 from calibrant.table.rules import PROBABILITIES, as_array, need_same_length, one_column
 from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
@@ -323,12 +323,8 @@ def cluster_residuals(rows: ClusteredRows) -> ClusterResiduals:
     Edges lie where the squares of the steps add up to equal parts. With few scores every cut is an edge.
     """
     step, stops = rows.step, np.append(0, rows.ends + 1)
-    edges = _edges(step, stops, len(rows.size))
     clusters, total = len(rows.size), float(rows.size.sum())
-    block = np.repeat(np.arange(len(edges) - 1), np.diff(stops[edges]))
-    at_edge = np.zeros((len(edges), clusters))
-    inside = np.bincount(block * clusters + rows.cluster, step, (len(edges) - 1) * clusters)
-    np.cumsum(inside.reshape(-1, clusters), axis=0, out=at_edge[1:])
+    edges, block, at_edge = walks_at_edges(step, rows.ends, rows.cluster, clusters)
     sums, lean = _below(step, stops), _below(rows.size[rows.cluster] * step, stops)
     drift, squared_sizes = sums / total, float(np.dot(rows.size, rows.size))
 
@@ -356,6 +352,23 @@ def cluster_residuals(rows: ClusteredRows) -> ClusterResiduals:
         for left, right in ((from_left, from_right), (centred_left, centred_right))
     )
     return ClusterResiduals(total, rows.size, edges, at_edge, sums, nearest, reach, centred_reach, drift)
+
+
+def walks_at_edges(
+    step: FloatArray, ends: IndexArray, cluster: IntArray, clusters: int, lists: int = 1
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Add up steps by cluster at a few scores, of which `ends` are the last entries.
+
+    Returns the places of the edges among the cuts, the block between edges that each entry is in, and the sum of the
+    steps of each cluster below each edge, shape (k, g). Of several `lists` each has fewer edges.
+    """
+    stops = np.append(0, ends + 1)
+    edges = _edges(step, stops, clusters * lists)
+    block = np.repeat(np.arange(len(edges) - 1), np.diff(stops[edges]))
+    at_edge = np.zeros((len(edges), clusters))
+    inside = np.bincount(block * clusters + cluster, step, (len(edges) - 1) * clusters)
+    np.cumsum(inside.reshape(-1, clusters), axis=0, out=at_edge[1:])
+    return edges, block, at_edge
 
 
 def squares_from(

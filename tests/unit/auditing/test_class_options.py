@@ -80,10 +80,12 @@ def test_clusters_are_those_of_the_certificates():
     result = cal.audit(y, proba, clusters=CLINIC, tolerance=0.3)
     assert result.certificate.to_json() == cal.certify(y, proba, clusters=CLINIC, tolerance=0.3).to_json()
     assert result.table is result.certificate.parts
-    independent = (result.test, result.total, result.top_label, result.sum_estimates, result.confusion)
+    assert result.test.p_value == cal.calibration_test(y, proba, clusters=CLINIC, max_rows_per_cluster=None).p_value
+    assert "in 60 clusters" in result.test.claim
+    independent = (result.total, result.top_label, result.sum_estimates, result.confusion)
     assert (result.clusters, result.null_means, set(independent)) == (60, {}, {None})
     assert "600 rows in 60 clusters, 3 classes" in " ".join(str(result).split())
-    assert "whole vectors are tested as independent rows" in " ".join(result.details().split())
+    assert "rotations of the clusters" in " ".join(result.details().split())
     assert "in 60 hospitals" in result.sentence(clusters="hospitals")
 
 

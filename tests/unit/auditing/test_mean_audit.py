@@ -130,14 +130,16 @@ def test_any_kind_of_rows_and_any_order_give_the_same_numbers(tmp_path):
     assert "outcome='z', prediction='f', exposure='w'" in known.command
 
 
-def test_clusters_are_named_and_not_tested():
+def test_clusters_are_named_and_tested():
     loss, premium, years, *_ = tariff()
     customer = np.arange(len(loss)) // 4
     audit = cal.audit(loss, premium, exposure=years, clusters=customer, outcome_limits=(0, CAP), kind="amount")
     assert audit.clusters == len(loss) // 4
-    assert audit.test is None
+    assert (audit.test.n_clusters, audit.test.distribution) == (1_500, None)
     assert "1,500 clusters" in str(audit)
     assert "Clusters are independent draws" in " ".join(audit.provenance.assumptions)
+    few = cal.audit(loss, premium, exposure=years, clusters=customer // 400, outcome_limits=(0, CAP), kind="amount")
+    assert few.test is None
 
 
 @pytest.mark.slow

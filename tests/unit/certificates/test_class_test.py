@@ -241,7 +241,7 @@ def test_many_rows_are_drawn(monkeypatch):
     assert "SKCE takes 10" in str(result)
 
 
-@pytest.mark.parametrize("more", [{"method": "asymptotic"}, {"pos_label": 1}, {"clusters": [0, 1, 2]}])
+@pytest.mark.parametrize("more", [{"method": "asymptotic"}, {"pos_label": 1}, {"guarantee": "unseen clusters"}])
 def test_what_is_not_taken_is_refused(more):
     with pytest.raises(ArgumentError, match="classes"):
         cal.calibration_test([0, 1, 2], [[0.2, 0.3, 0.5]] * 3, **more)
@@ -258,3 +258,67 @@ def test_one_label_without_classes_is_refused():
     with pytest.raises(DataError, match="by classes") as error:
         cal.calibration_test(["a"], [(0.2, 0.3, 0.5)])
     assert "one only" in str(error.value)
+
+
+def some_clusters(n=600, each=10):
+    rng = np.random.default_rng(4)
+    proba, cluster = rng.dirichlet([1, 1, 2], n), np.arange(n) // each
+    return (proba.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1), proba, cluster
+
+
+def test_clusters_are_rotated_whatever_the_order_of_rows_and_their_names():
+    label, proba, cluster = some_clusters()
+    other = np.random.default_rng(5).permutation(len(label))
+    asked = {"classes": [0, 1, 2], "n_simulations": 99}
+    first = cal.calibration_test(label, proba, clusters=cluster, **asked)
+    again = cal.calibration_test(label[other], proba[other], clusters=[f"c{-c}" for c in cluster[other]], **asked)
+    assert first.p_values == pytest.approx(again.p_values)
+    assert (first.method, first.n_clusters, first.max_rows_per_cluster) == ("asymptotic", 60, 1)
+    assert tuple(first.p_values) == STATISTICS[:-1]
+    assert "in 60 clusters, where every cluster has equal weight," in first.claim
+    equal = cal.calibration_test(label, proba, clusters=cluster, max_rows_per_cluster=None, **asked)
+    assert equal.p_values == pytest.approx(first.p_values)  # of clusters of one size
+    assert "where every row has equal weight" in equal.claim
+    sure = proba**2 / (proba**2).sum(axis=1, keepdims=True)
+    assert cal.calibration_test(label, sure, clusters=cluster, **asked).p_value == 0.01
+
+
+def test_two_classes_of_clusters_are_events_and_amounts_of_clusters_are_tested():
+    label, proba, cluster = some_clusters()
+    positive, score = (label == 2).astype(int), proba[:, 2]
+    pair = np.column_stack([1.0 - score, score])
+    of_two = cal.calibration_test(positive, pair, kind="classes", clusters=cluster)
+    events = cal.calibration_test(positive, score, clusters=cluster)
+    assert of_two.p_value == events.p_value
+    amounts = {"kind": "amount", "outcome_limits": (0, 1), "relative_to": "exposure", "clusters": cluster}
+    result = cal.calibration_test(positive, score, **amounts)
+    assert result.statistic == pytest.approx(events.statistic)
+    assert (result.n_clusters, result.tail_factor) == (60, 1)  # ten rows of a cluster could all be off
+    assert result.p_value > events.p_value - 0.1
+    assert "in 60 clusters would show" in result.claim
+    assert "clusters" in result.assumptions[0]
+    assert cal.calibration_test(positive, 0.5 * score, **amounts).p_value < 0.01
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"clusters": np.arange(600) % 4}, "clusters worth at least 5 of equal size"),
+        ({"clusters": np.arange(600) % 4, "kind": "amount"}, "worth 4; take more clusters, or bound the error"),
+        ({"clusters": np.arange(600), "kind": "amount", "distribution": "poisson"}, "leave distribution out"),
+        ({"clusters": np.arange(600), "guarantee": "unseen clusters"}, "no guarantee with kind 'classes'"),
+        ({"clusters": np.arange(600), "method": "asymptotic"}, "no method with kind 'classes'"),
+    ],
+)
+def test_clusters_that_cannot_be_tested(more, message):
+    label, proba, _ = some_clusters()
+    with pytest.raises(cal.CalibrantError, match=message):
+        cal.calibration_test(label, proba[:, 2] if "kind" in more else proba, **more)
+
+
+@pytest.mark.parametrize("what", ["sample_weight", "chance"])
+def test_weights_and_chances_within_class_scores_are_refused(what):
+    label, proba, _ = some_clusters()
+    scores = cal.ClassScores.from_scores(label, proba, **{what: np.linspace(0.1, 0.9, 600)})
+    with pytest.raises(cal.CalibrantError, match=r"weights that count no rows|rows that count alike"):
+        cal.calibration_test(scores)

@@ -164,5 +164,5 @@ def test_bad_input_is_named():
         ArgumentError, match="at least 25 outcomes other than 0, found 1; name the distribution of counts"
     ):
         calibration_test([0, 1], [1.0, 1.0], kind="amount")
-    with pytest.raises(ArgumentError, match="certify"):
+    with pytest.raises(DataError, match="certify"):
         calibration_test(OutcomeTable.from_outcomes(z, f, exposure=w, clusters=z), kind="amount")

@@ -16,18 +16,9 @@ from calibrant.cells.slices import Slices
 from calibrant.errors import DataError
 from calibrant.segments.columns import describe_dates
 from calibrant.segments.totals import Request, SegmentTotals
+from calibrant.sources import engine
 from calibrant.sources.columns import FileColumns, LazyColumns, inspect, look_at, seen_of
 from calibrant.sources.connection import open_source
-from calibrant.sources.engine import (
-    LOOK,
-    checked_rows,
-    may_be_fit,
-    read_batches,
-    read_if_fit,
-    segments_of_engine,
-    table_of_checked,
-    unchecked_rows,
-)
 from calibrant.sources.formats import PathSpec, name_of
 from calibrant.sources.query import Query
 from calibrant.sources.rows import ArrayRows, EngineColumn, OrderedRows, Rows
@@ -137,7 +128,7 @@ class FileRows(Rows):
         """See `Rows`."""
         source, table = self._source, None
         columns: LazyColumns = self._columns
-        if "checked" not in vars(self) and may_be_fit(columns, text=not source.typed):
+        if "checked" not in vars(self) and engine.may_be_fit(columns, text=not source.typed):
             if source.typed:
                 table = self._table_of_one_scan()
             else:
@@ -145,15 +136,15 @@ class FileRows(Rows):
         if table is not None:
             return table
         seen = self.checked
-        rows = source.run(lambda: checked_rows(columns, seen))
+        rows = source.run(lambda: engine.checked_rows(columns, seen))
         slices = FileSlices(source, rows, of_text=not source.typed and columns is self._columns)
-        return source.run(lambda: table_of_checked(rows, seen, Slices(slices.all, slices.inside)))
+        return source.run(lambda: engine.table_of_checked(rows, seen, Slices(slices.all, slices.inside)))
 
     def _table_of_one_scan(self) -> ScoreTable | None:
         """Check rows while they are added up; None if they are few, or one is not fit."""
-        source, rows = self._source, unchecked_rows(self._columns)
+        source, rows = self._source, engine.unchecked_rows(self._columns)
         slices, expect = FileSlices(source, rows), partial(source.runner.expect, unit="rows")
-        read = source.run(lambda: read_if_fit(rows, Slices(slices.all, slices.inside), self.schema, expect))
+        read = source.run(lambda: engine.read_if_fit(rows, Slices(slices.all, slices.inside), self.schema, expect))
         if read is None:
             return None
         table, self.checked = read
@@ -166,9 +157,9 @@ class FileRows(Rows):
         weights are no whole numbers that are small enough to be added up.
         """
         source, schema = self._source, self.schema
-        if source.rows(f"SELECT count(*) FROM (SELECT 1 FROM ({source.sql}) LIMIT {LOOK})")[0][0] < LOOK:
+        if source.rows(f"SELECT count(*) FROM (SELECT 1 FROM ({source.sql}) LIMIT {engine.LOOK})")[0][0] < engine.LOOK:
             return None
-        rows = unchecked_rows(self._columns).handed_over().to_native().sql_query()
+        rows = engine.unchecked_rows(self._columns).handed_over().to_native().sql_query()
         copy = source.run(lambda: source.copied(rows))
         weights: dict[str, Any] = {"weight": schema.weight and "w", "count": schema.count and "w"}
         copied = LazyColumns(nw.from_native(source.relation(copy)), Schema("y", "s", **weights), self._columns.fetch)
@@ -235,7 +226,7 @@ class FileRows(Rows):
             self._source.relation(f"SELECT s, y{listed} FROM ({self._columns.sql()})")
         )
         columns = [column for _, column in self._segment_columns]
-        return self._source.run(lambda: segments_of_engine(frame, fetch_arrays, columns, request))
+        return self._source.run(lambda: engine.segments_of_engine(frame, fetch_arrays, columns, request))
 
     def _in_order(self, selected: list[str]) -> dict[str, npt.NDArray[Any]]:
         """Return columns of the rows in the order of the files, with the `number` of the cluster if there are any."""
@@ -353,7 +344,7 @@ class FileSlices:
         if source.format != "Parquet":
             # Of a table, DuckDB would keep in memory all that it has read, up to its limit.
             source.connection.execute(f"SET memory_limit = '{_CACHE}'")
-        for columns in read_batches(self._rows.handed_over().to_native()):
+        for columns in engine.read_batches(self._rows.handed_over().to_native()):
             source.runner.reached(seen)
             yield CleanRows(columns["y"], columns["s"], columns.get("w"))
             seen += len(columns["s"])

@@ -17,17 +17,9 @@ from calibrant.cells.slices import Slices
 from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
 from calibrant.segments.columns import describe_dates
 from calibrant.segments.totals import Request, SegmentTotals
+from calibrant.sources import engine
 from calibrant.sources.columns import LazyColumns, column_of, inspect, need_numbers
-from calibrant.sources.engine import (
-    UnfitRowsError,
-    checked_rows,
-    may_be_fit,
-    read_batches,
-    read_if_fit,
-    segments_of_engine,
-    table_of_checked,
-    unchecked_rows,
-)
+from calibrant.sources.engine import UnfitRowsError
 from calibrant.sources.rows import ArrayRows, EngineColumn, Rows
 from calibrant.sources.schema import Schema
 from calibrant.sources.source import describe_no_column
@@ -76,15 +68,15 @@ class EngineRows(Rows):
         """See `Rows`; rows are checked while they are added up, if that can be."""
         columns = self._columns
         with _adding_up(self._frame.implementation):
-            if "checked" not in vars(self) and may_be_fit(columns) and not self.schema.by:
-                unchecked = unchecked_rows(columns)
+            if "checked" not in vars(self) and engine.may_be_fit(columns) and not self.schema.by:
+                unchecked = engine.unchecked_rows(columns)
                 slices = _slices(unchecked)
-                read = None if slices is None else read_if_fit(unchecked, slices, self.schema, lambda _: None)
+                read = None if slices is None else engine.read_if_fit(unchecked, slices, self.schema, lambda _: None)
                 if read is not None:
                     table, self.checked = read
                     return table
-            rows = checked_rows(columns, self.checked)
-            return table_of_checked(rows, self.checked, _slices(rows))
+            rows = engine.checked_rows(columns, self.checked)
+            return engine.table_of_checked(rows, self.checked, _slices(rows))
 
     def arrays(self) -> ArrayRows:
         """See `Rows`."""
@@ -93,7 +85,7 @@ class EngineRows(Rows):
     def segments(self, request: Request) -> SegmentTotals:
         """See `Rows`."""
         request.check_names(self.schema.by)
-        frame, fetch = checked_rows(self._columns, self.checked).frame, self._columns.fetch
+        frame, fetch = engine.checked_rows(self._columns, self.checked).frame, self._columns.fetch
         kinds = frame.collect_schema()
         columns = [
             EngineColumn(f"by{i}", name, kinds[f"by{i}"].is_numeric(), kinds[f"by{i}"].is_float())
@@ -102,7 +94,7 @@ class EngineRows(Rows):
         for column in columns:
             frame = frame.with_columns(_dates_as_text(column, kinds[column.key]))
         with _adding_up(self._frame.implementation):
-            return segments_of_engine(frame, fetch, columns, request)
+            return engine.segments_of_engine(frame, fetch, columns, request)
 
     @property
     def repeated(self) -> Repeated | None:
@@ -244,17 +236,17 @@ def _asked(frame: nw.LazyFrame[Any]) -> Arrays:
 
 def _batches(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[CleanRows]] | None:
     """Return a way to have rows in arrays, a batch at a time, if the engine has one."""
-    native, engine = frame.to_native(), frame.implementation
+    native, kind = frame.to_native(), frame.implementation
     batches: Callable[[Any], Iterator[Arrays]]
-    if engine.is_polars() and hasattr(native, "collect_batches"):
+    if kind.is_polars() and hasattr(native, "collect_batches"):
         batches = _batches_of_polars
-    elif engine.is_duckdb():
-        batches = read_batches
+    elif kind.is_duckdb():
+        batches = engine.read_batches
     else:
         return None
 
     def rows() -> Iterator[CleanRows]:
-        with _failing(engine):
+        with _failing(kind):
             for columns in batches(native):
                 yield CleanRows(columns["y"], columns["s"], columns.get("w"))
 
@@ -274,7 +266,7 @@ def _batches_of_polars(native: Any) -> Iterator[Arrays]:
 
 
 @contextmanager
-def _failing(engine: nw.Implementation) -> Iterator[None]:
+def _failing(kind: nw.Implementation) -> Iterator[None]:
     """Turn whatever an engine raises into one sentence."""
     try:
         yield
@@ -283,13 +275,13 @@ def _failing(engine: nw.Implementation) -> Iterator[None]:
     except BaseException as error:  # a panic of Polars is no Exception
         if str(error) == _INTERRUPTED:
             raise KeyboardInterrupt from None
-        failure = f"an error of {_name_of(engine)}: {_gist(str(error)) or type(error).__name__}"
+        failure = f"an error of {_name_of(kind)}: {_gist(str(error)) or type(error).__name__}"
         remedy = "run the query that makes the dataframe by itself to see all of the error"
         raise SourceError("a dataframe of which all rows can be read", failure, remedy) from None
 
 
 @contextmanager
-def _adding_up(engine: nw.Implementation) -> Iterator[None]:
+def _adding_up(kind: nw.Implementation) -> Iterator[None]:
     """Say what to do where narwhals refuses an aggregation that an engine lacks, which it does before it is run."""
     try:
         yield
@@ -297,13 +289,13 @@ def _adding_up(engine: nw.Implementation) -> Iterator[None]:
         raise
     except (ValueError, NotImplementedError) as error:
         expected = "a dataframe whose engine can add up the rows of each score"
-        failure = f"one of {_name_of(engine)}: {_gist(str(error)) or type(error).__name__}"
+        failure = f"one of {_name_of(kind)}: {_gist(str(error)) or type(error).__name__}"
         remedy = "collect it to a dataframe of pandas or Polars, or write it to Parquet and name the file"
         raise SourceError(expected, failure, remedy) from error
 
 
-def _name_of(engine: nw.Implementation) -> str:
-    return str(engine.value).replace("_", " ").capitalize()
+def _name_of(kind: nw.Implementation) -> str:
+    return str(kind.value).replace("_", " ").capitalize()
 
 
 def _gist(text: str) -> str:

@@ -19,20 +19,12 @@ from calibrant.segments.columns import MIN_ROWS, SegmentColumn
 from calibrant.segments.totals import Request, SegmentTotals
 from calibrant.sources.rows import ArrayRows, Rows, TableRows, drawn_labels
 from calibrant.sources.schema import AMOUNTS, CLASSES, EVENTS, MODELS, Call, Schema, check_names, is_read
-from calibrant.table import rules
+from calibrant.table import outcome_table, rules
 from calibrant.table.class_checks import ClassLabels
 from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores, known_chances
 from calibrant.table.clusters import ClusteredRows, Repeated, cluster_numbers, cluster_rows
 from calibrant.table.missing import Intake
-from calibrant.table.outcome_table import (
-    ANY_OUTCOME,
-    Limits,
-    OutcomeRows,
-    OutcomeTable,
-    as_outcome_table,
-    clean_outcomes,
-    outcome_rules,
-)
+from calibrant.table.outcome_table import ANY_OUTCOME, Limits, OutcomeRows, OutcomeTable
 from calibrant.table.parameters import SIDES, Direction, check_choice, check_count
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray
 from calibrant.table.row_errors import describe_no_rows, renumbered
@@ -420,7 +412,7 @@ def given_outcomes(
     if columns["by"] is not None:
         columns["by"] = {name: rules.column_values(one, name) for name, one in columns["by"].items()}
     further |= {"outcome_limits": outcome_limits, "relative_to": relative_to}
-    return as_outcome_table(y_true, y_pred, **columns, **further)
+    return outcome_table.as_outcome_table(y_true, y_pred, **columns, **further)
 
 
 def read_outcomes(
@@ -436,12 +428,16 @@ def read_outcomes(
         values: dict[str, Any] = {what: frame[name].to_native() for what, name in names.items()}
         values["by"] = {name: rules.column_values(frame[name].to_native(), name) for name in schema.by}
         values |= {"cluster": clusters_of(frame, clusters), "smallest_chance": schema.smallest_chance}
-        return clean_outcomes(values, *settings, names | ({"cluster": " and ".join(clusters)} if clusters else {}))
+        return outcome_table.clean_outcomes(
+            values, *settings, names | ({"cluster": " and ".join(clusters)} if clusters else {})
+        )
     from calibrant.sources.columns import FileColumns, NumberColumn, check_numbers
     from calibrant.sources.connection import open_source
 
     with open_source(source, schema.names) as opened:
-        conditions = outcome_rules(outcome_limits, relative_to) | {"chance": rules.chance_rules(schema.smallest_chance)}
+        conditions = outcome_table.outcome_rules(outcome_limits, relative_to) | {
+            "chance": rules.chance_rules(schema.smallest_chance)
+        }
 
         def columns(conditions: Mapping[str, Sequence[RowRule]]) -> FileColumns:
             numbers = {what: NumberColumn(what, name, conditions.get(what, ())) for what, name in names.items()}
@@ -450,7 +446,7 @@ def read_outcomes(
         try:
             if schema.drops:  # text that is no number would be taken for a gap
                 check_numbers(columns({}))
-            return clean_outcomes(_amounts_in(columns({}), schema), *settings)
+            return outcome_table.clean_outcomes(_amounts_in(columns({}), schema), *settings)
         except DataError:  # said of the row of a file, if it is about one
             check_numbers(columns(conditions))
             raise

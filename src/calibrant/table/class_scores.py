@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table import class_checks
+from calibrant.table import class_checks, rules
 from calibrant.table.clusters import Clusters, cluster_numbers, hash_clusters
 from calibrant.table.missing import EMPTY, LeftOut
 from calibrant.table.numbers import html_table
@@ -28,14 +28,7 @@ from calibrant.table.pooling import (
     score_order,
 )
 from calibrant.table.row_errors import renumbered
-from calibrant.table.rules import (
-    WeightSums,
-    clean_chances,
-    column_values,
-    need_one_kind,
-    need_same_length,
-    weighting_of,
-)
+from calibrant.table.rules import WeightSums
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import digest_rows, hash_rows, scramble
 from calibrant.table.validation import CleanRows
@@ -173,20 +166,20 @@ class ClassScores:
         `named` are the names of columns and the classes, where they are given, `beside` what else there is by its role.
         """
         kinds = {role: beside.get(role) for role in ("weight", "count", "chance")}
-        need_one_kind(**kinds)
+        rules.need_one_kind(**kinds)
         by, chances = beside.get("by") or {}, kinds["chance"]
-        of_by = {f"value of {name}": column_values(values, name) for name, values in by.items()}
-        chances = None if chances is None else column_values(chances, "chance")
+        of_by = {f"value of {name}": rules.column_values(values, name) for name, values in by.items()}
+        chances = None if chances is None else rules.column_values(chances, "chance")
         further = {"weight": kinds["weight"], "chance": chances, "cluster": beside.get("cluster")} | of_by
         further = {cause: values for cause, values in further.items() if values is not None}
-        need_same_length({"rows": labels.number} | {f"values of {cause}": each for cause, each in of_by.items()})
+        rules.need_same_length({"rows": labels.number} | {f"values of {cause}": each for cause, each in of_by.items()})
         labels, chosen = class_checks.kept_classes(
             labels, raw, missing, kinds["count"], further, dict.fromkeys(of_by, EMPTY)
         )
         weight, chances, cluster, *columns_of = chosen.named("weight", "chance", "cluster", *of_by)
         try:
             cluster = None if cluster is None else cluster_numbers(cluster, len(labels.number))
-            weight = weighting_of(weight, None, len(labels.number))[0]
+            weight = rules.weighting_of(weight, None, len(labels.number))[0]
             proba, gap = class_checks.clean_probabilities(chosen.columns["probability"], copy=copy)
             names, certain = class_checks.classes_of(labels.met, *named, proba.shape[1])
             code = class_checks.codes_of(labels, names)
@@ -362,13 +355,13 @@ def known_chances(rows: Any, smallest: float | None) -> FloatArray | None:
 
     They are checked in the order in which they were given, of which errors name a row.
     """
-    need_one_kind(chance=rows.chance, smallest_chance=smallest)
+    rules.need_one_kind(chance=rows.chance, smallest_chance=smallest)
     if rows.chance is None:
         return None
     row = np.arange(len(rows)) if rows.order is None else rows.order
     chance, at = np.empty(len(rows)), key_order(row)
     try:
-        chance[at] = clean_chances(rows.chance[at], len(rows), smallest)
+        chance[at] = rules.clean_chances(rows.chance[at], len(rows), smallest)
     except DataError as error:
         raise renumbered(error, row[at]) from None
     return chance

@@ -289,11 +289,7 @@ def chance_rules(smallest: float | None) -> tuple[RowRule, ...]:
 
 def clean_chances(chance: npt.ArrayLike, n_rows: int, smallest: float | None = None) -> FloatArray:
     """Return chances that meet their rules."""
-    raw = as_array(chance, "chances")
-    if raw.shape != (n_rows,):
-        given = f"chances of shape {raw.shape}"
-        raise DataError(f"one chance per row ({n_rows} rows)", given, "pass a column of the same table")
-    return clean_numbers(raw, "chances", chance_rules(smallest))
+    return clean_numbers(_one_each(chance, "chance", n_rows), "chances", chance_rules(smallest))
 
 
 def clean_count(count: npt.ArrayLike, n_rows: int, *, part: bool = False) -> IntArray:
@@ -306,12 +302,16 @@ def clean_count(count: npt.ArrayLike, n_rows: int, *, part: bool = False) -> Int
     return counted
 
 
-def _weights(given: npt.ArrayLike, n_rows: int, rules: Sequence[RowRule], *, part: bool) -> npt.NDArray[Any]:
-    raw = as_array(given, "weights")
+def _one_each(values: npt.ArrayLike, what: str, n_rows: int) -> npt.NDArray[Any]:
+    raw = as_array(values, f"{what}s")
     if raw.shape != (n_rows,):
-        shape = f"weights of shape {raw.shape}"
-        raise DataError(f"one weight per row ({n_rows} rows)", shape, "pass a column of the same table")
-    weight = clean_numbers(raw, "weights", rules)
+        shape = f"{what}s of shape {raw.shape}"
+        raise DataError(f"one {what} per row ({n_rows} rows)", shape, "pass a column of the same table")
+    return raw
+
+
+def _weights(given: npt.ArrayLike, n_rows: int, rules: Sequence[RowRule], *, part: bool) -> npt.NDArray[Any]:
+    weight = clean_numbers(_one_each(given, "weight", n_rows), "weights", rules)
     if not part:
         WeightSums.of(weight).check()
     with np.errstate(over="ignore"):

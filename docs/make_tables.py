@@ -12,14 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from calibrant import plan
-from calibrant.certificates.widths import (
-    anytime_width,
-    asymptotic_width,
-    brownian_width,
-    default_width,
-    fixed_design_width,
-    monotone_width,
-)
+from calibrant.certificates.widths import anytime_width, asymptotic_width, brownian_width, default_width, monotone_width
+from calibrant.certificates.widths.fixed_design import fixed_design_width
 from calibrant.distributions.mean_limits import bernstein_mean_width
 from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.papers import hoeffding_width, rademacher_of_intervals, uniform_convergence_width

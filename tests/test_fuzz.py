@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import ScoreTable
-from calibrant.decisions import expected_cost, optimal_threshold, saving_bound
+from calibrant.decisions import expected_cost
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
 from calibrant.metrics import calibration_errors as cutoff_module
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -176,11 +176,11 @@ def test_log_loss_agrees_with_scikit_learn_where_it_does_not_clip(rows: Rows):
 @given(small_rows(), st.sampled_from([(1, 1), (1, 4), (3, 1), (0, 1), (1, 0), (0.1, 0.3)]))
 def test_costs_are_those_of_trying_every_threshold(rows: Rows, costs):
     a, b = costs
-    found = saving_bound(rows.y, rows.s, false_positive_cost=a, false_negative_cost=b) if _counts(rows) else None
-    acted = [float(v) >= optimal_threshold(a, b) for v in rows.s]
+    found = expected_cost(rows.y, rows.s, false_positive_cost=a, false_negative_cost=b) if _counts(rows) else None
+    acted = [float(v) >= a / (a + b) for v in rows.s]
     cost = oracles.cost_of_acting(rows.y, rows.w, acted, a, b)
     keywords = {"false_positive_cost": a, "false_negative_cost": b}
-    assert expected_cost(rows.y, rows.s, **keywords, **rows.keywords) == pytest.approx(cost, abs=1e-12)
+    assert expected_cost(rows.y, rows.s, **keywords, **rows.keywords).cost == pytest.approx(cost, abs=1e-12)
     if found:
         best = oracles.cheapest_threshold_cost(*rows, a, b)
         assert found.cost == pytest.approx(cost, abs=1e-12)
@@ -198,11 +198,11 @@ def test_claim_1_regret_and_forecast_error_are_within_the_calibration_error(rows
     """Claim 1 and the inequality for forecasts, deterministic identities on the sample itself."""
     a, b = costs
     allowed = (a + b) * oracles.cutoff_error(*rows) + 1e-12
-    acted = [float(v) >= optimal_threshold(a, b) for v in rows.s]
+    acted = [float(v) >= a / (a + b) for v in rows.s]
     cost = oracles.cost_of_acting(rows.y, rows.w, acted, a, b)
     assert cost - oracles.cheapest_threshold_cost(*rows, a, b) <= allowed
     if _counts(rows):
-        found = saving_bound(rows.y, rows.s, false_positive_cost=a, false_negative_cost=b)
+        found = expected_cost(rows.y, rows.s, false_positive_cost=a, false_negative_cost=b)
         assert abs(found.cost - found.cost_forecast) <= allowed
         assert found.saving <= allowed
 

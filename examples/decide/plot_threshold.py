@@ -13,13 +13,9 @@ import numpy as np
 
 from calibrant import cutoff_calibration_error
 from calibrant.decisions import (
-    cost_forecast,
     decide,
     expected_cost,
     max_regret,
-    optimal_threshold,
-    regret_bound,
-    saving_bound,
 )
 
 rng = np.random.default_rng(0)
@@ -32,18 +28,19 @@ costs = {"false_positive_cost": 1, "false_negative_cost": 4}
 # The optimal threshold for probabilities is a / (a + b) = 0.2. The mean cost of these rows
 # has its minimum elsewhere.
 thresholds = np.linspace(0, 1, 101)
+decision = expected_cost(y, p, **costs)
 figure, ax = plt.subplots(figsize=(6.6, 4.2), layout="constrained")
 ax.plot(
     thresholds,
-    [expected_cost(y, p, **costs, threshold=t) for t in thresholds],
+    [expected_cost(y, p, **costs, threshold=t).cost for t in thresholds],
     label="mean cost, these scores",
 )
 ax.plot(
     thresholds,
-    [expected_cost(y, p_true, **costs, threshold=t) for t in thresholds],
+    [expected_cost(y, p_true, **costs, threshold=t).cost for t in thresholds],
     label="mean cost, true probabilities",
 )
-ax.axvline(optimal_threshold(1, 4), color="0.4", linestyle="--", label="a / (a + b)")
+ax.axvline(decision.threshold, color="0.4", linestyle="--", label="a / (a + b)")
 ax.set(xlabel="threshold", ylabel="cost per case")
 ax.legend()
 
@@ -51,7 +48,7 @@ ax.legend()
 # A ``Decision`` bounds what any recalibration that keeps the order could save at these costs.
 # A ``MaxRegret`` bounds it for all costs at once, and the calibration error bounds it in
 # turn, more coarsely.
-decision, regret = saving_bound(y, p, **costs), max_regret(y, p)
+regret = max_regret(y, p)
 print(f"predicted positive: {decide(p, **costs).mean():.0%} of cases")
 print(
     f"saving at these costs: {decision.saving:.3f}, at "
@@ -62,13 +59,10 @@ print(
     f"{5 * regret.value:.3f}, at most {5 * regret.bound:.3f}"
 )
 print(
-    "by the calibration error, at most "
-    f"{regret_bound(cutoff_calibration_error(y, p), **costs):.3f} on these rows"
+    f"by the calibration error, at most {5 * cutoff_calibration_error(y, p):.3f} on these rows"
 )
 
 # %%
-# And the costs that the scores forecast are wrong: a ``CostForecast`` compares them with what
-# happened.
-forecast = cost_forecast(y, p, **costs)
-print(f"forecast {forecast.forecast:.3f}, actual cost {forecast.cost:.3f}")
+# And the costs that the scores forecast are wrong.
+print(f"forecast {decision.cost_forecast:.3f}, actual cost {decision.cost:.3f}")
 plt.show()

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from calibrant import ScoreTable
-from calibrant.decisions import expected_cost, max_regret, regret_bound
+from calibrant.decisions import expected_cost, max_regret
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.plots import drawing_style
 from reproductions.item import Effort, Item, Measured, Number
@@ -96,7 +96,7 @@ def _calibrated(effort: Effort) -> list[Number]:
             better += sum(other < ours for other in others)
             worst = max(worst, ours - min(others))
             unseen.append(float((ours - _cost_knowing_items(world, a, b)) / (a + b)))
-            found = expected_cost(table, false_positive_cost=a, false_negative_cost=b)
+            found = expected_cost(table, false_positive_cost=a, false_negative_cost=b).cost
             library = max(library, abs(found - float(ours)))
     numbers = [
         Number("better rules, calibrated", better, 0.0),
@@ -147,7 +147,7 @@ def _not_calibrated(effort: Effort, numbers: list[Number]) -> pd.DataFrame:
         for a, b in COSTS:
             ours = _cost(world, _threshold_rule(world, a, b), a, b)
             regret = float(ours - min(_cost(world, acts, a, b) for acts in cuts))
-            allowed = regret_bound(error, false_positive_cost=a, false_negative_cost=b)
+            allowed = (a + b) * error
             beyond += regret > allowed + 1e-12 * (a + b)
             more += float(ours - min(_cost(world, acts, a, b) for acts in rules)) > allowed + 1e-12 * (a + b)
             worst = max(worst, regret / (a + b))
@@ -170,8 +170,8 @@ def _sharp() -> Number:
     """Return regret / ((a + b) c) where the bound is attained: scores at the threshold, no positives."""
     table = ScoreTable.from_counts([0.2], [1], [0])
     costs = {"false_positive_cost": 1.0, "false_negative_cost": 4.0}
-    regret = expected_cost(table, **costs) - expected_cost(table, **costs, threshold=1.0)
-    allowed = regret_bound(cutoff_calibration_error(table), **costs)
+    regret = expected_cost(table, **costs).cost - expected_cost(table, **costs, threshold=1.0).cost
+    allowed = 5.0 * cutoff_calibration_error(table)
     return Number("regret / ((a + b) c), worst case", regret / allowed, 0.0)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 import calibrant as cal
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.certificates.widths import cumulative_width, monotone_width
+from calibrant.certificates.widths import monotone_width
+from calibrant.certificates.widths.fixed_design import cumulative_width
 
 
 class Hull(NamedTuple):

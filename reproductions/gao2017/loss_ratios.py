@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import certify
-from calibrant.decisions import CostCurve, cost_curve, max_regret, saving_bound
+from calibrant.decisions import CostCurve, cost_curve, expected_cost, max_regret
 from calibrant.metrics import cutoff_calibration, roc_auc
 from reproductions.datasets import Dataset
 from reproductions.gao2017.classifiers import Choice, Columns
@@ -91,7 +91,7 @@ def _details(
 ) -> dict[str, Any]:
     """Return the curve, the certified interval, and what was saved beside what could be."""
     interval, regret = certify(label, before, confidence_level=0.975), max_regret(label, before)
-    even = saving_bound(label, before, false_positive_cost=0.5, false_negative_cost=0.5)
+    even = expected_cost(label, before, false_positive_cost=0.5, false_negative_cost=0.5)
     middle = int(np.searchsorted(curve.cost_parameter, 0.5))
     gain = curve.cost_before - curve.cost_after
     return {

@@ -95,7 +95,7 @@ FUNCTIONS: dict[str, tuple[str, Function]] = {
     "true_mse": ("pw", lambda y, p, w, g: papers.true_mse(np.linspace(0.0, 1.0, N), p, sample_weight=w)),
     "net_benefit": ("ypw", lambda y, p, w, g: cal.decisions.net_benefit(y, p, sample_weight=w).net_benefit.tolist()),
     "expected_cost": ("ypw", lambda y, p, w, g: cal.decisions.expected_cost(
-        y, p, false_positive_cost=1, false_negative_cost=4, sample_weight=w)),
+        y, p, false_positive_cost=1, false_negative_cost=4, sample_weight=w).cost),
     "cost_curve": ("yp", lambda y, p, w, g: cal.decisions.cost_curve(y, p)),
     "isotonic_curve": ("ypw", lambda y, p, w, g: cal.curves.isotonic_curve(y, p, sample_weight=w).rate.tolist()),
     "cumulative_residuals": ("yp", lambda y, p, w, g: cal.curves.cumulative_residuals(y, p)),

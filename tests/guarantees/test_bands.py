@@ -7,11 +7,7 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.certificates import isotonic_band
-from calibrant.certificates.widths import (
-    cumulative_width,
-    fixed_design_width,
-    variance_bound,
-)
+from calibrant.certificates.widths.fixed_design import cumulative_width, fixed_design_width, variance_bound
 from support.counting import (
     assert_failures_within,
     assert_probability_within,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
 from calibrant import ScoreTable
-from calibrant.decisions import cost_curve, cost_forecast, net_benefit
+from calibrant.decisions import cost_curve, expected_cost, net_benefit
 from calibrant.decisions.cost_curves import normal_half_width
 from support.counting import assert_probability_within, assert_seldom
 from support.worlds import WORLDS, World, at, true_cost, true_forecast
@@ -28,9 +29,12 @@ ALL = WORLDS | HARD
 
 
 def found_in(table: ScoreTable, a: float, b: float, delta: float = 0.05, threshold: float | None = None):
-    return cost_forecast(
-        table, false_positive_cost=a, false_negative_cost=b, confidence_level=1 - delta, threshold=threshold
-    )
+    prices = {"false_positive_cost": a, "false_negative_cost": b}
+    found = expected_cost(table, **prices, confidence_level=1 - delta, threshold=threshold)
+    error = found.cost - found.cost_forecast
+    limits = {"error_lower": found.forecast_error_lower, "error_upper": found.forecast_error_upper}
+    costs = {name: getattr(found, name) for name in ("threshold", "cost", "cost_lower", "cost_upper")}
+    return SimpleNamespace(error=error, **limits, **costs)
 
 
 def shrunk(lower, value, upper, shrink: float):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.decisions import saving_bound
+from calibrant.decisions import expected_cost
 from support.counting import (
     assert_probability_within,
     assert_seldom,
@@ -23,7 +23,7 @@ METHODS = ("default", "asymptotic")
 
 def decided(table: ScoreTable, tau: float, delta: float, method: str):
     """The library's answer at costs tau and 1 - tau, which add up to 1."""
-    return saving_bound(
+    return expected_cost(
         table, false_positive_cost=tau, false_negative_cost=1.0 - tau, confidence_level=1 - delta, method=method
     )
 

@@ -19,7 +19,7 @@ from calibrant.certificates import (
     certify_recalibrated,
     isotonic_band,
 )
-from calibrant.decisions import cost_forecast, max_regret, saving_bound
+from calibrant.decisions import expected_cost, max_regret
 from calibrant.fits.score_map import fit_part
 from calibrant.metrics import cutoff_calibration
 from support.counting import assert_probability_within, assert_seldom
@@ -95,18 +95,23 @@ for method in methods_of(certify_recalibrated):
     limits = partial(recalibrated_limits, method=method)
     CLAIMS[f"certify_recalibrated, {method}"] = Claim(limits, error_of_fitted, fit=isotonic)
 for share in SHARES:
-    for method in methods_of(saving_bound):
-        asked = priced(saving_bound, share, method=method)
-        CLAIMS[f"saving_bound, {method}, {share}"] = upper(
+    for method in methods_of(expected_cost):
+        asked = priced(expected_cost, share, method=method)
+        CLAIMS[f"expected_cost, {method}, {share}"] = upper(
             lambda table, asked=asked: asked(table).saving_bound, lambda world, share=share: world.saving(share)
         )
-    asked = priced(cost_forecast, share)
-    CLAIMS[f"cost_forecast, {share}"] = Claim(
+    asked = priced(expected_cost, share)
+    CLAIMS[f"expected_cost, {share}"] = Claim(
         lambda table, asked=asked: both(asked(table), "cost_lower", "cost_upper"),
         lambda world, _, share=share: true_cost(world, share, 1.0 - share),
     )
-    CLAIMS[f"cost_forecast, error, {share}"] = Claim(
-        lambda table, asked=asked: both(asked(table), "error_lower", "error_upper"),
+    elsewhere = priced(expected_cost, share, threshold=0.5)
+    CLAIMS[f"expected_cost, from 0.5, {share}"] = upper(
+        lambda table, asked=elsewhere: asked(table).saving_bound,
+        lambda world, share=share: world.saving(share, 0.5),
+    )
+    CLAIMS[f"expected_cost, error, {share}"] = Claim(
+        lambda table, asked=asked: both(asked(table), "forecast_error_lower", "forecast_error_upper"),
         lambda world, _, share=share: true_cost(world, share, 1.0 - share) - true_forecast(world, share, 1.0 - share),
     )
 
@@ -200,7 +205,7 @@ def test_the_search_finds_bounds_that_are_no_bounds():
     """The values of the sample, each of which is below the truth half of the time."""
     claims = [
         upper(lambda table: max_regret(table).value, true_largest_regret),
-        upper(lambda table: priced(saving_bound, 0.5)(table).saving, lambda world: world.saving(0.5)),
+        upper(lambda table: priced(expected_cost, 0.5)(table).saving, lambda world: world.saving(0.5)),
         Claim(
             lambda table: both(isotonic_band(table), "rate", "rate"),
             lambda world, _: world.eta,

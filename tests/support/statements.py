@@ -141,15 +141,6 @@ def two_sided(part: str) -> Judge:
     return wrong
 
 
-def wrong_cost(found: Any, world: World, _: ScoreTable) -> list[bool]:
-    truth = true_cost(world, A, B)
-    forecast = true_forecast(world, A, B)
-    return [
-        outside(found.cost_lower, truth, found.cost_upper),
-        outside(found.error_lower, truth - forecast, found.error_upper),
-    ]
-
-
 def wrong_decision(found: Any, world: World, _: ScoreTable) -> list[bool]:
     truth = true_cost(world, A, B)
     off = truth - true_forecast(world, A, B)
@@ -246,7 +237,6 @@ STATEMENTS = {
     "curves.binned_curve": Statement(wrong_bins, worlds=CALIBRATED, n=1000, at_most=0.08),
     "curves.local_curve": Statement(wrong_local, worlds={"even": CALIBRATED["even"]}, n=400, at_most=0.08),
     "decisions.cost_curve": Statement(two_sided("cost_before")),
-    "decisions.cost_forecast": Statement(wrong_cost, required=COSTS),
     "decisions.max_regret": Statement(lambda found, world, _: [found.bound < true_largest_regret(world) - ROUNDING]),
     "decisions.net_benefit": Statement(
         lambda found, world, _: [
@@ -254,7 +244,7 @@ STATEMENTS = {
             for i in some(found.threshold)
         ]
     ),
-    "decisions.saving_bound": Statement(wrong_decision, required=COSTS),
+    "decisions.expected_cost": Statement(wrong_decision, required=COSTS),
     "metrics.calibration_in_the_large": Statement(
         lambda found, world, _: [outside(found.lower, float(world.mass @ (world.eta - world.score)), found.upper)],
         worlds=ANY | CALIBRATED,

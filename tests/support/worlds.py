@@ -33,12 +33,12 @@ class World:
         walk *= {"too low": 1.0, "too high": -1.0}[direction]
         return float((walk - np.minimum.accumulate(walk)).max())
 
-    def saving(self, tau: float) -> float:
-        """What the best threshold costs less than `tau`, at costs tau and 1 - tau."""
+    def saving(self, tau: float, threshold: float | None = None) -> float:
+        """What the best threshold costs less than another, `tau` by default, at costs tau and 1 - tau."""
         positives = np.concatenate([[0.0], np.cumsum(self.mass * self.eta)])
         negatives = np.concatenate([[0.0], np.cumsum(self.mass * (1.0 - self.eta))])
         costs = tau * (negatives[-1] - negatives) + (1.0 - tau) * positives
-        return float(costs[np.searchsorted(self.score, tau)] - costs.min())
+        return float(costs[np.searchsorted(self.score, tau if threshold is None else threshold)] - costs.min())
 
     def samples(self, n: int, repetitions: int, rng: np.random.Generator) -> Iterator[ScoreTable]:
         """Independent samples of n rows."""

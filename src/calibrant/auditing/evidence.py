@@ -12,7 +12,7 @@ from calibrant.certificates.clusters import LEAST_GROUPS, as_judged, cluster_tes
 from calibrant.certificates.mean_test import mean_test
 from calibrant.certificates.parts import certify_rows
 from calibrant.certificates.question import Question
-from calibrant.decisions import Decision, MaxRegret, max_regret, saving_bound
+from calibrant.decisions import Decision, MaxRegret, expected_cost, max_regret
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.decisions.selections import BinarySelection, select_both, target_pair
 from calibrant.distributions.brownian import LEAST_EVENTS
@@ -96,7 +96,7 @@ def statements_about(rows: AuditedRows, question: Question) -> Statements:
     if question.target_error is not None:
         selection = select_both(table, target_pair(question.target_error), None, question.delta)
     if prices is not None:
-        decision = saving_bound(
+        decision = expected_cost(
             table,
             false_positive_cost=prices[0],
             false_negative_cost=prices[1],

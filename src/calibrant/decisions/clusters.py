@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions.cost import COSTS_FIXED, check_costs, costs_by_cut
+from calibrant.decisions.cost import COSTS_FIXED, CostLimits, Decision, check_costs, decision_at
 from calibrant.decisions.cost_curves import CostCurve, MappedPart
 from calibrant.decisions.decision_curve import NetBenefit
-from calibrant.decisions.regret import Decision, decision_at
 from calibrant.distributions.cluster_bound import ClusterSums, largest_ratio
 from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Jackknife, Link, Parts, log_products
 from calibrant.table.clusters import ClusteredRows, cluster_blocks, squares_from
-from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.pooling import FloatArray
 from calibrant.table.statements import FIXED_CLASSIFIER
@@ -33,15 +31,13 @@ def cluster_saving(
     confidence_level: float = 0.95,
     unseen: bool = False,
 ) -> Decision:
-    """Costs per row, each row counted once, and limits for clusters of these sizes; otherwise as `saving_bound`.
+    """Costs per row, each row counted once, and limits for clusters of these sizes; otherwise as `expected_cost`.
 
     If `unseen`, clusters of a kind that none shows are allowed for: limits are those of Corollaries 3.6 and 3.7.
     """
     a, b = check_costs(false_positive_cost, false_negative_cost)
     table, tau, half = rows.table, a / (a + b), 0.5 * failure_probability(confidence_level)
-    costs = costs_by_cut(table, a, b)
     cut = int(np.searchsorted(table.score, tau, side="left"))
-
     positive = rows.score >= tau
     negatives = rows.negatives
     paid = rows.by_cluster(np.where(positive, a * negatives, b * rows.k))
@@ -49,25 +45,14 @@ def cluster_saving(
     # Moving the cut down by some rows gains b for a positive and costs a for a negative, moving it up the reverse.
     steps = np.where(positive, -1.0, 1.0) * (b * rows.k - a * negatives)
     excess = paid - rows.by_cluster(mean_predicted)
-    limits = _proved if unseen else _left_out
-    (cost_lower, cost_upper), (error_lower, error_upper), saving = limits(
-        rows, paid, excess, steps, cut, half, max(a, b)
-    )
-    # What is saved is part of what is paid; both statements together fail with probability delta.
-    bound = float(np.fmin(saving, cost_upper))
     limit = f" ({'' if unseen else 'asymptotic in the number of clusters; '}for clusters of these sizes)"
     return decision_at(
-        cut,
-        costs,
+        table,
         (a, b),
-        cost_lower=cost_lower,
-        cost_upper=cost_upper,
-        cost_forecast=float(mean_predicted.sum()) / table.total,
-        forecast_error_lower=error_lower,
-        forecast_error_upper=error_upper,
-        saving_bound=bound,
-        claim=f"{rows.sampling.sure(confidence_level, limit)}, no order-preserving recalibration saves more than "
-        f"{claim_upper(bound)} per case, at costs {a:g} (false positive) and {b:g} (false negative).",
+        tau,
+        float(mean_predicted.sum()) / table.total,
+        CostLimits(*(_proved if unseen else _left_out)(rows, paid, excess, steps, cut, half, max(a, b))),
+        rows.sampling.sure(confidence_level, limit),
         confidence_level=confidence_level,
         method="bernstein" if unseen else "cluster jackknife",
         assumptions=(

@@ -1,22 +1,24 @@
-"""What predicting positive from a threshold costs, what the scores say it will cost, and how far the two are apart."""
+"""What predicting positive from a threshold costs, what scores say it will, and what recalibration could save."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.decisions.classes import cheapest_actions
 from calibrant.distributions.binomial import clopper_pearson
+from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.errors import ArgumentError
-from calibrant.table.numbers import claim_lower, claim_upper
-from calibrant.table.parameters import check_between, failure_probability
+from calibrant.table.numbers import claim_upper
+from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.pooling import FloatArray, NumberArray
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_counts
+from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, INDEPENDENT, Statement
 from calibrant.table.validation import clean_scores
 
@@ -42,38 +44,6 @@ def cost_pair(costs: Mapping[str, float] | Sequence[float] | NumberArray) -> tup
     raise ArgumentError("`costs` as a pair (false positive, false negative)", repr(costs), remedy)
 
 
-def optimal_threshold(false_positive_cost: float, false_negative_cost: float) -> float:
-    """Score from which predicting positive is the cheaper choice, if scores are probabilities.
-
-    Parameters
-    ----------
-    false_positive_cost, false_negative_cost : float
-        Costs a and b of the two mistakes, not negative and not both zero.
-
-    Returns
-    -------
-    float
-        ``a / (a + b)``, in [0, 1].
-
-    Raises
-    ------
-    ArgumentError
-        If a cost is negative or not finite, or both are zero.
-
-    References
-    ----------
-    Gao, Parameswaran & Peng (2017), Claim 1; Elkan (2001). The foundations of cost-sensitive learning.
-
-    Examples
-    --------
-    >>> from calibrant.decisions import optimal_threshold
-    >>> optimal_threshold(1, 4)
-    0.2
-    """
-    a, b = check_costs(false_positive_cost, false_negative_cost)
-    return a / (a + b)
-
-
 def decide(
     y_proba: Any,
     costs: Any = None,
@@ -95,7 +65,7 @@ def decide(
     classes, actions : sequence, optional
         Names of the columns of `y_proba`, where `costs` names classes; names of the rows of `costs`.
     false_positive_cost, false_negative_cost : float, optional
-        As in `optimal_threshold`, in place of `costs`.
+        Costs of the two mistakes in place of `costs`, not negative and not both zero.
 
     Returns
     -------
@@ -118,55 +88,8 @@ def decide(
     if false_positive_cost is None or false_negative_cost is None:
         remedy = "pass costs=[[...], ...] of every action, or the costs of both mistakes"
         raise ArgumentError("`costs`, or false_positive_cost and false_negative_cost", "not all of them", remedy)
-    return np.asarray(clean_scores(y_proba) >= optimal_threshold(false_positive_cost, false_negative_cost))
-
-
-def expected_cost(
-    y_true: Labels,
-    y_proba: Scores = None,
-    *,
-    false_positive_cost: float,
-    false_negative_cost: float,
-    threshold: float | None = None,
-    sample_weight: Weights = None,
-    count: Weights = None,
-    pos_label: Any = None,
-) -> float:
-    """Average cost per case of predicting positive where the score reaches a threshold.
-
-    Parameters
-    ----------
-    y_true, y_proba : array-like of shape (n,)
-        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
-    false_positive_cost, false_negative_cost : float
-        As in `optimal_threshold`.
-    threshold : float, optional
-        Score from which to predict positive, in [0, 1]; by default ``a / (a + b)``.
-    sample_weight, count, pos_label : optional
-        Non-negative weights; the label value that counts as 1.
-
-    Returns
-    -------
-    float
-        In the currency of the costs; smaller is better.
-
-    Examples
-    --------
-    >>> from calibrant.decisions import expected_cost
-    >>> expected_cost([0, 1, 1], [0.3, 0.1, 0.9], false_positive_cost=1, false_negative_cost=4)
-    1.6666666666666667
-    """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
-    a, b, tau = prices(false_positive_cost, false_negative_cost, threshold)
-    return float(costs_by_cut(table, a, b)[np.searchsorted(table.score, tau, side="left")])
-
-
-def prices(
-    false_positive_cost: float, false_negative_cost: float, threshold: float | None
-) -> tuple[float, float, float]:
-    """Return both costs and the threshold asked for, or else the one that is right for them; all checked."""
     a, b = check_costs(false_positive_cost, false_negative_cost)
-    return a, b, a / (a + b) if threshold is None else check_between("threshold", threshold, 0.0, 1.0, closed="both")
+    return np.asarray(clean_scores(y_proba) >= a / (a + b))
 
 
 def largest_cell(table: ScoreTable) -> float:
@@ -183,36 +106,42 @@ def costs_by_cut(table: ScoreTable, false_positive_cost: float, false_negative_c
 
 
 COSTS_FIXED = "were fixed before these rows were seen, and are the same for every case."
+_SAVING_NODES = 96
 
 
 @dataclass(frozen=True)
-class CostForecast(Statement):
-    """Cost per case of predicting positive from a threshold, and the cost that the scores predict.
+class Decision(Statement):
+    """What deciding by these scores costs per case, and what recalibration could still save.
 
     Attributes
     ----------
-    confidence_level, assumptions, references
+    claim, confidence_level, assumptions, references
         What is claimed, with which probability, on which assumptions, and keys of `calibrant.references`.
-    claim : str
-        What is asserted of the scores as forecasts of the cost, in one sentence. It is about the average forecast over
-        the population, not about `forecast`, the average over these rows; limits for the cost itself are `cost_lower`
-        and `cost_upper`.
     false_positive_cost, false_negative_cost : float
         The costs a and b.
     threshold : float
-        Score from which one predicts positive.
+        Score from which one predicts positive; ``a / (a + b)`` is right if scores are probabilities.
     cost : float
-        Average cost per case on these rows.
+        Average cost per case of predicting positive from that threshold.
     cost_lower, cost_upper : float
-        Confidence interval for the true expected cost per case.
-    forecast : float
+        Confidence interval for the true expected cost. All limits are NaN where weights do not count rows.
+    cost_forecast : float
         Average cost per case on these rows if every score were the probability of its row.
-    error : float
-        ``cost - forecast``; positive where the decisions cost more than predicted.
-    error_lower, error_upper : float
+    forecast_error_lower, forecast_error_upper : float
         Confidence interval for the true expected cost less the true expected forecast.
-    n : int
-        Rows.
+    cost_treat_all, cost_treat_none : float
+        Average cost of ignoring the scores, either way.
+    best_cost : float
+        Smallest average cost of any threshold on these rows.
+    saving : float
+        ``cost - best_cost``: an optimistic estimate, since the best threshold was chosen on the same rows.
+    saving_bound : float
+        Upper confidence bound, per case, on what any order-preserving recalibration could save; at most `cost_upper`.
+    method : str
+        Which bound on the saving.
+    n_clusters : int or None
+        Clusters, if rows were clustered; every row counts the same. Without limits for fewer than three clusters, and
+        where one has nearly all rows.
     """
 
     false_positive_cost: float
@@ -221,14 +150,27 @@ class CostForecast(Statement):
     cost: float
     cost_lower: float
     cost_upper: float
-    forecast: float
-    error: float
-    error_lower: float
-    error_upper: float
-    n: int
+    cost_forecast: float
+    forecast_error_lower: float
+    forecast_error_upper: float
+    cost_treat_all: float
+    cost_treat_none: float
+    best_cost: float
+    saving: float
+    saving_bound: float
+    method: str
+    n_clusters: int | None = None
 
 
-def cost_forecast(
+class CostLimits(NamedTuple):
+    """Limits of the cost, of what it is above its forecast, and of the saving; NaN where nothing is known."""
+
+    cost: tuple[float, float] = (math.nan, math.nan)
+    error: tuple[float, float] = (math.nan, math.nan)
+    saving: float = math.nan
+
+
+def expected_cost(
     y_true: Labels,
     y_proba: Scores = None,
     *,
@@ -236,33 +178,34 @@ def cost_forecast(
     false_negative_cost: float,
     threshold: float | None = None,
     confidence_level: float = 0.95,
+    method: Literal["default", "asymptotic"] = "default",
+    sample_weight: Weights = None,
     count: Weights = None,
     pos_label: Any = None,
-) -> CostForecast:
-    r"""Compare what decisions cost with what the scores forecast, with confidence limits for every number of rows.
+) -> Decision:
+    r"""Cost per case of predicting positive from a threshold: its forecast, and what recalibration could save at most.
 
     Parameters
     ----------
     y_true, y_proba : array-like of shape (n,)
         Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     false_positive_cost, false_negative_cost : float
-        Costs a and b, fixed before seeing the rows.
+        Costs a and b, not negative and not both zero, fixed before seeing the rows.
     threshold : float, optional
         Score from which to predict positive, in [0, 1], fixed before seeing the rows; by default ``a / (a + b)``.
     confidence_level : float
-        Probability with which the statement holds, in (0, 1).
-    count, pos_label : optional
-        How many equal, independent rows each row stands for; the label value that counts as 1.
+        Probability with which each statement holds, in (0, 1).
+    method : {"default", "asymptotic"}
+        How the saving is bounded: for every n, or asymptotically with a term for rare events.
+    sample_weight, count, pos_label : optional
+        Non-negative weights, without limits; how many equal, independent rows each row stands for; the label value that
+        counts as 1.
 
     Returns
     -------
-    CostForecast
-        Costs per case, in the currency of the costs. From a table with cells, the intervals allow for the rows of
-        the cell in which the threshold lies, and the rest takes it to be predicted by its mean score.
-
-    See Also
-    --------
-    regret_bound : From a bound on the calibration error, how far forecasts can be off at all thresholds at once.
+    Decision
+        Costs per case, in the currency of the costs. From a table with cells, limits allow for the rows of the cell in
+        which the threshold lies.
 
     Notes
     -----
@@ -271,9 +214,9 @@ def cost_forecast(
     .. math:: \text{cost} - \text{forecast} = b\,C(s < t) - a\,C(s \ge t),
 
     at most ``a + b`` times the cutoff calibration error in size [1]_. At one threshold the limits for a mean of one
-    bounded term per row are several times closer [2]_. The cost itself is a sum of two priced shares with exact limits
-    [3]_, each for half of the probability of failure, or one for all of it where the other has no price
-    (docs/theory/5-costs.md, 5.3).
+    bounded term per row are several times closer [2]_. The cost is a sum of two priced shares with exact limits [3]_.
+    Thresholding a nondecreasing map predicts positive on ``{s >= t}`` or ``{s > t}`` for some t, and one lower tail of
+    an average bounds the loss against the best t, which is no larger than the cost. See docs/theory/5-costs.md.
 
     References
     ----------
@@ -283,48 +226,108 @@ def cost_forecast(
 
     Examples
     --------
-    >>> from calibrant.decisions import cost_forecast
+    >>> from calibrant.decisions import expected_cost
     >>> y, s = [0, 0, 0, 1] * 250, [0.1, 0.1, 0.4, 0.4] * 250
-    >>> found = cost_forecast(y, s, false_positive_cost=1, false_negative_cost=4)
-    >>> found.cost, round(found.cost_lower, 4), round(found.cost_upper, 4)
+    >>> result = expected_cost(y, s, false_positive_cost=1, false_negative_cost=4)  # a Decision
+    >>> result.cost, round(result.cost_lower, 4), round(result.cost_upper, 4)
     (0.25, 0.2198, 0.2952)
-    >>> round(found.forecast, 4), round(found.error, 4), round(found.error_lower, 4), round(found.error_upper, 4)
-    (0.5, -0.25, -0.3182, -0.1818)
+    >>> round(result.cost_forecast, 4), result.threshold, result.best_cost
+    (0.5, 0.2, 0.25)
     """
-    table = as_table(y_true, y_proba, count=count, pos_label=pos_label)
-    a, b, tau = prices(false_positive_cost, false_negative_cost, threshold)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
+    a, b = prices = check_costs(false_positive_cost, false_negative_cost)
     delta = failure_probability(confidence_level)
-    need_counts(table, "confidence limits for a cost need rows")
-    cut = int(np.searchsorted(table.score, tau, side="left"))
-    cost = float(costs_by_cut(table, a, b)[cut])
-    # what it would be if every score were the probability of its rows
-    mean_predicted = table.n * table.score
-    positive = float(table.n[cut:].sum()) - float(mean_predicted[cut:].sum())
-    forecast = (a * positive + b * float(mean_predicted[:cut].sum())) / table.total
+    check_choice("method", method, ("default", "asymptotic"))
+    tau = a / (a + b) if threshold is None else check_between("threshold", threshold, 0.0, 1.0, closed="both")
+    limits = _limits(table, prices, tau, delta, method) if table.independent else CostLimits()
     chosen = "" if threshold is None else "and the threshold "
-    cost_lower, cost_upper = _cost_limits(table, a, b, tau, delta)
-    error = cost - forecast
-    error_lower, error_upper = _error_limits(table, a, b, tau, error, delta)
-    return CostForecast(
+    return decision_at(
+        table,
+        prices,
+        tau,
+        forecast_of(table, prices, tau),
+        limits,
+        INDEPENDENT.sure(confidence_level) if table.independent else "",
+        confidence_level=confidence_level,
+        method=method,
+        assumptions=(COUNTED_ROWS, FIXED_CLASSIFIER, f"The costs {chosen}{COSTS_FIXED}"),
+        references=("gao2017", "shevtsova2013", "fan2015", "clopper1934"),
+    )
+
+
+def decision_at(
+    table: ScoreTable,
+    prices: tuple[float, float],
+    tau: float,
+    forecast: float,
+    limits: CostLimits,
+    sure: str,
+    **further: Any,
+) -> Decision:
+    """Describe predicting positive from tau: its costs, limits, and a claim that holds as surely as its first words."""
+    costs, (a, b) = costs_by_cut(table, *prices), prices
+    cost, best = float(costs[np.searchsorted(table.score, tau, side="left")]), float(costs.min())
+    # What is saved is part of what is paid; both statements together fail with the probability of failure.
+    bound = float(np.fmin(limits.saving, limits.cost[1]))
+    rule = "" if tau == a / (a + b) else f", than predicting positive from {tau:.4g}"
+    claim = f"no order-preserving recalibration saves more than {claim_upper(bound)} per case" if sure else ""
+    claim += f" at costs {a:g} (false positive) and {b:g} (false negative){rule}." if sure else ""
+    return Decision(
         false_positive_cost=a,
         false_negative_cost=b,
         threshold=tau,
         cost=cost,
-        cost_lower=cost_lower,
-        cost_upper=cost_upper,
-        forecast=forecast,
-        error=error,
-        error_lower=error_lower,
-        error_upper=error_upper,
-        n=int(table.total),
-        claim=f"{INDEPENDENT.sure(confidence_level)}, the expected cost per case of predicting positive from "
-        f"{tau:.4g}, at costs {a:g} (false positive) and {b:g} (false "
-        f"negative), minus the cost that the scores predict on average over the population, lies between "
-        f"{claim_lower(error_lower)} and {claim_upper(error_upper)}.",
-        confidence_level=confidence_level,
-        assumptions=(COUNTED_ROWS, FIXED_CLASSIFIER, f"The costs {chosen}{COSTS_FIXED}"),
-        references=("gao2017", "shevtsova2013", "fan2015", "clopper1934"),
+        cost_lower=limits.cost[0],
+        cost_upper=limits.cost[1],
+        cost_forecast=forecast,
+        forecast_error_lower=limits.error[0],
+        forecast_error_upper=limits.error[1],
+        cost_treat_all=float(costs[0]),
+        cost_treat_none=float(costs[-1]),
+        best_cost=best,
+        saving=cost - best,
+        saving_bound=bound,
+        claim=f"{sure}, {claim}" if sure else "Nothing is claimed: weights do not count rows.",
+        **further,
     )
+
+
+def forecast_of(table: ScoreTable, prices: tuple[float, float], tau: float) -> float:
+    """Mean cost of predicting positive from tau if every score were the probability of its rows."""
+    cut, mean_predicted = int(np.searchsorted(table.score, tau, side="left")), table.n * table.score
+    positive = float(table.n[cut:].sum()) - float(mean_predicted[cut:].sum())
+    return (prices[0] * positive + prices[1] * float(mean_predicted[:cut].sum())) / table.total
+
+
+def _limits(table: ScoreTable, prices: tuple[float, float], tau: float, delta: float, method: str) -> CostLimits:
+    (a, b), costs = prices, costs_by_cut(table, *prices)
+    cut, half = int(np.searchsorted(table.score, tau, side="left")), 0.5 * delta or delta  # half may be no float
+    # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
+    slack = 2.0 * max(a, b) * largest_cell(table) / table.total
+    largest = (float(costs[cut]) - costs) / (a + b) + _widths(table, a / (a + b), tau, cut, half, method)
+    error = float(costs[cut]) - forecast_of(table, prices, tau)
+    saving = (a + b) * float(largest.max()) + slack
+    return CostLimits(_cost_limits(table, a, b, tau, delta), _error_limits(table, a, b, tau, error, half), saving)
+
+
+def _widths(table: ScoreTable, price: float, tau: float, cut: int, delta: float, method: str) -> FloatArray:
+    """Width in units of ``a + b`` for each rule that predicts positive from a row instead of from tau, at `cut`."""
+    n = table.total
+    squares = np.append(0.0, np.cumsum(table.k * (1.0 - price) ** 2 + table.negatives * price**2)) / n
+    between = np.abs(squares - squares[cut])
+    # a cell in which the threshold lies may belong to either side
+    straddling = (table.low < tau) & (table.high >= tau) & (table.low < table.high)
+    between += float(np.diff(squares)[straddling].sum())
+    if method == "asymptotic":
+        # the second term keeps the coverage where events are rare
+        return np.asarray(max(0.0, -normal_quantile(delta)) * np.sqrt(between / n) - math.log(delta) / n)
+    # The width never falls as the squares grow: take it at the next of a few nodes.
+    most = float(between.max())
+    nodes = most * np.arange(1, _SAVING_NODES + 1) / _SAVING_NODES
+    dearest = max(price, 1.0 - price)
+    width = mean_width(n, np.minimum(nodes, dearest**2), delta, top=dearest, largest=dearest, reach=1.0)
+    at = np.ceil(between / (most or 1.0) * _SAVING_NODES).astype(np.intp) - 1
+    return np.asarray(width[np.clip(at, 0, _SAVING_NODES - 1)])
 
 
 def _cost_limits(table: ScoreTable, a: float, b: float, tau: float, delta: float) -> tuple[float, float]:
@@ -345,13 +348,13 @@ def _cost_limits(table: ScoreTable, a: float, b: float, tau: float, delta: float
     return lower, upper
 
 
-def _error_limits(table: ScoreTable, a: float, b: float, tau: float, error: float, delta: float) -> tuple[float, float]:
+def _error_limits(table: ScoreTable, a: float, b: float, tau: float, error: float, half: float) -> tuple[float, float]:
     """Limits for the mean of ``a (s - y)`` from the cut and ``b (y - s)`` below it, none above a and b."""
     dearest = max(a, b)
     above, below = table.low >= tau, table.high < tau
     straddling = float(table.n[~(above | below)].sum())
     squared_acted, squared_rest = float(table.squared[above].sum()), float(table.squared[below].sum())
     squares = (a / dearest) ** 2 * squared_acted + (b / dearest) ** 2 * squared_rest + straddling
-    width = float(mean_width(table.total, squares / table.total, 0.5 * delta or delta))  # half may be no float
-    half = dearest * (width + 2.0 * straddling / table.total)
-    return max(-dearest, error - half), min(dearest, error + half)
+    width = float(mean_width(table.total, squares / table.total, half))
+    reach = dearest * (width + 2.0 * straddling / table.total)
+    return max(-dearest, error - reach), min(dearest, error + reach)

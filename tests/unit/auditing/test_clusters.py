@@ -63,7 +63,7 @@ def test_intervals_are_those_of_hospitals_like_these(audit):
 @pytest.mark.slow
 def test_there_is_one_cost_on_the_page(rows, audit):
     """The cost of all rows: that of the mean hospital stood beside it, and in the terminal."""
-    cost = expected_cost(*rows, false_positive_cost=1, false_negative_cost=9)
+    cost = expected_cost(*rows, false_positive_cost=1, false_negative_cost=9).cost
     assert audit.decision.cost == pytest.approx(cost, rel=1e-12)
     at = np.flatnonzero(audit.decision_curve.threshold == audit.decision.threshold)
     assert audit.decision_curve.expected_cost[at] == pytest.approx(cost, rel=1e-12)
@@ -106,7 +106,7 @@ def test_the_cost_curve_is_left_out_one_cluster_at_a_time(rows):
     before, after = (
         np.array(
             [
-                expected_cost(y[kept], factor * risk[kept], **prices)
+                expected_cost(y[kept], factor * risk[kept], **prices).cost
                 for kept in ~np.eye(21, 20, dtype=bool)[:, HOSPITALS]
             ]
         )

@@ -14,11 +14,7 @@ from scipy.stats import beta
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates import bands, isotonic_band
 from calibrant.certificates.bands import binomial_limits, walk_limits
-from calibrant.certificates.widths import (
-    cumulative_width,
-    fixed_design_width,
-    variance_bound,
-)
+from calibrant.certificates.widths.fixed_design import cumulative_width, fixed_design_width, variance_bound
 from calibrant.distributions.brownian import range_quantile
 from support import oracles
 from support.strategies import Rows

@@ -43,7 +43,7 @@ def test_measures_are_those_of_each_model_alone(rows, three):
                 "brier_score": cal.brier_score(y, s),
                 "log_loss": cal.log_loss(y, s),
                 "roc_auc": metrics.roc_auc(y, s),
-                "expected_cost": expected_cost(y, s, false_positive_cost=1, false_negative_cost=4),
+                "expected_cost": expected_cost(y, s, false_positive_cost=1, false_negative_cost=4).cost,
                 "net_benefit": net_benefit(y, s, at=[0.2]).net_benefit[0],
             },
             abs=1e-12,

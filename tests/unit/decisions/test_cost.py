@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from calibrant import ScoreTable
-from calibrant.decisions import cost_forecast, expected_cost, regret_bound, saving_bound
+from calibrant.decisions import expected_cost
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.references import cite
-from calibrant.table.numbers import claim_lower, claim_upper
+from calibrant.table.numbers import claim_upper
 from support import oracles, strategies
 
 ROWS = strategies.small_rows(weighted=("none", "whole"))
@@ -44,42 +44,42 @@ def cost_and_forecast(y, s, tau, a, b):
 @given(ROWS, COSTS, THRESHOLD)
 def test_is_its_definition(rows, prices, threshold):
     a, b = prices
-    found = cost_forecast(rows.y, rows.s, **costs(a, b), threshold=threshold, **rows.keywords)
+    found = expected_cost(rows.y, rows.s, **costs(a, b), threshold=threshold, **rows.keywords)
     tau = a / (a + b) if threshold is None else threshold
     actual, mean_predicted = cost_and_forecast(*repeated(rows), tau, a, b)
     scale = max(a, b)
     assert found.threshold == tau
-    assert found.n == len(actual)
     assert found.cost == pytest.approx(actual.mean(), abs=1e-14 * scale)
-    assert found.forecast == pytest.approx(mean_predicted.mean(), abs=1e-14 * scale)
-    assert found.error == pytest.approx((actual - mean_predicted).mean(), abs=1e-14 * scale)
-    assert found.cost == expected_cost(rows.y, rows.s, **costs(a, b), threshold=threshold, **rows.keywords)
+    assert found.cost_forecast == pytest.approx(mean_predicted.mean(), abs=1e-14 * scale)
+    assert found.cost - found.cost_forecast == pytest.approx((actual - mean_predicted).mean(), abs=1e-14 * scale)
+    assert found.cost == expected_cost(rows.y, rows.s, **costs(a, b), threshold=threshold, **rows.keywords).cost
 
 
 @given(ROWS, COSTS, THRESHOLD)
 def test_error_is_made_of_the_residuals_on_either_side_of_the_threshold(rows, prices, threshold):
     """B C(s < t) - a C(s >= t); so at most (a + b) times the error, at every threshold."""
     a, b = prices
-    found = cost_forecast(rows.y, rows.s, **costs(a, b), threshold=threshold, **rows.keywords)
+    found = expected_cost(rows.y, rows.s, **costs(a, b), threshold=threshold, **rows.keywords)
     top = math.nextafter(found.threshold, -1.0)
     below = oracles.interval_residual(*rows, -math.inf, top)
     above = oracles.interval_residual(*rows, top, math.inf)
-    assert found.error == pytest.approx(b * below - a * above, abs=1e-12 * (a + b))
+    assert found.cost - found.cost_forecast == pytest.approx(b * below - a * above, abs=1e-12 * (a + b))
     error = cutoff_calibration_error(rows.y, rows.s, **rows.keywords)
-    assert abs(found.error) <= regret_bound(error, **costs(a, b)) + 1e-11 * (a + b)
+    assert abs(found.cost - found.cost_forecast) <= (a + b) * (error + 1e-11)
 
 
 @given(ROWS, COSTS, THRESHOLD, st.sampled_from([0.2, 0.05, 1e-6]))
 def test_limits_enclose_what_is_seen_and_what_is_possible(rows, prices, threshold, delta):
     a, b = prices
-    found = cost_forecast(
+    found = expected_cost(
         rows.y, rows.s, **costs(a, b), threshold=threshold, confidence_level=1 - delta, **rows.keywords
     )
     dearest = max(a, b)
     rounding = 1e-9 * dearest
     assert 0.0 <= found.cost_lower <= found.cost + rounding
     assert found.cost - rounding <= found.cost_upper <= dearest * (1.0 + 1e-15)
-    assert -dearest <= found.error_lower <= found.error <= found.error_upper <= dearest
+    error = found.cost - found.cost_forecast
+    assert -dearest <= found.forecast_error_lower <= error <= found.forecast_error_upper <= dearest
 
 
 @given(ROWS, st.sampled_from([(1, 1), (1, 3), (3, 1), (0, 2), (2, 0)]))
@@ -93,7 +93,7 @@ def test_cost_limits_are_exact_limits_of_two_shares(rows, prices):
     parts = [(price, count) for price, count in parts if price]
     level = 1.0 - 0.1 / len(parts)
     limits = [(price, binomtest(k, len(y)).proportion_ci(level, method="exact")) for price, k in parts]
-    found = cost_forecast(rows.y, rows.s, **costs(a, b), confidence_level=0.9, **rows.keywords)
+    found = expected_cost(rows.y, rows.s, **costs(a, b), confidence_level=0.9, **rows.keywords)
     assert found.cost_lower == pytest.approx(sum(price * limit.low for price, limit in limits), abs=1e-9)
     assert found.cost_upper == pytest.approx(sum(price * limit.high for price, limit in limits), abs=1e-9)
 
@@ -102,20 +102,20 @@ def test_cost_limits_are_exact_limits_of_two_shares(rows, prices):
 def test_error_limits_are_bernstein_limits_of_the_rows(rows, prices, threshold):
     """On either side at half of delta, from the squares of the terms and the dearer price, which none exceeds."""
     a, b = prices
-    found = cost_forecast(rows.y, rows.s, **costs(a, b), threshold=threshold, confidence_level=0.9, **rows.keywords)
+    found = expected_cost(rows.y, rows.s, **costs(a, b), threshold=threshold, confidence_level=0.9, **rows.keywords)
     actual, mean_predicted = cost_and_forecast(*repeated(rows), found.threshold, a, b)
     terms = (actual - mean_predicted) / max(a, b)
     half = float(mean_width(len(terms), (terms**2).mean(), 0.05))
-    assert found.error_upper == pytest.approx(max(a, b) * min(1.0, terms.mean() + half), rel=1e-9)
-    assert found.error_lower == pytest.approx(max(a, b) * max(-1.0, terms.mean() - half), rel=1e-9)
+    assert found.forecast_error_upper == pytest.approx(max(a, b) * min(1.0, terms.mean() + half), rel=1e-9)
+    assert found.forecast_error_lower == pytest.approx(max(a, b) * max(-1.0, terms.mean() - half), rel=1e-9)
 
 
 def test_by_hand():
     """Arithmetic: predicting positive from .4 on; one false positive (2) and one missed positive (3) in 5 rows."""
-    found = cost_forecast([0, 1, 0, 1, 1], [0.1, 0.3, 0.5, 0.6, 0.9], **costs(2, 3))
+    found = expected_cost([0, 1, 0, 1, 1], [0.1, 0.3, 0.5, 0.6, 0.9], **costs(2, 3))
     assert found.threshold == 0.4
     assert found.cost == (2 + 3) / 5
-    assert found.forecast == pytest.approx((3 * (0.1 + 0.3) + 2 * (0.5 + 0.4 + 0.1)) / 5)
+    assert found.cost_forecast == pytest.approx((3 * (0.1 + 0.3) + 2 * (0.5 + 0.4 + 0.1)) / 5)
 
 
 @given(ROWS, st.randoms(use_true_random=False))
@@ -123,66 +123,73 @@ def test_order_and_repeats_do_not_matter(rows, random):
     order = list(range(len(rows.y)))
     random.shuffle(order)
     other = rows.reordered(order)
-    text = cost_forecast(rows.y, rows.s, **costs(1, 3), **rows.keywords).to_json()
-    assert cost_forecast(other.y, other.s, **costs(1, 3), **other.keywords).to_json() == text
-    assert cost_forecast(*repeated(rows), **costs(1, 3)).to_json() == text
+    text = expected_cost(rows.y, rows.s, **costs(1, 3), **rows.keywords).to_json()
+    assert expected_cost(other.y, other.s, **costs(1, 3), **other.keywords).to_json() == text
+    assert expected_cost(*repeated(rows), **costs(1, 3)).to_json() == text
 
 
-def test_saving_bound_carries_the_same_limits():
-    rng = np.random.default_rng(0)
-    s = rng.random(500)
-    y = rng.random(500) < s**2
-    alone = cost_forecast(y, s, **costs(1, 4), confidence_level=0.9)
-    decision = saving_bound(y, s, **costs(1, 4), confidence_level=0.9)
-    assert (decision.cost, decision.cost_forecast) == (alone.cost, alone.forecast)
-    assert (decision.cost_lower, decision.cost_upper) == (alone.cost_lower, alone.cost_upper)
-    assert (decision.forecast_error_lower, decision.forecast_error_upper) == (alone.error_lower, alone.error_upper)
-    assert decision.assumptions == alone.assumptions
+def test_weights_have_costs_without_limits():
+    y, s, w = [0, 1, 0, 1], [0.1, 0.3, 0.5, 0.9], [1.0, 2.0, 1.0, 0.5]
+    found, counted = (
+        expected_cost(y, s, **costs(1, 2), **given) for given in ({"sample_weight": w}, {"count": [2, 4, 2, 1]})
+    )
+    for name in ("cost", "cost_forecast", "saving", "cost_treat_all", "cost_treat_none", "best_cost"):
+        assert getattr(found, name) == pytest.approx(getattr(counted, name))
+    for name in ("cost_lower", "cost_upper", "forecast_error_lower", "forecast_error_upper", "saving_bound"):
+        assert math.isnan(getattr(found, name))
+    assert found.claim.startswith("Nothing is claimed")
+
+
+@given(ROWS, COSTS, THRESHOLD)
+def test_what_a_threshold_loses_is_bounded_by_what_all_can_cost(rows, prices, threshold):
+    found = expected_cost(rows.y, rows.s, **costs(*prices), threshold=threshold, **rows.keywords)
+    assert found.saving <= found.saving_bound + 1e-12 * max(prices)
+    assert found.saving_bound <= found.cost_upper
 
 
 def test_costs_scale_with_the_currency():
     rng = np.random.default_rng(1)
     s = rng.random(200)
     y = rng.random(200) < s
-    one, large = cost_forecast(y, s, **costs(1, 3)), cost_forecast(y, s, **costs(1e200, 3e200))
-    for name in ("cost", "cost_lower", "cost_upper", "forecast", "error", "error_lower", "error_upper"):
+    one, large = expected_cost(y, s, **costs(1, 3)), expected_cost(y, s, **costs(1e200, 3e200))
+    for name in ("cost", "cost_lower", "cost_upper", "cost_forecast", "forecast_error_lower", "forecast_error_upper"):
         assert getattr(large, name) == pytest.approx(1e200 * getattr(one, name), rel=1e-9)
 
 
 @given(strategies.small_rows(most=30, weighted=("none", "whole")), st.lists(st.floats(0, 1), max_size=3), THRESHOLD)
 def test_cells_only_loosen_the_limits(rows, breaks, threshold):
-    exact = cost_forecast(rows.y, rows.s, **costs(1, 3), threshold=threshold, **rows.keywords)
-    cells = cost_forecast(oracles.cell_table(rows.y, rows.s, rows.w, breaks), **costs(1, 3), threshold=threshold)
+    exact = expected_cost(rows.y, rows.s, **costs(1, 3), threshold=threshold, **rows.keywords)
+    cells = expected_cost(oracles.cell_table(rows.y, rows.s, rows.w, breaks), **costs(1, 3), threshold=threshold)
     assert cells.cost_lower <= exact.cost_lower + 1e-12
     assert cells.cost_upper >= exact.cost_upper - 1e-12
-    assert cells.error_lower <= exact.error_lower + 1e-9
-    assert cells.error_upper >= exact.error_upper - 1e-9
+    assert cells.forecast_error_lower <= exact.forecast_error_lower + 1e-9
+    assert cells.forecast_error_upper >= exact.forecast_error_upper - 1e-9
 
 
 def test_claim_and_plain_data():
-    found = cost_forecast([0, 1] * 500, [0.3, 0.6] * 500, **costs(1, 2))
-    assert f"between {claim_lower(found.error_lower)} and {claim_upper(found.error_upper)}" in found.claim
-    assert "the cost that the scores predict on average over the population" in found.claim
+    found = expected_cost([0, 1] * 500, [0.3, 0.6] * 500, **costs(1, 2))
+    assert f"saves more than {claim_upper(found.saving_bound)} per case at costs 1 (false positive)" in found.claim
     assert json.loads(found.to_json())["threshold"] == 1 / 3
     # Gao et al. for the error, the two sources of the concentration bounds, and the one of the interval for few rows.
     assert found.references == ("gao2017", "shevtsova2013", "fan2015", "clopper1934")
     assert len(cite(found.references)) == len(found.references)
     assert "The costs were fixed" in found.assumptions[-1]
-    other = cost_forecast([0, 1], [0.3, 0.6], **costs(1, 2), threshold=0.5)
+    other = expected_cost([0, 1], [0.3, 0.6], **costs(1, 2), threshold=0.5)
     assert "The costs and the threshold were fixed" in other.assumptions[-1]
+    assert other.claim.endswith("than predicting positive from 0.5.")
 
 
 def test_refusals():
     table = ScoreTable.from_scores([0, 1], [0.2, 0.7])
     with pytest.raises(DataError, match="whole number of equal rows"):
-        cost_forecast([0, 1], [0.3, 0.6], **costs(1, 1), count=[0.5, 1.0])
+        expected_cost([0, 1], [0.3, 0.6], **costs(1, 1), count=[0.5, 1.0])
     with pytest.raises(DataError):
-        cost_forecast([0, 1], [0.3, np.nan], **costs(1, 1))
+        expected_cost([0, 1], [0.3, np.nan], **costs(1, 1))
     with pytest.raises(DataError, match="as many labels"):
-        cost_forecast([0, 1], [0.3], **costs(1, 1))
+        expected_cost([0, 1], [0.3], **costs(1, 1))
     for keywords in ({"confidence_level": 0.0}, {"confidence_level": 1.0}, {"threshold": 1.5}, {"threshold": "x"}):
         with pytest.raises(ArgumentError, match=next(iter(keywords))):
-            cost_forecast(table, **costs(1, 1), **keywords)
+            expected_cost(table, **costs(1, 1), **keywords)
     for prices in ((0, 0), (-1, 1), (1, math.inf)):
         with pytest.raises(ArgumentError):
-            cost_forecast(table, **costs(*prices))
+            expected_cost(table, **costs(*prices))

@@ -63,9 +63,10 @@ def test_agrees_with_expected_cost():
     curve = cost_curve(y, s)
     assert curve.cost_parameter.tolist() == [i / 100 for i in range(1, 100)]
     for p, cost in zip(curve.cost_parameter.tolist(), curve.cost_before, strict=True):
-        assert cost == pytest.approx(expected_cost(y, s, false_positive_cost=p, false_negative_cost=1 - p, threshold=p))
+        own = expected_cost(y, s, false_positive_cost=p, false_negative_cost=1 - p, threshold=p)
+        assert cost == pytest.approx(own.cost)
         twelve = {"false_positive_cost": 12 * p, "false_negative_cost": 12 * (1 - p), "threshold": p}
-        assert expected_cost(y, s, **twelve) == pytest.approx(12 * cost)
+        assert expected_cost(y, s, **twelve).cost == pytest.approx(12 * cost)
 
 
 def test_a_score_at_the_parameter_acts():

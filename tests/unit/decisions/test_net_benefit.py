@@ -47,7 +47,7 @@ def test_cost_is_what_benefit_leaves_of_the_base_rate(rows):
     for tau, everyone in zip(curve.threshold.tolist(), curve.treat_all.tolist(), strict=True):
         cost = expected_cost(
             rows.y, rows.s, false_positive_cost=tau, false_negative_cost=1 - tau, threshold=0.0, **rows.keywords
-        )
+        ).cost
         assert (1 - tau) * (rate - everyone) == pytest.approx(cost, abs=1e-12)
 
 

@@ -119,7 +119,7 @@ def test_two_classes_and_two_actions():
     a, b = 1.0, 3.0
     costs = {"false_positive_cost": a, "false_negative_cost": b}
     result = swap_regret(label, np.column_stack([1 - score, score]), {"negative": [0, b], "positive": [a, 0]})
-    at = [expected_cost(label, score, threshold=t, **costs) for t in (a / (a + b), 0.0, 1.0)]
+    at = [expected_cost(label, score, threshold=t, **costs).cost for t in (a / (a + b), 0.0, 1.0)]
     np.testing.assert_allclose(result.cost, at[0])
     np.testing.assert_allclose(result.estimate, sum(max(0, at[0] - other) for other in at[1:]), atol=1e-12)
     assert result.saving.max() <= (a + b) * max_regret(label, score).value

@@ -14,7 +14,7 @@ from calibrant.cells.bucket_sums import Grid
 from calibrant.cells.gathering import FIRST_BITS, MOST_BUCKETS
 from calibrant.cells.slices import Accumulator
 from calibrant.curves import isotonic_curve, score_histogram
-from calibrant.decisions import saving_bound
+from calibrant.decisions import expected_cost
 from calibrant.metrics import (
     brier_decomposition,
     brier_score,
@@ -125,8 +125,8 @@ def test_merging_cells_does_not_care_which_table_is_asked(one: Rows, at_one, two
 @given(small_rows(weighted=("none", "whole")), breaks, st.sampled_from([(1, 1), (1, 4), (3, 1)]))
 def test_saving_bound_of_cells_is_not_below_the_exact_one(rows: Rows, at, costs):
     keywords = dict(zip(("false_positive_cost", "false_negative_cost"), costs, strict=True))
-    exact = saving_bound(ScoreTable.from_scores(rows.y, rows.s.astype(float), **rows.keywords), **keywords)
-    assert saving_bound(cells_of(rows, at), **keywords).saving_bound >= exact.saving_bound - 1e-12
+    exact = expected_cost(ScoreTable.from_scores(rows.y, rows.s.astype(float), **rows.keywords), **keywords)
+    assert expected_cost(cells_of(rows, at), **keywords).saving_bound >= exact.saving_bound - 1e-12
 
 
 def divided_by(edges, cells: ScoreTable) -> np.ndarray:

@@ -8,7 +8,7 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.certificates import isotonic_band
-from calibrant.decisions import cost_forecast, max_regret, saving_bound
+from calibrant.decisions import expected_cost, max_regret
 from calibrant.table.numbers import at_least
 
 TABLE = ScoreTable.from_counts([0.2, 0.8], [500, 500], [100, 400])
@@ -35,8 +35,8 @@ def test_confidence(level, text):
     [
         isotonic_band,
         max_regret,
-        lambda table, **level: saving_bound(table, **COSTS, **level),
-        lambda table, **level: cost_forecast(table, **COSTS, **level),
+        lambda table, **level: expected_cost(table, **COSTS, **level),
+        lambda table, **level: expected_cost(table, **COSTS, threshold=0.5, **level),
     ],
 )
 def test_claims_never_say_certain(state):

@@ -9,7 +9,7 @@ import pytest
 
 from calibrant.certificates import certify
 from calibrant.curves import binned_curve
-from calibrant.decisions import saving_bound
+from calibrant.decisions import expected_cost
 from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.results import plain
@@ -22,7 +22,7 @@ def test_results_survive_strict_json():
         cutoff_calibration(Y, S),
         cutoff_calibration([1], [1.0]),
         certify(Y, S, tolerance=0.1),
-        saving_bound(Y, S, false_positive_cost=1, false_negative_cost=2),
+        expected_cost(Y, S, false_positive_cost=1, false_negative_cost=2),
     ):
         written = json.dumps(result.to_dict(), allow_nan=False)
         assert json.loads(written) == result.to_dict()

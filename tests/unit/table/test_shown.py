@@ -14,7 +14,7 @@ from sklearn import config_context
 from calibrant import PlattCalibrator, ScoreTable, certify
 from calibrant.certificates import calibration_test, isotonic_band
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, local_curve, score_histogram
-from calibrant.decisions import cost_curve, max_regret, net_benefit, saving_bound
+from calibrant.decisions import cost_curve, expected_cost, max_regret, net_benefit
 from calibrant.metrics import (
     binned_calibration,
     calibration_slope,
@@ -41,7 +41,7 @@ def results():
     )  # fmt: skip
     found = [measure(y, p) for measure in measured]
     found.append(net_benefit(y, p, at=[0.1, 0.5]))
-    found.append(saving_bound(y, p, false_positive_cost=1, false_negative_cost=2))
+    found.append(expected_cost(y, p, false_positive_cost=1, false_negative_cost=2))
     return found
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from calibrant.certificates import certify, isotonic_band
-from calibrant.decisions import saving_bound
+from calibrant.decisions import expected_cost
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import ClusterStatement, Statement
 
@@ -18,7 +18,7 @@ def test_every_statement_says_what_it_claims_and_assumes():
     found = [
         certify(TABLE),
         isotonic_band(TABLE),
-        saving_bound(TABLE, false_positive_cost=1, false_negative_cost=2),
+        expected_cost(TABLE, false_positive_cost=1, false_negative_cost=2),
     ]
     for statement in found:
         assert isinstance(statement, Statement)

@@ -15,14 +15,7 @@ from calibrant import ArgumentError, CalibrantError, DataError, OutcomeTable, Sc
 from calibrant.calibrators import BetaCalibrator, PlattCalibrator
 from calibrant.certificates import calibration_test, certify, certify_ece
 from calibrant.certificates.widths import bernstein_width
-from calibrant.decisions import (
-    cost_forecast,
-    expected_cost,
-    net_benefit,
-    optimal_threshold,
-    regret_bound,
-    saving_bound,
-)
+from calibrant.decisions import decide, expected_cost, max_regret, net_benefit
 from calibrant.distributions.brownian import range_quantile
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
 from calibrant.papers import uniform_convergence_width
@@ -38,11 +31,10 @@ TAKES_ROWS = [
     roc_auc,
     partial(certify, kind="event"),
     ScoreTable.from_scores,
-    lambda y, s, **keywords: expected_cost(y, s, false_positive_cost=1, false_negative_cost=1, **keywords),
-    lambda y, s=None, **keywords: saving_bound(y, s, false_positive_cost=1, false_negative_cost=1, **keywords),
+    lambda y, s=None, **keywords: expected_cost(y, s, false_positive_cost=1, false_negative_cost=1, **keywords),
 ]
 
-COUNTS_ROWS = [TAKES_ROWS[5], TAKES_ROWS[-1]]
+COUNTS_ROWS = [TAKES_ROWS[5], max_regret]
 
 Y, S = [0, 1, 1, 0], [0.1, 0.9, 0.6, 0.2]
 
@@ -261,30 +253,34 @@ OUT_OF_RANGE = {
     ),
     "quantile": (lambda: range_quantile(1.0), "probability in (0, 1)", "1", "choose a probability"),
     "negative cost": (
-        lambda: optimal_threshold(-1, 4),
+        lambda: decide(S, false_positive_cost=-1, false_negative_cost=4),
         "false_positive_cost in [0",
         "-1",
         "what one such mistake costs",
     ),
     "infinite cost": (
-        lambda: optimal_threshold(1, inf),
+        lambda: decide(S, false_positive_cost=1, false_negative_cost=inf),
         "false_negative_cost in [0",
         "inf",
         "what one such mistake costs",
     ),
-    "NaN cost": (lambda: optimal_threshold(nan, 1), "false_positive_cost in [0", "nan", "what one such mistake costs"),
-    "no cost": (lambda: optimal_threshold(0, 0), "at least one positive cost", "two zeros", "each kind of mistake"),
+    "NaN cost": (
+        lambda: decide(S, false_positive_cost=nan, false_negative_cost=1),
+        "false_positive_cost in [0",
+        "nan",
+        "what one such mistake costs",
+    ),
+    "no cost": (
+        lambda: decide(S, false_positive_cost=0, false_negative_cost=0),
+        "at least one positive cost",
+        "two zeros",
+        "each kind of mistake",
+    ),
     "threshold": (
         lambda: expected_cost(Y, S, false_positive_cost=1, false_negative_cost=1, threshold=1.1),
         "threshold in [0, 1]",
         "1.1",
         "choose a threshold",
-    ),
-    "calibration error": (
-        lambda: regret_bound(1.1, false_positive_cost=1, false_negative_cost=1),
-        "calibration_error in [0, 1]",
-        "1.1",
-        "choose a calibration_error",
     ),
     "scores missing": (lambda: brier_score(Y), "labels and scores", "no scores", "pass y_proba"),
     "table and scores": (
@@ -411,7 +407,7 @@ def test_wrong_kinds_of_arguments_are_named(call, found):
         log_loss,
         roc_auc,
         net_benefit,
-        lambda t: cost_forecast(t, false_positive_cost=1, false_negative_cost=2),
+        lambda t: expected_cost(t, false_positive_cost=1, false_negative_cost=2),
         lambda t: PlattCalibrator().fit(t),
         lambda t: BetaCalibrator().fit(t),
         cutoff_calibration,

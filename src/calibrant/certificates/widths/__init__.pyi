@@ -4,6 +4,3 @@ from calibrant.certificates.widths.closed_form import brownian_width as brownian
 from calibrant.certificates.widths.closed_form import monotone_width as monotone_width
 from calibrant.certificates.widths.default import bernstein_width as bernstein_width
 from calibrant.certificates.widths.default import default_width as default_width
-from calibrant.certificates.widths.fixed_design import cumulative_width as cumulative_width
-from calibrant.certificates.widths.fixed_design import fixed_design_width as fixed_design_width
-from calibrant.certificates.widths.fixed_design import variance_bound as variance_bound

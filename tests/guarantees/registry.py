@@ -66,6 +66,7 @@ ELSEWHERE = {
     ],
     "audit_grades": [
         "guarantees/test_grades.py::test_limits_of_all_grades_hold_together",
+        "guarantees/test_chances.py::test_limits_of_grades_hold_together",
         "guarantees/test_grades.py::test_right_pds_are_seldom_called_off",
         "guarantees/test_grades.py::test_narrower_limits_and_single_tests_would_be_caught",
         "guarantees/test_grades.py::test_right_pds_of_panels_in_many_samples",

@@ -251,6 +251,39 @@ def test_bounds_of_classes_of_a_tenth_of_their_width_would_be_seen():
         assert_failures_within(tenth, runs, DELTA)
 
 
+def count_of_grades(runs, seed, *, right, drawn=True):
+    """Samples in which a limit of the rate of a grade is wrong, or a right PD is called off: limits, half, verdict."""
+    rng, failures = np.random.default_rng(seed), np.zeros(3, dtype=int)
+    for _ in range(runs):
+        grade, rare = rng.integers(3, size=20_000), rng.random(20_000) < 0.2
+        chance, rate = np.where(rare, 0.02, 0.2), np.where(rare, 4.0, 0.25) * np.array([0.02, 0.05, 0.1])[grade]
+        true = np.array([0.02, 0.05, 0.1])
+        seen, label = rng.random(20_000) < chance, rng.random(20_000) < rate
+        asked = {"chance": chance[seen], "smallest_chance": 0.02} if drawn else {}
+        found = cal.audit_grades(label[seen], (true if right else 2 * true)[grade[seen]], grade[seen], **asked).grades
+        for i, part in enumerate((1.0, 0.4)):
+            middle = found["observed_rate"]
+            lower, upper = (middle + part * (found[name] - middle) for name in ("lower", "upper"))
+            failures[i] += bool(((lower > true) | (upper < true)).any())
+        failures[2] += bool((found["verdict"] != "").any())
+    print(f"{failures} of {runs}")
+    return failures
+
+
+@pytest.mark.slow
+def test_limits_of_grades_hold_together():
+    """A fifth of the cases, seldom looked at, has sixteen times the rate of the others."""
+    runs = 400
+    whole, narrower, off = count_of_grades(runs, 11, right=True)
+    as_rows = count_of_grades(20, 12, right=True, drawn=False)
+    for count in (whole, off):
+        assert_failures_within(int(count), runs, DELTA)
+    assert as_rows[0] == 20
+    assert count_of_grades(20, 13, right=False)[2] > 10
+    with pytest.raises(AssertionError):
+        assert_failures_within(int(narrower), runs, DELTA)
+
+
 @dataclass(frozen=True)
 class ClassStrata:
     """In each of five segments a part of the cases is seldom looked at, and its labels have other chances."""

@@ -62,7 +62,7 @@ def audit_events(asked: Asked) -> Audit:
             from calibrant.auditing.segment_audit import judge_segments
 
             segments, differ = judge_segments(source, request, question, [given[name] for name in _FURTHER])
-        grades = None if grade is None else grade_audit(source.held(), grade, confidence_level, direction)
+        grades = None if grade is None else grade_audit(source, grade, confidence_level, direction)
     with subtask(_STATEMENTS):
         statements = statements_about(rows, question)
     with subtask(_FOLDS):

@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from calibrant.auditing.warnings import DataWarning, repeated_ids
 from calibrant.distributions.binomial import ClusteredCounts, event_tails, jeffreys_tails, mean_limits, p_values
-from calibrant.distributions.total_ratio import DrawTotals, student_test
+from calibrant.distributions.total_ratio import DrawTotals, by_draw, student_test
 from calibrant.errors import ArgumentError, DataError
 from calibrant.printable import visible_name
 from calibrant.segments.columns import SegmentColumn, distinct_values, refuse_days, refuse_identifier
 from calibrant.sources.given import EACH_ALONE, given_outcomes, given_rows
-from calibrant.sources.rows import ArrayRows
+from calibrant.sources.rows import ArrayRows, Rows
 from calibrant.table import numbers
 from calibrant.table.clusters import Clusters, cluster_numbers
 from calibrant.table.outcome_table import ANY_OUTCOME, OutcomeTable
@@ -26,7 +26,7 @@ from calibrant.table.parameters import SIDES, Direction, check_choice, failure_p
 from calibrant.table.pooling import FloatArray, IntArray, distinct_numbers, number_values, places_of, score_order
 from calibrant.table.results import Drawable, WithTable
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.statements import FIXED_CLASSIFIER, INDEPENDENT_CASES, Statement
+from calibrant.table.statements import DRAWN_BY_CHANCE, FIXED_CLASSIFIER, INDEPENDENT_CASES, Statement
 
 # Direction -> parts of the probability of failure of the limits, below and above.
 _PARTS = {"too low": (1.0, 0.0), "too high": (0.0, 1.0), "either": (0.5, 0.5)}
@@ -81,6 +81,7 @@ class GradeAudit(WithTable, Statement, Drawable):
         With clusters rates are those of rows, "rows", "obligors" and "defaulted" count rows, clusters, and clusters
         with a default, "defaults" rows with one, and one "p_value" stands for both tests and their sizes: that of the
         number of defaults, as a sum over clusters. It and the limits are those of Fay & Feuer (1997), asymptotic.
+        With known chances "rows", "clusters" and "defaults" count, and "p_value" and limits are those of amounts.
 
         Of amounts "rows", "clusters" and "exposure" count, "observed_rate" is their mean, for each unit of exposure if
         there is one, "p_value" and limits are those of Gaffke (2005); "p_t" is the t-test (ECB 2019) of the unweighted
@@ -128,10 +129,14 @@ class GradeAudit(WithTable, Statement, Drawable):
     def sentences(self) -> list[str]:
         """Say what is claimed, which grades are off, and what the sizes are."""
         last = "Size: probability that this test alone rejects right PDs."
-        if self.of_amounts:
+        if "p_t" in self.grades:
             last = (
                 "p t-test: that of the unweighted mean difference (ECB 2019), asymptotic. Size: about how often it "
                 "alone rejects right predictions, by the skewness seen."
+            )
+        elif "p_value" in self.grades and "obligors" not in self.grades:
+            last = (
+                "Observed and predicted are those of all cases, of which these rows were looked at with known chances."
             )
         elif "rows" in self.grades:
             last = "Obligors: clusters of rows, which may depend on each other. Defaults: rows; defaulted: obligors."
@@ -157,6 +162,8 @@ def audit_grades(
     exposure: Any = None,
     outcome_limits: tuple[float, float | None] = (0.0, None),
     count: npt.ArrayLike | str | None = None,
+    chance: npt.ArrayLike | str | None = None,
+    smallest_chance: float | None = None,
     pos_label: Any = None,
     direction: Direction = "either",
     confidence_level: float = 0.95,
@@ -180,8 +187,8 @@ def audit_grades(
         Names of columns, where the first argument has columns.
     exposure, outcome_limits
         Of amounts: see `calibrant.audit`.
-    count, pos_label, missing
-        As in `calibrant.audit`.
+    count, chance, smallest_chance, pos_label, missing
+        As in `calibrant.audit`. Rates of rows that were looked at with known chances are those of all cases.
     direction : {"either", "too low", "too high"}
         Which errors count: PDs are too low where more default than they predict. Choose before seeing defaults.
     confidence_level : float
@@ -226,12 +233,18 @@ def audit_grades(
     if grade is None and not isinstance(y_true, ScoreTable):  # of which rows are asked first
         raise ArgumentError("`grade`", "none", "name the column, pass a grade for each row, or edges: [0.01, 0.03]")
     columns: dict[str, Any] = {"label": label, "score": score, "pos_label": pos_label, "clusters": clusters}
-    columns["count"] = count
+    drawn = {"chance": chance, "smallest_chance": smallest_chance}
+    columns |= {"count": count} | drawn
     if check_choice("kind", kind, ("event", "amount")) == "amount":
         if pos_label is not None:
             raise ArgumentError("amounts without `pos_label`", "both", "leave it out: no label counts as 1")
         of_amounts = {"sample_weight": None, "exposure": exposure, "outcome_limits": outcome_limits}
-        of_amounts |= {"count": count, "clusters": clusters, "missing": missing, "by": grade_columns(grade, kind=kind)}
+        of_amounts |= drawn | {
+            "count": count,
+            "clusters": clusters,
+            "missing": missing,
+            "by": grade_columns(grade, kind=kind),
+        }
         table = given_outcomes(y_true, y_proba, outcome=label, prediction=score, **of_amounts)
         judged = amount_grades(table, grade, confidence_level, direction)
         return replace(judged, left_out=table.rows.left_out)
@@ -239,7 +252,7 @@ def audit_grades(
         expected, remedy = "`exposure` and `outcome_limits` of amounts", "pass kind='amount', or leave them out"
         raise ArgumentError(expected, "them with PDs", remedy)
     with given_rows(y_true, y_proba, by=grade_columns(grade), **columns, missing=missing) as rows:
-        judged = grade_audit(rows.held(), grade, confidence_level, direction)
+        judged = grade_audit(rows, grade, confidence_level, direction)
         return replace(judged, left_out=rows.intake.left_out, warnings=tuple(repeated_ids(rows.repeated)))
 
 
@@ -268,9 +281,11 @@ def grade_columns(grade: Any, by: Any = None, kind: str = "event") -> Any:
     return by if grade is None else named if edges_of(grade, kind) is None else {}
 
 
-def grade_audit(obligors: ArrayRows, grade: Any, confidence_level: float, direction: str) -> GradeAudit:
-    """Judge the grades of rows in memory, read with the columns of grades and of clusters, if there are any."""
-    obligors = obligors.one_by_one()
+def grade_audit(rows: Rows, grade: Any, confidence_level: float, direction: str) -> GradeAudit:
+    """Judge the grades of rows, read with the columns of grades and of clusters, if there are any."""
+    if (drawn := rows.drawn) is not None:
+        return amount_grades(drawn, grade, confidence_level, direction, "event")
+    obligors = rows.held().one_by_one()
     names, number = _graded(obligors.score, obligors.by, grade, "event")
     judged = partial(_judged_rows if obligors.clusters is None else _judged_clusters, obligors)
     if obligors.clusters is None:
@@ -288,20 +303,29 @@ def grade_audit(obligors: ArrayRows, grade: Any, confidence_level: float, direct
     )
 
 
-def amount_grades(table: OutcomeTable, grade: Any, confidence_level: float, direction: str) -> GradeAudit:
-    """Judge the grades of amounts, which the rows of a table hold, or edges of predictions."""
+def amount_grades(
+    table: OutcomeTable, grade: Any, confidence_level: float, direction: str, kind: str = "amount"
+) -> GradeAudit:
+    """Judge the grades of amounts, or labels drawn with known chances, that a table holds, or edges of predictions."""
     rows = table.rows
-    names, number = _graded(rows.prediction, rows.by, grade, "amount")
+    names, number = _graded(rows.prediction, rows.by, grade, kind)
     alone, drawn = ("rows", INDEPENDENT_CASES + ".") if rows.cluster is None else ("clusters", _OF_CLUSTERS)
     unseen = (_UNSEEN,) * (rows.outcome_limits[1] is None and direction != "too low")
     return _audited(
-        partial(_judged_amounts, table),
+        partial(_judged_amounts, table, labels=kind == "event"),
         names,
         number,
         confidence_level,
         direction,
         f"outcomes of different {alone}",
-        assumptions=(drawn, FIXED_CLASSIFIER, _GAFFKE, *unseen),
+        limit=table.sampling.scope,
+        assumptions=(
+            drawn,
+            *((DRAWN_BY_CHANCE,) if rows.chances is not None else ()),
+            FIXED_CLASSIFIER,
+            _GAFFKE,
+            *unseen,
+        ),
         references=("ecb2019", "gaffke2005", "holm1979", "hall1992"),
     )
 
@@ -403,43 +427,62 @@ def _judged_clusters(
 
 
 def _judged_amounts(
-    table: OutcomeTable, names: Sequence[str], number: IntArray, direction: str, level: float
+    table: OutcomeTable, names: Sequence[str], number: IntArray, direction: str, level: float, *, labels: bool
 ) -> dict[str, npt.NDArray[Any]]:
-    """Judge the grades of amounts, of rows or of clusters: each counts as one in all grades that it has rows in."""
+    """Judge the grades of amounts, or of labels drawn with known chances, of rows or of clusters.
+
+    Each counts as one in all grades that it has rows in.
+    """
     places = zip(names, places_of(number, len(names)), strict=True)
     parts = [(name, table.pick(rows)) for name, rows in places if len(rows)]
-    tests = [_test_amounts(name, part, direction, level, len(parts)) for name, part in parts]
+    tests = [_test_amounts(name, part, direction, level, len(parts), labels=labels) for name, part in parts]
     ordered = sorted(tests, key=lambda test: test["mean_predicted"])
     columns = {name: np.array([test[name] for test in ordered]) for name in ordered[0]}
     return columns | _verdicts(columns, columns["p_value"], direction, level)
 
 
-def _test_amounts(name: str, part: OutcomeTable, direction: str, level: float, grades: int) -> dict[str, Any]:
+def _test_amounts(
+    name: str, part: OutcomeTable, direction: str, level: float, grades: int, *, labels: bool
+) -> dict[str, Any]:
     """Totals of a grade, its p-values and limits."""
-    rows, (low, high) = part.rows, part.outcome_limits
-    weight = rows.weight if part.weighting == "sample_weight" else np.ones(len(rows))
-    least, most = (weight * (side * math.inf if end is None else end) for side, end in ((-1.0, low), (1.0, high)))
-    totals = DrawTotals(rows.outcome, rows.expected, rows.weight, least, most, np.ones(len(rows)))
+    rows, totals = part.rows, _totals(part)
     difference = rows.residual / rows.weight
     if rows.cluster is not None:
-        cluster = number_values(rows.cluster)
-        totals = DrawTotals(*(_by_cluster(cluster, column) for column in totals))
-        difference = _by_cluster(cluster, difference)
+        difference = np.bincount(number_values(rows.cluster), difference).astype(np.float64)
     size, observed, predicted = (float(column.sum()) for column in (rows.weight, rows.outcome, rows.expected))
     columns: dict[str, Any] = {"grade": name, "rows": len(rows)}
     columns |= {} if rows.cluster is None else {"clusters": len(difference)}
     columns |= {"exposure": size} if part.weighting == "exposure" else {}
     ratio = observed / predicted if predicted else math.nan if not observed else math.copysign(math.inf, observed)
-    columns |= {"mean_predicted": predicted / size, "observed_rate": observed / size, "observed_expected": ratio}
+    columns |= {"mean_predicted": predicted / size}
+    if labels:
+        columns["defaults"] = int(np.count_nonzero(rows.outcome))
+    columns |= {"observed_rate": observed / size, "observed_expected": ratio}
     columns |= zip(("lower", "upper"), totals.limits(*_parts(direction, level, grades)), strict=True)
+    if rows.chances is not None:
+        return columns | {"p_value": float(p_values(totals.tails(), direction))}
     t_test = student_test(difference, 0.5 * level if direction == "either" else level)
     size_of = dict(zip(("too low", "too high"), t_test.sizes, strict=True)) | {"either": sum(t_test.sizes)}
     tests = {"p_value": totals.tails(), "p_t": t_test.tails}
     return columns | {key: p_values(tails, direction) for key, tails in tests.items()} | {"size_t": size_of[direction]}
 
 
-def _by_cluster(cluster: IntArray, values: FloatArray) -> FloatArray:
-    return np.bincount(cluster, values).astype(np.float64, copy=False)
+def _totals(part: OutcomeTable) -> DrawTotals:
+    """Totals of rows, or of clusters; of those with known chances also as if each had the largest weight."""
+    rows, ones = part.rows, np.ones(len(part.rows))
+    weighted, drawn = part.weighting == "sample_weight", rows.chances is not None
+    low, high = (
+        side * math.inf if end is None else end for side, end in zip((-1.0, 1.0), part.outcome_limits, strict=True)
+    )
+
+    def at(weight: FloatArray, largest: DrawTotals | None = None) -> DrawTotals:
+        each = weight if weighted else ones
+        expected = weight * rows.prediction if drawn else rows.expected
+        columns = (rows.outcome, expected, weight, each * low, each * high, weight if drawn else ones)
+        outcome, expected, weight, least, most, size, _ = by_draw(rows.cluster, *columns)
+        return DrawTotals(outcome, expected, weight, least, most, size, largest)
+
+    return at(rows.weight, at(ones * rows.most_weight)) if drawn else at(rows.weight)
 
 
 def _test(name: str, score: FloatArray, default: IntArray, direction: str, level: float) -> tuple[Any, ...]:

@@ -132,7 +132,8 @@ class DrawTotals(NamedTuple):
     """What rows, or clusters of them, have brought, what they were expected to, their sizes, and what they may bring.
 
     Where it is not known how little or how much that is, these are infinite: what the rows of one bring on average may
-    be what each row of another brings.
+    be what each row of another brings. Where rows were looked at with known chances, `largest` is the same if each had
+    the largest weight that there can be, and `rows` are weights.
     """
 
     observed: FloatArray
@@ -141,13 +142,16 @@ class DrawTotals(NamedTuple):
     least: FloatArray
     most: FloatArray
     rows: FloatArray
+    largest: DrawTotals | None = None
 
     def deviates(self, shift: float = 0.0) -> tuple[float, float]:
         """Normal deviates of both tails, by the limits of Gaffke, if the mean is shifted for each unit of size."""
-        expected = self.expected + shift * self.size
-        draws = Draws(self.observed - expected, np.ones(len(expected)))
+        draws, at = Draws(self.observed - self.expected - shift * self.size, np.ones(len(self.size))), self
+        if self.largest is not None:
+            at = self.largest
+        expected = at.expected + shift * at.size
         least, most = (
-            side * float((side * (end - expected)).max()) for side, end in zip((-1, 1), self._ends(), strict=True)
+            side * float((side * (end - expected)).max()) for side, end in zip((-1, 1), self._ends(at), strict=True)
         )
         return mean_deviate(-1, draws, min(0.0, least)), mean_deviate(1, draws, max(0.0, most))
 
@@ -162,7 +166,7 @@ class DrawTotals(NamedTuple):
         """Limits of the mean for each unit of size, of which each fails with its probability: at most 1/4."""
         size, expected = float(self.size.sum()), float(self.expected.sum())
         result, seen = [], (float(self.observed.sum()) - expected) / size
-        for i, (part, *ends) in enumerate(zip((below, above), (self.least, self.most), self._ends(), strict=True)):
+        for i, (part, *ends) in enumerate(zip((below, above), (self.least, self.most), self._ends(self), strict=True)):
             at, last = ((float(end.sum()) - expected) / size for end in ends)
             apart = math.isfinite(last) and abs(last - seen) > _EQUAL * (abs(last) + abs(expected / size))
             if part and apart and self.deviates(last)[i] < (goal := normal_quantile(part)):
@@ -170,10 +174,10 @@ class DrawTotals(NamedTuple):
             result.append(expected / size + at)
         return result[0], result[1]
 
-    def _ends(self) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the most that each can bring, by what was seen where that is not known."""
-        low, high = (end * self.rows for end in _farthest(self.observed / self.rows))
-        return np.where(np.isinf(self.least), low, self.least), np.where(np.isinf(self.most), high, self.most)
+    def _ends(self, at: DrawTotals) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the most that each can bring at some weights, as was seen where that is not known."""
+        low, high = (end * at.rows for end in _farthest(self.observed / self.rows))
+        return np.where(np.isinf(at.least), low, at.least), np.where(np.isinf(at.most), high, at.most)
 
     def _shift(self, i: int, goal: float, last: float, seen: float) -> float:
         """Return the shift at which one of the deviates is that asked for: between an end of the range and 0."""

@@ -111,6 +111,40 @@ def test_segments_alone_are_those_of_an_audit(rows):
         cal.audit_segments(frame, by="s", **one, method="anytime")
 
 
+def test_grades_of_equal_chances_are_those_of_rows(rows):
+    """Limits of Gaffke are those of Clopper and Pearson for 0 and 1."""
+    same, predicted = np.full(len(rows), 0.5), np.full(len(rows), 0.1)
+    known = cal.audit_grades(rows.y, predicted, rows.s, chance=same, smallest_chance=0.5)
+    exact = cal.audit_grades(rows.y, predicted, rows.s)
+    for name in ("lower", "upper", "observed_rate", "mean_predicted"):
+        assert known.grades[name] == pytest.approx(exact.grades[name], rel=1e-5), name
+    assert known.grades["defaults"].tolist() == exact.grades["defaults"].tolist()
+    assert "p_exact" not in known.grades
+
+
+def test_grades_with_chances_are_those_of_all_cases(rows):
+    how = {"label": "y", "score": "p", "chance": "c"}
+    wide, seen = (cal.audit_grades(rows, grade="s", **how, **more) for more in ({"smallest_chance": 0.002}, {}))
+    assert (wide.grades["upper"] > seen.grades["upper"]).all()
+    within = cal.audit(rows, grade="s", **how, smallest_chance=0.002).grades
+    assert within.to_json() == wide.to_json()
+    assert "for rows with known chances of at least 0.002" in wide.claim
+    assert "for cases with a chance of at least 0.02, the least of these rows" in seen.claim
+    assert wide.rates == "default rates"
+    assert "known chances" in str(wide)
+    weighted = np.average(rows.y[rows.s == "a"], weights=1.0 / rows.c[rows.s == "a"])
+    assert wide.grades["observed_rate"][wide.grades["grade"] == "a"] == pytest.approx(weighted)
+    clustered = cal.audit_grades(rows, grade=[0.1], **how, clusters="g")
+    assert clustered.grades["clusters"].max() <= rows.g.nunique()
+    amounts = cal.audit_grades(
+        rows.y, rows.p, rows.s, chance=rows.c, smallest_chance=0.002, kind="amount", outcome_limits=(0, 1)
+    )
+    assert amounts.grades["upper"] == pytest.approx(wide.grades["upper"])
+    assert amounts.rates == "means"
+    with pytest.raises(DataError, match=r"chances of at least 0.1, the smallest chance, found 0.02 in row"):
+        cal.audit_grades(rows.y, rows.p, rows.s, chance=rows.c, smallest_chance=0.1)
+
+
 def test_a_chance_of_classes_is_named_with_the_row_that_was_given(rows, tmp_path):
     """Rows of classes are sorted; the first bad one in the order given is named, from 1 on in files."""
     frame = rows.assign(q=1.0 - rows.p, c=0.5)
@@ -243,7 +277,6 @@ def test_equal_chances_keep_the_smallest_of_the_design(rows):
         ({"costs": (1, 2)}, "chance without costs", {"costs": None}),
         ({"target_error": 0.1}, "chance without target_error", {"target_error": None}),
         ({"method": "anytime"}, "bounds of rows with chances hold at one number of rows", {"method": None}),
-        ({"grade": [0.05, 0.1]}, "rows without chance", {"grade": None, "by": "s"}),
     ],
 )
 def test_what_is_refused_names_what_answers(rows, more, message, instead):

@@ -34,8 +34,8 @@ display = CostCurveDisplay(curve, name="Naive Bayes on digits").plot()
 # The ``CostCurve`` holds the numbers: averaged over all cost ratios, the cost is half the
 # Brier score.
 print(
-    f"ratio of mean costs after and before: {curve.mean_ratio:.2f}, "
-    f"standard error {curve.mean_ratio_error:.2f}"
+    f"ratio of mean costs after and before: {curve.overall_ratio:.2f}, 95% confidence "
+    f"{curve.overall_ratio_lower:.2f} to {curve.overall_ratio_upper:.2f}"
 )
 print(f"half the Brier score before: {cal.brier_score(y[rest], p[rest]) / 2:.4f}")
 plt.show()

@@ -79,8 +79,8 @@ def _evaluate(rows: Rows, choice: Choice) -> dict[str, Any]:
         "main": choice.main,
         "error": error.value,
         "auc": roc_auc(label, before),
-        "saving": 100.0 * (1.0 - curve.mean_ratio),
-        "saving_nine": 100.0 * (1.0 - cost_curve(label, before, after, at=_NINE).mean_ratio),
+        "saving": 100.0 * (1.0 - np.nanmean(curve.loss_ratio)),
+        "saving_nine": 100.0 * (1.0 - np.nanmean(cost_curve(label, before, after, at=_NINE).loss_ratio)),
         "saving_overall": 100.0 * (1.0 - curve.overall_ratio),
     }
     return record | _details(label, before, curve, error.null_mean) if choice.main else record

@@ -175,7 +175,7 @@ def cluster_cost_curve(size: FloatArray, cluster: _Index, rows: MappedPart, curv
             fields[f"{name}_error"] = np.where(np.isnan(lower), np.nan, error)
     for end in ("overall_ratio_lower", "overall_ratio_upper"):
         fields[end] = float(fields[end][0])
-    return replace(curve, **fields, mean_ratio_error=math.nan, band=math.nan, difference_band=math.nan)
+    return replace(curve, **fields, band=math.nan, difference_band=math.nan)
 
 
 def _paid(

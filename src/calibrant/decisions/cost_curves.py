@@ -55,24 +55,23 @@ def compare(one: Mistakes, two: Mistakes, p: FloatArray, pairs: Pairs, confidenc
     same_positives = one.false_negatives + two.false_negatives - positives
     covariance = _squared(p, same_negatives, same_positives) / 2.0 - after * before
     variance = _squared(p, negatives, positives) - (after - before) ** 2
-    quotient = ratio(after, before)
     moments = two.variance(p), one.variance(p), covariance
     lower, upper = ratio_limits(after, before, moments, reach, n, confidence_level)
     return {
         **with_limits("cost_after", after, two.variance(p), reach, n, confidence_level, 0.0),
         **with_limits("difference", after - before, variance, 2.0 * reach, n, confidence_level, -math.inf),
-        "loss_ratio": quotient,
+        "loss_ratio": ratio(after, before),
         "loss_ratio_lower": lower,
         "loss_ratio_upper": upper,
-        **_averaged_ratios(quotient, before, after, p, pairs, confidence_level),
+        **_overall_ratio(before, after, p, pairs, confidence_level),
         "difference_band": 2.0 * math.sqrt(-math.log(0.25 * (1.0 - confidence_level)) / (2.0 * n)),
     }
 
 
-def _averaged_ratios(
-    quotient: FloatArray, before: FloatArray, after: FloatArray, p: FloatArray, pairs: Pairs, confidence_level: float
+def _overall_ratio(
+    before: FloatArray, after: FloatArray, p: FloatArray, pairs: Pairs, confidence_level: float
 ) -> dict[str, float]:
-    """The mean of the ratios, with its standard error, and the ratio of the means, with its limits."""
+    """The ratio of the means, with its limits."""
     share = pairs.rows / pairs.rows.sum()
     lost_before, lost_after = (pairs.sums(which, p, 1.0 - p) for which in (pairs.first, pairs.second))
     total_after, total_before = after.sum(keepdims=True), before.sum(keepdims=True)
@@ -80,23 +79,7 @@ def _averaged_ratios(
     moments = [np.dot(share, square).reshape(1) for square in (off_after**2, off_before**2, off_after * off_before)]
     reach = max(float(p.sum()), float((1.0 - p).sum()))
     lower, upper = ratio_limits(total_after, total_before, moments, reach, pairs.n, confidence_level)
-    defined = before > 0.0
-    mean, error = math.nan, math.nan
-    if defined.any():
-        mean = float(quotient[defined].mean())
-        # what one row adds to the mean of the ratios, to first order
-        price = np.zeros(len(p))
-        with np.errstate(over="ignore", invalid="ignore"):  # a cost so near 0 that its inverse leaves float64
-            price[defined] = 1.0 / before[defined] / defined.sum()
-            worth = price * np.where(defined, quotient, 0.0)
-            adds = pairs.sums(pairs.second, p * price, (1.0 - p) * price)
-            adds = adds - pairs.sums(pairs.first, p * worth, (1.0 - p) * worth)
-            error = math.sqrt(float(np.dot(share, adds**2)) / pairs.n)
-        if math.isnan(error) and not math.isnan(pairs.n):
-            error = math.inf
     return {
-        "mean_ratio": mean,
-        "mean_ratio_error": error,
         "overall_ratio": float(ratio(total_after, total_before)[0]),
         "overall_ratio_lower": float(lower[0]),
         "overall_ratio_upper": float(upper[0]),
@@ -283,12 +266,9 @@ class CostCurve(Drawable):
         ``cost_after / cost_before``; below 1 where `after` is the cheaper. NaN where `cost_before` is 0.
     loss_ratio_lower, loss_ratio_upper : ndarray of float64 or None
         Its confidence interval; without upper limit where `cost_before` may as well be 0.
-    mean_ratio, mean_ratio_error : float
-        Mean of `loss_ratio` where it is defined, and its standard error by the delta method, which is too small where
-        a few mistakes decide some of the ratios, as at p near 0 and 1.
     overall_ratio, overall_ratio_lower, overall_ratio_upper : float
-        Sum of `cost_after` over sum of `cost_before`, and its confidence interval. Unlike `mean_ratio` it also counts
-        what `after` costs where `before` costs nothing, and it weighs the points by what is at stake.
+        Sum of `cost_after` over sum of `cost_before`, and its confidence interval. Unlike the mean of `loss_ratio` it
+        counts what `after` costs where `before` costs nothing, and it weighs the points by what is at stake.
     cost_best : ndarray of float64
         Smallest cost of any threshold on the scores `before`, chosen on these rows for each p.
     lowest_ratio : ndarray of float64
@@ -326,8 +306,6 @@ class CostCurve(Drawable):
     loss_ratio: FloatArray | None = None
     loss_ratio_lower: FloatArray | None = None
     loss_ratio_upper: FloatArray | None = None
-    mean_ratio: float = math.nan
-    mean_ratio_error: float = math.nan
     overall_ratio: float = math.nan
     overall_ratio_lower: float = math.nan
     overall_ratio_upper: float = math.nan

@@ -207,17 +207,20 @@ def max_regret(
     value = worst.value if error > 0.0 else 0.0  # never above the error, which takes what is rounding for 0
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
     bound = _bound(table, worst, delta, slack=2.0 * largest_cell(table) / n)
-    where = _NOWHERE if value == 0.0 else _where(table, worst)
+    nowhere: dict[str, Any] = {
+        "threshold": math.nan,
+        "rule": "none",
+        "best_threshold": math.nan,
+        "interval": None,
+        "direction": "none",
+    }
+    where = nowhere if value == 0.0 else _where(table, worst)
     return MaxRegret(
         value=value,
         bound=bound,
-        false_positive_cost=where.threshold,
-        false_negative_cost=1.0 - where.threshold,
-        threshold=where.threshold,
-        rule=where.rule,
-        best_threshold=where.best_threshold,
-        interval=where.interval,
-        direction=where.direction,
+        false_positive_cost=where["threshold"],
+        false_negative_cost=1.0 - where["threshold"],
+        **where,
         cutoff_error=error,
         n=n,
         method="default",
@@ -234,29 +237,17 @@ def max_regret(
     )
 
 
-class _Where(NamedTuple):
+def _where(table: ScoreTable, worst: Worst) -> dict[str, Any]:
     """Where the largest regret is attained, as in `MaxRegret`."""
-
-    threshold: float
-    rule: str
-    best_threshold: float
-    interval: tuple[float, float] | None
-    direction: str
-
-
-_NOWHERE = _Where(threshold=math.nan, rule="none", best_threshold=math.nan, interval=None, direction="none")
-
-
-def _where(table: ScoreTable, worst: Worst) -> _Where:
     tau, cut, best = worst.threshold, worst.cut, worst.best
     low, high = min(cut, best), max(cut, best)
-    return _Where(
-        threshold=tau,
-        rule=">=" if cut < len(table) and table.score[cut] == tau else ">",
-        best_threshold=math.inf if best == len(table) else float(table.low[best]),
-        interval=(float(table.high[low - 1]) if low else -math.inf, float(table.high[high - 1])),
-        direction="too high" if best > cut else "too low",
-    )
+    return {
+        "threshold": tau,
+        "rule": ">=" if cut < len(table) and table.score[cut] == tau else ">",
+        "best_threshold": math.inf if best == len(table) else float(table.low[best]),
+        "interval": (float(table.high[low - 1]) if low else -math.inf, float(table.high[high - 1])),
+        "direction": "too high" if best > cut else "too low",
+    }
 
 
 def worst_costs(table: ScoreTable) -> Worst:

@@ -87,45 +87,6 @@ def test_ratios_of_means_have_the_limits_of_the_rows(rows, random):
 
 
 @given(ROWS, st.randoms(use_true_random=False))
-def test_error_of_the_mean_ratio_is_that_of_its_linear_part(rows, random):
-    """The delta method row by row: what a row adds to the mean of the ratios, to first order."""
-    after = other_scores(rows, random)
-    curve = cost_curve(rows.y, rows.s, after, at=PARAMETERS, **rows.keywords)
-    y, s, t = repeated(rows, after)
-    before, later = losses(y, s), losses(y, t)
-    defined = before.mean(axis=0) > 0
-    if not defined.any():
-        assert np.isnan(curve.mean_ratio_error)
-        return
-    before, later = before[:, defined], later[:, defined]
-    ratio = later.mean(axis=0) / before.mean(axis=0)
-    adds = ((later - ratio * before) / before.mean(axis=0)).mean(axis=1)
-    assert curve.mean_ratio == pytest.approx(ratio.mean(), rel=1e-9, abs=1e-12)
-    assert curve.mean_ratio_error == pytest.approx(adds.std() / math.sqrt(len(y)), rel=1e-6, abs=1e-9)
-
-
-@pytest.mark.slow
-def test_error_of_the_mean_ratio_is_that_of_repeated_samples():
-    """Its definition as a standard error: the spread over 200 samples of 2000 rows, to 4 errors of a spread."""
-    rng = np.random.default_rng(0)
-    found = []
-    for _ in range(200):
-        s = rng.random(2000)
-        curve = cost_curve(rng.random(2000) < s**2, s, s**2, n_points=9)
-        found.append((curve.mean_ratio, curve.mean_ratio_error))
-    value, error = np.transpose(found)
-    assert error.mean() == pytest.approx(value.std(), rel=4 / math.sqrt(2 * 200))
-
-
-@pytest.mark.parametrize(("p", "error"), [(1e-310, math.inf), (np.nextafter(1.0, 0.0), 0.0)])
-def test_a_ratio_of_costs_near_zero_has_no_finite_error(p, error):
-    """Acting on all rows costs p per negative, and the inverse of 1e-310 is no float; on none, nothing changes."""
-    y, before = [0, 1, 1, 0, 1, 0], [0.2, 0.7, 0.9, 0.4, 0.6, 0.9]
-    curve = cost_curve(y, before, np.array(before) + 0.05, at=[p])
-    assert (curve.mean_ratio, curve.mean_ratio_error) == (1.0, error)
-
-
-@given(ROWS, st.randoms(use_true_random=False))
 def test_changes_are_counted_row_by_row(rows, random):
     other = other_scores(rows, random)
     changes = pair_rows(
@@ -177,14 +138,14 @@ def test_nothing_is_known_of_chance_where_weights_count_no_rows():
         for end in ("_error", "_lower", "_upper"):
             assert np.isnan(getattr(curve, name + end)).all(), name + end
     assert np.isnan([*curve.loss_ratio_lower, *curve.loss_ratio_upper]).all()
-    assert np.isnan([curve.overall_ratio_lower, curve.overall_ratio_upper, curve.mean_ratio_error]).all()
+    assert np.isnan([curve.overall_ratio_lower, curve.overall_ratio_upper]).all()
     assert np.isnan([curve.band, curve.difference_band]).all()
 
 
 def test_nothing_is_compared_without_scores_after():
     curve = cost_curve([0, 1, 1], [0.3, 0.6, 0.2])
     assert curve.difference is curve.difference_lower is curve.loss_ratio_upper is curve.cost_after_error is None
-    assert np.isnan([curve.mean_ratio_error, curve.overall_ratio_lower, curve.difference_band]).all()
+    assert np.isnan([curve.overall_ratio_lower, curve.difference_band]).all()
     assert np.isfinite([curve.cost_before_lower, curve.cost_before_upper]).all()
     assert math.isfinite(curve.band)
 

@@ -130,8 +130,8 @@ def member_names(members: Sequence[FittedMap]) -> list[str]:
     return [kind if kinds.count(kind) == 1 else f"{kind} {kinds[: i + 1].count(kind)}" for i, kind in enumerate(kinds)]
 
 
-def _loss(value: float) -> str:
-    return f"{value:.4g}" if np.isfinite(value) else "infinite (a score of 0 or 1 was wrong)"
+def _loss(value: float, wrong: str = "0 or 1") -> str:
+    return f"{value:.4g}" if np.isfinite(value) else f"infinite (a score of {wrong} was wrong)"
 
 
 def _predictions(members: Sequence[ScoreMap], rest: _Rows, score: FloatArray) -> FloatArray:
@@ -349,9 +349,7 @@ class MulticlassAuto(FittedMap):
         weights = pool_weights(likelihood, count, count, PRIOR)
         before, after = (log_loss_of(of, count) for of in (likelihood[0], weights @ likelihood))
         self.gain_, rise = before - after, rise_of(likelihood, count, cluster)
-        judged = (
-            f"log loss {_class_loss(before)} -> {after:.4g} on {len(count):,} held-out rows by the best mixture of "
-        )
+        judged = f"log loss {_loss(before, '0')} -> {after:.4g} on {len(count):,} held-out rows by the best mixture of "
         each = "" if cluster is None else " of clusters, each as one row,"
         judged += f"maps; their plain mean changes the log likelihood{each} by {rise:+,.2f}"
         if not is_repaired(rise, float(sample.proba.min())):
@@ -371,10 +369,6 @@ def row_hashes(scores: ClassScores) -> Words:
     for column in scores.proba.T:
         keys = scramble(keys + np.ascontiguousarray(column).view(np.uint64))
     return keys
-
-
-def _class_loss(value: float) -> str:
-    return f"{value:.4g}" if np.isfinite(value) else "infinite (a score of 0 was wrong)"
 
 
 def held_out(

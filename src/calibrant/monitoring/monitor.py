@@ -243,7 +243,6 @@ class Monitor(Report):
             evidence, known, settings = self._evidence, self._known, self.settings
             alarm = known.last_update.alarms > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
             current_departure = known.departure if alarm else None
-            mean, lower, upper = state.bias_limits(self._sums.bias, settings.alpha)
             return MonitorState(
                 rows=self._sums.rows,
                 alarm=alarm,
@@ -254,9 +253,7 @@ class Monitor(Report):
                 evidence=evidence.value,
                 threshold=evidence.threshold,
                 by_kind=evidence.by_kind(),
-                bias=mean,
-                bias_lower=lower,
-                bias_upper=upper,
+                **_named_limits(self._sums.bias, settings),
                 departure=current_departure,
                 repair_files=[] if current_departure is None else files_since(known.files, current_departure),
                 repair_since=None if current_departure is None else current_departure.time,
@@ -341,6 +338,7 @@ class Monitor(Report):
         return monitor
 
 
+_OF_ONE = ("alarm_row", "alarm_time", "alarm_file", "departure", "repair_since", "repair_until")
 _COUNTS = ("rows", "waiting", "earlier", "unlabelled")
 
 
@@ -384,21 +382,14 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
         raise ArgumentError("monitors of mode 'total'", f"mode {settings.mode!r}", remedy)
     states = [monitor.state for monitor in monitors]
     evidence = float(np.mean([state.evidence for state in states]))
-    mean, lower, upper = state.bias_limits(np.sum([monitor.bias_sums for monitor in monitors], axis=0), settings.alpha)
     alarm = evidence >= states[0].threshold
-    changed: dict[str, Any] = dict.fromkeys(("alarm_row", "alarm_time", "alarm_file", "departure"))
+    changed: dict[str, Any] = dict.fromkeys(_OF_ONE) | {"repair_files": []}
     changed |= {name: sum(getattr(state, name) for state in states) for name in _COUNTS}
-    return replace(
-        states[0],
-        **changed,
-        alarm=alarm,
-        number_of_alarms=int(alarm),
-        evidence=evidence,
-        by_kind={kind: float(np.mean([state.by_kind[kind] for state in states])) for kind in states[0].by_kind},
-        bias=mean,
-        bias_lower=lower,
-        bias_upper=upper,
-        repair_files=[],
-        repair_since=None,
-        repair_until=None,
-    )
+    changed |= {"alarm": alarm, "number_of_alarms": int(alarm), "evidence": evidence}
+    changed["by_kind"] = {kind: float(np.mean([one.by_kind[kind] for one in states])) for kind in states[0].by_kind}
+    sums = np.sum([monitor.bias_sums for monitor in monitors], axis=0)
+    return replace(states[0], **changed, **_named_limits(sums, settings))
+
+
+def _named_limits(sums: FloatArray, settings: Settings) -> dict[str, Any]:
+    return dict(zip(("bias", "bias_lower", "bias_upper"), state.bias_limits(sums, settings.alpha), strict=True))

@@ -283,26 +283,12 @@ class AuditedRows(NamedTuple):
 
 
 @contextmanager
-def given_rows(
-    y_true: Any,
-    y_proba: Any,
-    *,
-    label: str | None,
-    score: str | None,
-    pos_label: Any = None,
-    missing: str = "raise",
-    limits: tuple[float, float] = rules.PROBABILITIES,
-    smallest_chance: float | None = None,
-    **roles: Any,
-) -> Iterator[Rows]:
-    """Open the rows that the arguments of `calibrant.audit` stand for, with scores within `limits`.
+def given_rows(y_true: Any, y_proba: Any, *, label: str | None, score: str | None, **given: Any) -> Iterator[Rows]:
+    """Open the rows that the arguments of `calibrant.audit` stand for.
 
-    `roles` are those of `columns_by_role`; `by` makes segments, or holds rating grades.
+    Others are those of `columns_by_role`: scores are within `limits`; `by` makes segments, or holds rating grades.
     """
-    further: dict[str, Any] = {"pos_label": pos_label, "limits": limits, "smallest_chance": smallest_chance}
-    source, schema, columns = columns_by_role(
-        EVENTS, y_true, y_proba, label, score, missing=missing, **roles, **further
-    )
+    source, schema, columns = columns_by_role(EVENTS, y_true, y_proba, label, score, **given)
     if schema is not None:
         with rows_of(source, schema) as opened:
             yield opened
@@ -310,10 +296,11 @@ def given_rows(
         if columns.get("chance") is not None:
             raise ArgumentError("rows, one by one, with `chance`", "a ScoreTable", "pass the rows")
         weights = {"sample_weight": columns["weight"], "count": columns.get("count")}
-        yield TableRows(as_table(y_true, y_proba, **weights, pos_label=pos_label))
+        yield TableRows(as_table(y_true, y_proba, **weights, pos_label=given.get("pos_label")))
     else:
+        further = {name: given[name] for name in ("pos_label", "limits", "smallest_chance") if name in given}
         rows = ArrayRows(y_true, y_proba, **columns | {"by": columns["by"] or {}}, **further)
-        yield rows.without_gaps() if missing == "drop" else rows
+        yield rows.without_gaps() if given.get("missing") == "drop" else rows
 
 
 @contextmanager
@@ -395,22 +382,19 @@ def given_outcomes(
     y_true: Any,
     y_pred: Any = None,
     *,
-    outcome: str | None = None,
-    prediction: str | None = None,
-    missing: str = "raise",
-    smallest_chance: float | None = None,
     outcome_limits: Limits = ANY_OUTCOME,
     relative_to: str = "predicted",
-    **roles: Any,
+    **given: Any,
 ) -> OutcomeTable:
-    """Return the amounts that arguments stand for, with the columns of `by`; `roles` as of `columns_by_role`."""
-    further: dict[str, Any] = {"missing": missing, "smallest_chance": smallest_chance}
-    source, schema, columns = columns_by_role(AMOUNTS, y_true, y_pred, outcome, prediction, **roles, **further)
+    """Return the amounts that arguments stand for, with the columns of `by`; others are those of `columns_by_role`."""
+    named = given.pop("outcome", None), given.pop("prediction", None)
+    source, schema, columns = columns_by_role(AMOUNTS, y_true, y_pred, *named, **given)
     if schema is not None:
         return OutcomeTable.from_rows(read_outcomes(source, schema, outcome_limits, relative_to))
     columns["sample_weight"] = columns.pop("weight")
     if columns["by"] is not None:
         columns["by"] = {name: rules.column_values(one, name) for name, one in columns["by"].items()}
+    further: dict[str, Any] = {name: given[name] for name in ("missing", "smallest_chance") if name in given}
     further |= {"outcome_limits": outcome_limits, "relative_to": relative_to}
     return outcome_table.as_outcome_table(y_true, y_pred, **columns, **further)
 
@@ -479,21 +463,14 @@ def class_scores_of(y_true: Any, y_proba: Any = None, **columns: Any) -> ClassSc
 
 @contextmanager
 def class_tables_of(
-    y_true: Any,
-    y_proba: Any = None,
-    *,
-    label: str | None = None,
-    scores: str | Sequence[str] | None = None,
-    classes: Sequence[Any] | None = None,
-    missing: str = "raise",
-    whole: bool = False,
-    **roles: Any,
+    y_true: Any, y_proba: Any = None, *, scores: Any = None, classes: Any = None, whole: bool = False, **given: Any
 ) -> Iterator[ClassScores | FileClasses]:
     """Give the same, but of a file with very many probabilities, not `whole`, what reads one class at a time inside.
 
-    `roles` are those of `columns_by_role`.
+    Others are those of `columns_by_role`.
     """
-    source, schema, columns = columns_by_role(CLASSES, y_true, y_proba, label, scores, missing=missing, **roles)
+    label, missing = given.pop("label", None), given.get("missing", "raise")
+    source, schema, columns = columns_by_role(CLASSES, y_true, y_proba, label, scores, **given)
     if schema is None:
         columns["sample_weight"] = columns.pop("weight")
         yield as_class_scores(y_true, y_proba, classes=classes, missing=missing, **columns)

@@ -247,7 +247,7 @@ def audit(rng: np.random.Generator, folder: Path) -> Result:
         ),
         "grades": (
             ["--label", table.of("y"), "--score", table.of("p"), "--grade", table.of("d")],
-            "direction pos_label",
+            "direction pos_label clusters chance smallest_chance",
         ),
     }[kind]
     return asked(rng, folder, "audit", *table.source, *words, *options(rng, "audit", table, folder, usual + fitting))

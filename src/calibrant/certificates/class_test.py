@@ -203,7 +203,7 @@ class _ClusterWalks:
         score, weight, cluster = part.score[order], self.weight[at][order], self.cluster[at][order]
         ends = np.flatnonzero(np.append(score[1:] != score[:-1], True))
         step = weight * (part.outcome[order] - score)
-        _, block, walk = walks_at_edges(step, ends, cluster, len(self.size), 4 * self.classes)
+        _, block, walk = walks_at_edges(step, ends, cluster, len(self.size), 2 * self.classes)
         return walk, np.bincount(block, weight**2 * score * (1.0 - score), len(walk) - 1).astype(np.float64)
 
     def of(self, sums: FloatArray) -> FloatArray:

@@ -166,9 +166,6 @@ class ArrayRows(Rows):
 
     def held(self) -> ArrayRows:
         """See `Rows`."""
-        if self.chance is not None:
-            remedy = "pass columns of `by`, rating grades too: their segments have bounds with `chance`"
-            raise ArgumentError("rows without `chance`, which are taken one by one", "chances", remedy)
         label, score, count, _, weights, _ = self.clean
         if weights is not None:
             given = "weights that count no rows: they are taken one by one"

@@ -19,7 +19,7 @@ from calibrant.cells import gathering, slices
 from calibrant.cells.bucket_sums import BucketSet, Grid
 from calibrant.cells.frame_rows import LazyRows, fetch_arrays
 from calibrant.errors import DataError, SourceError
-from calibrant.sources import files, source
+from calibrant.sources import engine, files, source
 from calibrant.sources.columns import inspect
 from calibrant.sources.connection import open_source
 from calibrant.sources.files import FileSlices, read_table
@@ -148,7 +148,7 @@ def write_text(path, name, *, change=lambda columns: None):
 @pytest.mark.parametrize("most", [-1, 5000])
 @pytest.mark.parametrize("name", ["calibrated", "ties", "weights"])
 def test_text_is_checked_where_it_was_copied_to(tmp_path, checks, copies, monkeypatch, name, most):
-    monkeypatch.setattr(files, "LOOK", 100)
+    monkeypatch.setattr(engine, "LOOK", 100)
     monkeypatch.setattr(gathering, "MOST_DISTINCT", most)
     assert_same(read_table(write_text(tmp_path / "a.csv", name), **NAMES, **weighing(name, "w")), name)
     assert (len(checks), len(copies)) == (0, 1)
@@ -156,7 +156,7 @@ def test_text_is_checked_where_it_was_copied_to(tmp_path, checks, copies, monkey
 
 @pytest.mark.parametrize(("column", "value"), [("s", "none"), ("s", "1.5"), ("y", "3"), ("y", ""), ("w", "-1")])
 def test_text_that_is_not_fit_is_named(tmp_path, checks, monkeypatch, column, value):
-    monkeypatch.setattr(files, "LOOK", 100)
+    monkeypatch.setattr(engine, "LOOK", 100)
 
     def change(columns):
         columns[column][2345] = value
@@ -167,7 +167,7 @@ def test_text_that_is_not_fit_is_named(tmp_path, checks, monkeypatch, column, va
 
 
 def test_text_with_weights_that_are_no_whole_numbers(tmp_path, checks, copies, monkeypatch):
-    monkeypatch.setattr(files, "LOOK", 100)
+    monkeypatch.setattr(engine, "LOOK", 100)
     table = read_table(write_text(tmp_path / "a.csv", "weights of halves"), **NAMES, weight="w")
     assert_same(table, "weights of halves", rounded=True)
     assert (len(checks), len(copies)) == (1, 2)  # copied again with what is left to be looked at
@@ -247,7 +247,7 @@ def test_progress_in_rows(tmp_path, monkeypatch):
 
 def test_progress_of_text_from_a_database(tmp_path, monkeypatch):
     """How many rows it has is not known before they are copied."""
-    monkeypatch.setattr(files, "LOOK", 100)
+    monkeypatch.setattr(engine, "LOOK", 100)
     y, s, _ = CASES["calibrated"]
     with sqlite3.connect(tmp_path / "a.sqlite") as database:
         database.execute("CREATE TABLE cases (y INTEGER, s REAL)")

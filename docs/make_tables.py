@@ -188,7 +188,7 @@ def _sizes(power: float | None) -> list[str]:
     rows = []
     for name, width in WIDTHS.items():
         if name in METHODS:
-            asked = {"confidence_level": 1 - DELTA, "method": METHODS[name], "power": power, "brier": BRIER}
+            asked = {"confidence_level": 1 - DELTA, "method": METHODS[name], "power": power or 0, "brier": BRIER}
             sizes = [plan("certify", tolerance=e, **asked).n for e in TOLERANCES]
         else:
             sizes = [_smallest(lambda n, width=width: width(n) + _empirical(n, power), e) for e in TOLERANCES]

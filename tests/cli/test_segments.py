@@ -58,7 +58,7 @@ def test_rows_of_a_segment_and_cuts(tmp_path):
         ]
     )
     for wrong in ("30,60", "age=", "age=thirty"):
-        assert "--cuts as a column and numbers, age=30,60" in run(path, "--by", "age", "--cuts", wrong).stderr
+        assert "--cuts as a name and numbers, age=30,60" in run(path, "--by", "age", "--cuts", wrong).stderr
     assert "expected --cuts with --by, found it alone" in run(path, "--cuts", "age=30").stderr
 
 

@@ -303,7 +303,7 @@ def test_the_scale_of_weights_shows_nowhere(name: str, whole: bool):
     y = (rng.random(60) < s).astype(float)
     w = rng.integers(1, 90, 60) if whole else rng.random(60) + 0.01
     rows = {"y_true": y, "y_proba": s, "y_pred": s, "p_true": s[::-1], "before": s, "after": s**1.1, "other": s**2}
-    rows |= {"scores": s, "reference": s[::-1]}
+    rows |= {"scores": s, "reference": s[::-1], "goal": "o:e, slope, auc"}
     if "by" in inspect.signature(WEIGHTED[name]).parameters:
         rows |= {"kind": "amount", "by": {"half": np.arange(60) % 2}, "min_rows": 20}
     asked = {"false_positive_cost": 1.0, "false_negative_cost": 3.0, "outcome_limits": (0, 1), "n_points": 9}
